@@ -1,4 +1,4 @@
-import { processStat } from '../packages/sandbox/src/process-stat.ts';
+import { readProcessStat } from '../packages/sandbox/src/process-stat.ts';
 
 declare module 'vitest' {
   interface TaskMeta {
@@ -15,8 +15,8 @@ const MS_PER_TICK = 10;
  * Undefined if there is no /proc.
  */
 export function readCpuMs(): number | undefined {
-  const field = processStat('self');
-  if (!field) return undefined;
+  const readField = readProcessStat('self');
+  if (!readField) return undefined;
   // utime, stime, cutime, cstime.
-  return [14, 15, 16, 17].reduce((sum, each) => sum + Number(field(each)), 0) * MS_PER_TICK;
+  return [14, 15, 16, 17].reduce((sum, each) => sum + Number(readField(each)), 0) * MS_PER_TICK;
 }

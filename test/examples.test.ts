@@ -4,19 +4,19 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from './support/data-folder.ts';
-import { heddle } from './support/heddle.ts';
+import { createDataFolder } from './support/data-folder.ts';
+import { runHeddle } from './support/heddle.ts';
 import { startModelServer } from './support/model-server.ts';
 
 const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
 
 /** Runs an example with these arguments in a new data folder. Returns its output. */
 async function runExample(file: string, ...args: string[]): Promise<unknown> {
-  const { exit, stdout, stderr } = await heddle(['run', `${EXAMPLES}/${file}`, ...args], {
-    cwd: dataFolder(),
+  const { exitCode, stdout, stderr } = await runHeddle(['run', `${EXAMPLES}/${file}`, ...args], {
+    cwd: createDataFolder(),
   });
   expect(stderr).not.toContain('!');
-  expect(exit).toBe(0);
+  expect(exitCode).toBe(0);
   return JSON.parse(stdout);
 }
 
@@ -28,10 +28,10 @@ describe('the examples', () => {
     .map(({ parentPath, name }) => relative(EXAMPLES, join(parentPath, name)));
 
   it.each(workflows)('%s has no diagnostics except for types that need a mock', async (file) => {
-    const { stdout } = await heddle(['check', '--json', `${EXAMPLES}/${file}`]);
+    const { stdout } = await runHeddle(['check', '--json', `${EXAMPLES}/${file}`]);
     const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string; blockId: string }[] };
-    const others = diagnostics.filter(({ code }) => code !== 'BLOCK_TYPE_UNKNOWN');
-    expect(others).toEqual([]);
+    const otherDiagnostics = diagnostics.filter(({ code }) => code !== 'BLOCK_TYPE_UNKNOWN');
+    expect(otherDiagnostics).toEqual([]);
   });
 
   it('order-triage: runs offline, unchanged', async () => {
@@ -63,13 +63,15 @@ describe('the examples', () => {
   });
 
   it('approval: waits for a person, then books the approved claim', async () => {
-    const cwd = dataFolder();
-    const firstRun = await heddle(['run', `${EXAMPLES}/approval.json`], { cwd });
-    expect(firstRun.exit).toBe(3);
+    const cwd = createDataFolder();
+    const firstRun = await runHeddle(['run', `${EXAMPLES}/approval.json`], { cwd });
+    expect(firstRun.exitCode).toBe(3);
     const [, command] = /→ heddle (runs resume \w+)/.exec(firstRun.stderr)!;
-    const { exit, stdout } = await heddle([...command!.split(' '), '--input', '{"approved": true}'], { cwd });
+    const { exitCode, stdout } = await runHeddle([...command!.split(' '), '--input', '{"approved": true}'], {
+      cwd,
+    });
     expect(JSON.parse(stdout)).toMatchObject({ result: { status: 'booked', amount: 369.9 } });
-    expect(exit).toBe(0);
+    expect(exitCode).toBe(0);
   });
 
   it('approval: pays small claims without an approval', async () => {
@@ -86,30 +88,36 @@ describe('the examples', () => {
   });
 
   it('support-agent: runs with a scripted model and a mocked chat', async () => {
-    const mocks = ['--mocks', `${EXAMPLES}/support-agent.mocks.json`];
-    expect(await runExample('support-agent.json', ...mocks)).toMatchObject({
+    const mockArgs = ['--mocks', `${EXAMPLES}/support-agent.mocks.json`];
+    expect(await runExample('support-agent.json', ...mockArgs)).toMatchObject({
       result: { topic: 'Sign-in', urgency: 'urgent', alerted: '1767225600.000100', draft: null },
     });
   });
 
   it('refund-agent: one process asks for the approval, and another makes the refund', async () => {
     const server = await startModelServer(({ body, number }) => {
-      if (number === 1) return { tools: ORDERS.map((order) => ({ name: 'look_up_order', args: { order } })) };
+      if (number === 1)
+        return { toolCalls: ORDERS.map((order) => ({ name: 'look_up_order', args: { order } })) };
       if (number === 2)
-        return { tools: ORDERS.map((order) => ({ name: 'refund', args: { order, amount: 48 } })) };
+        return { toolCalls: ORDERS.map((order) => ({ name: 'refund', args: { order, amount: 48 } })) };
       return { text: JSON.stringify(body).includes('The mug is fine.') ? 'One refund.' : 'Two refunds.' };
     });
     onTestFinished(() => server.close());
-    const model = ['--service', `openai=${server.services.openai}`, '--credential', 'openai=key'];
-    const cwd = dataFolder();
-    const pausedRun = await heddle(['run', `${EXAMPLES}/refund-agent.json`, ...model], { cwd });
+    const modelArgs = ['--service', `openai=${server.services.openai}`, '--credential', 'openai=key'];
+    const cwd = createDataFolder();
+    const pausedRun = await runHeddle(['run', `${EXAMPLES}/refund-agent.json`, ...modelArgs], { cwd });
     expect(pausedRun.stderr).toContain('Support waits for the approval of calls');
     expect(pausedRun.stderr).toMatch(/2\.1 +refund +{"order":"A-1001","amount":48}/);
     expect(pausedRun.stderr).toMatch(/2\.2 +refund +{"order":"A-1002","amount":48}/);
-    expect(pausedRun.exit).toBe(3);
-    const [, resume] = /→ heddle (runs resume \w+) --approve all/.exec(pausedRun.stderr)!;
-    const answers = ['--approve', '2.1', '--deny', '2.2', '--reason', 'The mug is fine.'];
-    const { exit, stdout } = await heddle([...resume!.split(' '), ...answers, ...model], { cwd });
+    expect(pausedRun.exitCode).toBe(3);
+    const [, resumeCommand] = /→ heddle (runs resume \w+) --approve all/.exec(pausedRun.stderr)!;
+    const answerArgs = ['--approve', '2.1', '--deny', '2.2', '--reason', 'The mug is fine.'];
+    const { exitCode, stdout } = await runHeddle(
+      [...resumeCommand!.split(' '), ...answerArgs, ...modelArgs],
+      {
+        cwd,
+      },
+    );
     expect(JSON.parse(stdout)).toMatchObject({
       content: 'One refund.',
       toolCalls: {
@@ -121,7 +129,7 @@ describe('the examples', () => {
         ],
       },
     });
-    expect(exit).toBe(0);
+    expect(exitCode).toBe(0);
     expect(server.requests).toHaveLength(3);
   });
 
@@ -135,10 +143,10 @@ describe('the examples', () => {
   });
 
   it('error-handling: retries, continues at an error port, collects errors', async () => {
-    const { stdout, stderr, exit } = await heddle(['run', `${EXAMPLES}/error-handling.json`], {
-      cwd: dataFolder(),
+    const { stdout, stderr, exitCode } = await runHeddle(['run', `${EXAMPLES}/error-handling.json`], {
+      cwd: createDataFolder(),
     });
-    expect(exit).toBe(0);
+    expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       result: {
         rate: { source: 'yesterday' },
@@ -171,7 +179,7 @@ describe('the programs that embed the engine', () => {
       .trimEnd()
       .replaceAll(/^\/\/.*\n/gm, '');
     expect(code.split('\n').length).toBeLessThanOrEqual(maxLines);
-    const { stdout, stderr } = await run(process.execPath, [path], { cwd: dataFolder() });
+    const { stdout, stderr } = await run(process.execPath, [path], { cwd: createDataFolder() });
     expect(stdout).toContain(output);
     expect(stderr).toBe('');
   });

@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000;
  * each failure immediately, and the total at the end.
  */
 export class ProgressReporter implements Reporter {
-  readonly #running = new Map<TestModule, { path: string; startedMs: number; testCount: number }>();
+  readonly #runningFiles = new Map<TestModule, { path: string; startedMs: number; testCount: number }>();
   #root = '';
   #startedMs = 0;
   #fileCount = 0;
@@ -30,14 +30,14 @@ export class ProgressReporter implements Reporter {
 
   onTestModuleStart(module: TestModule): void {
     const path = relative(this.#root, module.moduleId);
-    this.#running.set(module, { path, startedMs: Date.now(), testCount: 0 });
+    this.#runningFiles.set(module, { path, startedMs: Date.now(), testCount: 0 });
   }
 
   onTestCaseResult(test: TestCase): void {
     const { state, errors } = test.result();
     if (state === 'skipped') return;
     this.#testCount += 1;
-    const file = this.#running.get(test.module);
+    const file = this.#runningFiles.get(test.module);
     if (file) file.testCount += 1;
     if (state !== 'failed') return;
     this.#failedTestCount += 1;
@@ -47,25 +47,25 @@ export class ProgressReporter implements Reporter {
   }
 
   onTestModuleEnd(module: TestModule): void {
-    this.#running.delete(module);
+    this.#runningFiles.delete(module);
     this.#endedFileCount += 1;
   }
 
   onTestRunEnd(): void {
     clearInterval(this.#timer);
-    process.stdout.write(`\n${this.#summary()}\n`);
+    process.stdout.write(`\n${this.#formatSummary()}\n`);
   }
 
   #print(): void {
     const now = Date.now();
-    const running = [...this.#running.values()].map(
+    const runningLines = [...this.#runningFiles.values()].map(
       ({ path, startedMs, testCount }) =>
         `  ${path}: ${testCount} tests in ${toMinutes(now - startedMs)} minutes`,
     );
-    process.stdout.write(`${[this.#summary(), ...running].join('\n')}\n`);
+    process.stdout.write(`${[this.#formatSummary(), ...runningLines].join('\n')}\n`);
   }
 
-  #summary(): string {
+  #formatSummary(): string {
     const files = `${this.#endedFileCount} of ${this.#fileCount} files`;
     const duration = toMinutes(Date.now() - this.#startedMs);
     return `${files}, ${this.#testCount} tests, ${this.#failedTestCount} failed, in ${duration} minutes.`;

@@ -5,12 +5,12 @@ import { readCpuMs } from './cpu-time.ts';
 declare module 'vitest' {
   interface TaskMeta {
     /** The tests of a file that a quick run or this system skips (`reportSkipped` of test/support/scale.ts). */
-    skipped?: readonly string[];
+    skippedTests?: readonly string[];
   }
 }
 
 /** Patterns of the files that a quick run skips, each with the reason. */
-type Excluded = Readonly<Record<string, string>>;
+type ExcludedFiles = Readonly<Record<string, string>>;
 
 /**
  * Prints the minutes of tests by folder, the files with the most CPU time, the tests that passed only at their second
@@ -20,12 +20,12 @@ type Excluded = Readonly<Record<string, string>>;
 export class FolderReporter implements Reporter {
   readonly #seed: string;
   /** Undefined in a full run. */
-  readonly #excluded: Excluded | undefined;
+  readonly #excludedFiles: ExcludedFiles | undefined;
   #vitest: Vitest | undefined;
 
-  constructor(seed: string, excluded: Excluded | undefined) {
+  constructor(seed: string, excludedFiles: ExcludedFiles | undefined) {
     this.#seed = seed;
-    this.#excluded = excluded;
+    this.#excludedFiles = excludedFiles;
   }
 
   onInit(vitest: Vitest): void {
@@ -43,15 +43,15 @@ export class FolderReporter implements Reporter {
     const files = modules.map((module) => ({ module, path: relative(root, module.moduleId) }));
     const lines = ['', 'Minutes of tests, by folder:', ...formatMinutesByFolder(files)];
     lines.push(...formatExpensiveFiles(files));
-    const flaky = files.flatMap(formatFlakyTests);
-    if (flaky.length > 0) lines.push('', 'Passed only at the second attempt:', ...flaky);
-    const skipped = formatSkippedTests(files);
-    if (this.#excluded) lines.push('', ...formatQuickRun(skipped, this.#excluded));
-    else if (skipped.length > 0) lines.push('', 'Skipped on this system:', ...skipped);
+    const flakyTests = files.flatMap(formatFlakyTests);
+    if (flakyTests.length > 0) lines.push('', 'Passed only at the second attempt:', ...flakyTests);
+    const skippedTests = formatSkippedTests(files);
+    if (this.#excludedFiles) lines.push('', ...formatQuickRun(skippedTests, this.#excludedFiles));
+    else if (skippedTests.length > 0) lines.push('', 'Skipped on this system:', ...skippedTests);
     lines.push('', `The seed of the samples was HEDDLE_SAMPLE_SEED=${this.#seed}.`);
-    const failed = files.flatMap(formatFailures);
+    const failures = files.flatMap(formatFailures);
     // Last, because a log of CI is often read only from its end.
-    if (failed.length > 0) lines.push('', 'Failed:', ...failed);
+    if (failures.length > 0) lines.push('', 'Failed:', ...failures);
     lines.push('');
     process.stdout.write(lines.join('\n'));
   }
@@ -64,12 +64,12 @@ const COUNTED_PROCESSES =
 /** Number of the files with the most CPU time that are listed. */
 const MAX_LISTED_FILES = 10;
 
-interface File {
+interface TestFile {
   readonly module: TestModule;
   readonly path: string;
 }
 
-function formatMinutesByFolder(files: readonly File[]): string[] {
+function formatMinutesByFolder(files: readonly TestFile[]): string[] {
   const totals = new Map<string, number>();
   let total = 0;
   for (const { module, path } of files) {
@@ -89,18 +89,18 @@ function formatMinutesByFolder(files: readonly File[]): string[] {
  * Returns lines about the files with the most CPU time. The time of a file includes the ended processes that the
  * file has waited for, but not shared servers. Without /proc, returns no lines.
  */
-function formatExpensiveFiles(files: readonly File[]): string[] {
-  const timed = files.flatMap(({ module, path }) => {
+function formatExpensiveFiles(files: readonly TestFile[]): string[] {
+  const timedFiles = files.flatMap(({ module, path }) => {
     const { cpuMs: ms } = module.meta();
     return ms === undefined ? [] : [{ path, ms }];
   });
-  if (timed.length === 0) return [];
-  const total = timed.reduce((sum, { ms }) => sum + ms, 0);
-  const mostExpensive = timed.toSorted((a, b) => b.ms - a.ms).slice(0, MAX_LISTED_FILES);
+  if (timedFiles.length === 0) return [];
+  const total = timedFiles.reduce((sum, { ms }) => sum + ms, 0);
+  const mostExpensiveFiles = timedFiles.toSorted((a, b) => b.ms - a.ms).slice(0, MAX_LISTED_FILES);
   return [
     '',
-    `Seconds of CPU time of the most expensive files (all ${timed.length} took ${toMinutes(total)} minutes):`,
-    ...mostExpensive.map(({ path, ms }) => `${(ms / 1000).toFixed(1).padStart(6)}  ${path}`),
+    `Seconds of CPU time of the most expensive files (all ${timedFiles.length} took ${toMinutes(total)} minutes):`,
+    ...mostExpensiveFiles.map(({ path, ms }) => `${(ms / 1000).toFixed(1).padStart(6)}  ${path}`),
   ];
 }
 
@@ -108,7 +108,7 @@ function toMinutes(ms: number): string {
   return (ms / 60_000).toFixed(1);
 }
 
-function formatFlakyTests({ module, path }: File): string[] {
+function formatFlakyTests({ module, path }: TestFile): string[] {
   return [...module.children.allTests()]
     .filter((test) => test.diagnostic()?.flaky)
     .map((test) => `  ${path}: ${test.fullName}`);
@@ -120,7 +120,7 @@ export function firstLineOf(errors: readonly { message: string }[] = []): string
 }
 
 /** Returns a line for each failed test of a file, and for each error of the file outside of its tests. */
-function formatFailures({ module, path }: File): string[] {
+function formatFailures({ module, path }: TestFile): string[] {
   const tests = [...module.children.allTests('failed')].map((test) => ({
     name: test.fullName,
     errors: test.result().errors,
@@ -130,17 +130,17 @@ function formatFailures({ module, path }: File): string[] {
   return [...tests, ...fileErrors].map(({ name, errors }) => `  ${path}: ${name}: ${firstLineOf(errors)}`);
 }
 
-function formatSkippedTests(files: readonly File[]): string[] {
+function formatSkippedTests(files: readonly TestFile[]): string[] {
   return files.flatMap(({ module, path }) =>
-    (module.meta().skipped ?? []).map((test) => `  ${path}: ${test}`),
+    (module.meta().skippedTests ?? []).map((test) => `  ${path}: ${test}`),
   );
 }
 
-function formatQuickRun(skipped: readonly string[], excluded: Excluded): string[] {
+function formatQuickRun(skippedTests: readonly string[], excludedFiles: ExcludedFiles): string[] {
   return [
     'Skipped in this quick run; `npm run test:full` runs it (`npm run test:full -- <path>` a part of it):',
-    ...Object.entries(excluded).map(([path, reason]) => `  ${path}: ${reason}`),
-    ...skipped,
+    ...Object.entries(excludedFiles).map(([path, reason]) => `  ${path}: ${reason}`),
+    ...skippedTests,
     '  property tests run fewer cases, soak tests are shorter',
   ];
 }

@@ -1,7 +1,7 @@
 import { isSampled, seededRandomFor } from './support/seeded-random.ts';
 
 /** Test files of one kind. Each takes 3 to 30 seconds of CPU time. */
-interface Group {
+interface FileGroup {
   readonly description: string;
   /** The share of the files that a quick run runs. */
   readonly share: number;
@@ -9,7 +9,7 @@ interface Group {
   readonly files: readonly string[];
 }
 
-const GROUPS: readonly Group[] = [
+const GROUPS: readonly FileGroup[] = [
   {
     description: 'the CLI on Temporal',
     share: 1 / 5,
@@ -69,7 +69,7 @@ const GROUPS: readonly Group[] = [
       'test/triggers/hooks/killed.test.ts',
       'test/triggers/events-killed.test.ts',
       'test/triggers/feeds/killed.test.ts',
-      'test/triggers/trigger-process.test.ts',
+      'test/triggers/schedules-killed.test.ts',
       'test/triggers/webhooks-killed.test.ts',
       'test/triggers/flow-killed.test.ts',
       'test/temporal/killed-agent.test.ts',
@@ -218,9 +218,9 @@ export function findSkippedFiles(seed: string, args: readonly string[]): Record<
   return Object.fromEntries(
     GROUPS.flatMap(({ description, share, files }) => {
       const offset = seededRandomFor(Number(seed), Buffer.from(description))();
-      const skipped = files.filter((_, at) => !isSampled(at, share, offset));
-      const reason = `of ${description}, ${files.length - skipped.length} of ${files.length} files run`;
-      return skipped.filter((file) => !isNamed(file)).map((file) => [file, reason]);
+      const skippedFiles = files.filter((_, index) => !isSampled(index, share, offset));
+      const reason = `of ${description}, ${files.length - skippedFiles.length} of ${files.length} files run`;
+      return skippedFiles.filter((file) => !isNamed(file)).map((file) => [file, reason]);
     }),
   );
 }

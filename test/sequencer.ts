@@ -2,7 +2,7 @@ import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
 
 /** The files that take longest. They start first, because a long file that starts last would run alone at the end. */
-export const LONGEST: readonly string[] = [
+export const LONGEST_FILES: readonly string[] = [
   'test/temporal/conformance.test.ts',
   'test/conformance/local.test.ts',
   'packages/images/src/javascript/builder.test.ts',
@@ -23,26 +23,28 @@ export const LONGEST: readonly string[] = [
 
 /**
  * Sorts the files. First come the files of the project `counted`, which run in separate processes: if they came later,
- * Vitest would have to end a shared process and start it again. Then come the `LONGEST` files: a fixed list, so that
+ * Vitest would have to end a shared process and start it again. Then come the `LONGEST_FILES`: a fixed list, so that
  * the order is right without the durations of an earlier run. Last come the unit tests, which are short. In between,
  * files that wait for Temporal and files that compute alternate, so that the workers neither all wait nor all compete
  * for the CPU.
  */
-export class LongestFirst extends BaseSequencer {
+export class LongestFirstSequencer extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const sorted = await super.sort(files);
+    const sortedFiles = await super.sort(files);
     const rankOf = ({ moduleId }: TestSpecification): number =>
-      LONGEST.findIndex((file) => moduleId.endsWith(`/${file}`));
+      LONGEST_FILES.findIndex((file) => moduleId.endsWith(`/${file}`));
     const isUnitTest = ({ moduleId }: TestSpecification): boolean => UNIT_TEST_PATH.test(moduleId);
     const isWaiting = ({ moduleId }: TestSpecification): boolean => moduleId.includes('/test/temporal/');
-    const isolated = sorted.filter(({ project }) => project.name === 'counted');
-    const shared = sorted.filter(({ project }) => project.name !== 'counted');
-    const longest = shared.filter((file) => rankOf(file) >= 0).toSorted((a, b) => rankOf(a) - rankOf(b));
-    const others = shared.filter((file) => rankOf(file) < 0 && !isUnitTest(file));
-    const waiting = others.filter(isWaiting);
-    const computing = others.filter((file) => !isWaiting(file));
-    const unitTests = shared.filter((file) => rankOf(file) < 0 && isUnitTest(file));
-    return [...isolated, ...longest, ...interleave(waiting, computing), ...unitTests];
+    const isolatedFiles = sortedFiles.filter(({ project }) => project.name === 'counted');
+    const sharedFiles = sortedFiles.filter(({ project }) => project.name !== 'counted');
+    const longestFiles = sharedFiles
+      .filter((file) => rankOf(file) >= 0)
+      .toSorted((a, b) => rankOf(a) - rankOf(b));
+    const otherFiles = sharedFiles.filter((file) => rankOf(file) < 0 && !isUnitTest(file));
+    const waitingFiles = otherFiles.filter(isWaiting);
+    const computingFiles = otherFiles.filter((file) => !isWaiting(file));
+    const unitTests = sharedFiles.filter((file) => rankOf(file) < 0 && isUnitTest(file));
+    return [...isolatedFiles, ...longestFiles, ...interleave(waitingFiles, computingFiles), ...unitTests];
   }
 }
 

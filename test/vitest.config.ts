@@ -8,15 +8,15 @@ import { findSkippedFiles } from './sampled-files.ts';
 import { hasToBuildS3 } from './integrations/s3-setup.ts';
 import { ProgressReporter } from './progress.ts';
 import { FolderReporter } from './reporter.ts';
-import { LongestFirst } from './sequencer.ts';
+import { LongestFirstSequencer } from './sequencer.ts';
 
 const conditions = ['@heddle/source'];
-const TEMPORAL = 'test/temporal/**/*.test.ts';
-const S3 = 'test/integrations/s3.test.ts';
-const PRODUCTION = 'test/temporal/production/**/*.test.ts';
+const TEMPORAL_TESTS = 'test/temporal/**/*.test.ts';
+const S3_TESTS = 'test/integrations/s3.test.ts';
+const PRODUCTION_TESTS = 'test/temporal/production/**/*.test.ts';
 /** Patterns of the tests that only `npm run test:full` runs, with the descriptions that the reporter prints. */
-const FULL_ONLY = {
-  [PRODUCTION]: 'on the production server of Temporal, which takes minutes to build',
+const FULL_ONLY_TESTS = {
+  [PRODUCTION_TESTS]: 'on the production server of Temporal, which takes minutes to build',
   'test/temporal/chaos/**/*.test.ts': 'workers and servers of Temporal killed while runs are in flight',
 };
 /**
@@ -24,19 +24,19 @@ const FULL_ONLY = {
  * that an earlier file has compiled would not be counted, the timers of that file would be counted, and reading the
  * counters would take time in proportion to all loaded code.
  */
-const COUNTED = 'test/operations/**/*.test.ts';
+const COUNTING_TESTS = 'test/operations/**/*.test.ts';
 /** The Temporal server that can start immediately. Its kind is "none" if a server must be built first. */
-const temporal = await findServer({
+const temporalServer = await findServer({
   env: process.env,
   log: () => undefined,
   sources: ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', 'cache'],
 });
-const isTemporalReady = temporal.kind !== 'none';
+const isTemporalReady = temporalServer.kind !== 'none';
 
 /** Returns the projects that start last, because a server that they need is built while the other tests run. */
-function projectsAfterBuilds(isFull: boolean): { name: string; files: string; globalSetup: string }[] {
-  const server = { name: 'temporal', files: TEMPORAL, globalSetup: 'test/temporal/setup.ts' };
-  const s3 = { name: 's3', files: S3, globalSetup: 'test/integrations/s3-setup.ts' };
+function listLateProjects(isFull: boolean): { name: string; pattern: string; globalSetup: string }[] {
+  const server = { name: 'temporal', pattern: TEMPORAL_TESTS, globalSetup: 'test/temporal/setup.ts' };
+  const s3 = { name: 's3', pattern: S3_TESTS, globalSetup: 'test/integrations/s3-setup.ts' };
   return [...(isTemporalReady ? [] : [server]), ...(hasToBuildS3({ isFull }) ? [s3] : [])];
 }
 
@@ -45,10 +45,10 @@ export default defineConfig(({ mode }) => {
   const seed = process.env['HEDDLE_SAMPLE_SEED'] ?? String(Math.floor(Math.random() * 2 ** 31));
   // The arguments after `vitest run`.
   const args = process.argv.slice(3);
-  const skipped = isFull ? undefined : { ...FULL_ONLY, ...findSkippedFiles(seed, args) };
-  const excluded = [...configDefaults.exclude, ...Object.keys(skipped ?? {})];
+  const skippedFiles = isFull ? undefined : { ...FULL_ONLY_TESTS, ...findSkippedFiles(seed, args) };
+  const excludedPatterns = [...configDefaults.exclude, ...Object.keys(skippedFiles ?? {})];
   const testTimeout = isFull ? 600_000 : 60_000;
-  const lateProjects = projectsAfterBuilds(isFull);
+  const lateProjects = listLateProjects(isFull);
   const root = fileURLToPath(new URL('..', import.meta.url));
   return {
     root,
@@ -67,10 +67,10 @@ export default defineConfig(({ mode }) => {
         'default',
         ['json', { outputFile: 'node_modules/.cache/heddle-test/report.json' }],
         ...(isFull ? [new ProgressReporter()] : []),
-        new FolderReporter(seed, skipped),
+        new FolderReporter(seed, skippedFiles),
       ],
       setupFiles: 'test/setup-file.ts',
-      sequence: { sequencer: LongestFirst },
+      sequence: { sequencer: LongestFirstSequencer },
       // On a shared machine, a process can wait for seconds. The reporter names each test that needed the retry.
       retry: process.env['CI'] ? 1 : 0,
       // Files share processes and the modules that they load: loading both for each file would cost more than most
@@ -89,8 +89,8 @@ export default defineConfig(({ mode }) => {
           extends: true,
           test: {
             name: 'counted',
-            include: [COUNTED],
-            exclude: excluded,
+            include: [COUNTING_TESTS],
+            exclude: excludedPatterns,
             isolate: true,
             sequence: { groupOrder: 1 },
           },
@@ -102,17 +102,22 @@ export default defineConfig(({ mode }) => {
             // so all files that need no server to be built first are in this project.
             name: 'heddle',
             include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts'],
-            exclude: [...excluded, COUNTED, PRODUCTION, ...lateProjects.map(({ files }) => files)],
+            exclude: [
+              ...excludedPatterns,
+              COUNTING_TESTS,
+              PRODUCTION_TESTS,
+              ...lateProjects.map(({ pattern }) => pattern),
+            ],
             globalSetup: isTemporalReady ? 'test/temporal/setup.ts' : [],
             sequence: { groupOrder: 1 },
           },
         },
-        ...lateProjects.map(({ name, files, globalSetup }): TestProjectInlineConfiguration => ({
+        ...lateProjects.map(({ name, pattern, globalSetup }): TestProjectInlineConfiguration => ({
           extends: true,
           test: {
             name,
-            include: [files],
-            exclude: [...excluded, PRODUCTION],
+            include: [pattern],
+            exclude: [...excludedPatterns, PRODUCTION_TESTS],
             globalSetup,
             sequence: { groupOrder: 2 },
           },
@@ -121,8 +126,8 @@ export default defineConfig(({ mode }) => {
           extends: true,
           test: {
             name: 'production temporal',
-            include: [PRODUCTION],
-            exclude: excluded,
+            include: [PRODUCTION_TESTS],
+            exclude: excludedPatterns,
             globalSetup: 'test/temporal/production/setup.ts',
             maxWorkers: 1,
             sequence: { groupOrder: 3 },

@@ -4,14 +4,14 @@ import type { Access, Definition, Definitions } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 
 /** Returns the engine and the API of a host. `roles`: the role of each user in the workspace `looms`. */
-export async function hostApi(workflows: Map<string, Definition>, roles: Record<string, string>) {
+export async function createHostApi(workflows: Map<string, Definition>, roles: Record<string, string>) {
   const definitions: Definitions = {
     find: async (id) => workflows.get(id),
     tenant: async (id) => workflows.get(id)?.workspaceId,
     async resolveChild(callerId, id) {
       const [caller, child] = [workflows.get(callerId), workflows.get(id)];
-      if (!child || child.live === undefined || child.workspaceId !== caller?.workspaceId) return undefined;
-      return { workflow: id, version: child.live };
+      if (child?.liveVersion === undefined || child.workspaceId !== caller?.workspaceId) return undefined;
+      return { workflow: id, version: child.liveVersion };
     },
   };
   const access: Access = {

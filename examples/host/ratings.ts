@@ -1,7 +1,13 @@
 // An area of a host (a module of API operations with its own tables). It has one operation and one table, and is served
 // by `createApi({ areas: [execute(), ratings()], database: … })`.
 import type { Area } from '@heddle/api';
-import { AUTHENTICATED_PRINCIPALS, noQuery, operationsOf, workflow, workflowPath } from '@heddle/api/areas';
+import {
+  AUTHENTICATED_PRINCIPALS,
+  noQuery,
+  operationFactory,
+  workflow,
+  workflowPath,
+} from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
 
@@ -9,7 +15,7 @@ interface Ratings {
   db: Kysely<{ ratings: { workflow_id: string; person: string; stars: number } }>;
 }
 
-const rateWorkflow = operationsOf<Ratings>()({
+const rateWorkflow = operationFactory<Ratings>()({
   id: 'rateWorkflow',
   method: 'PUT',
   path: '/api/v2/workflows/{workflowId}/rating',

@@ -4,7 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import express from 'express';
 import type { Express } from 'express';
 
-export function expressApp(api: Pick<Api, 'fetch'>): Express {
+export function createExpressApp(api: Pick<Api, 'fetch'>): Express {
   const app = express();
   const heddle = getRequestListener(api.fetch, { overrideGlobalObjects: false });
   // Register Heddle before express.json(), which consumes bodies. Use app.all: app.use(path) strips the path.

@@ -4,7 +4,7 @@ import { getRequestListener } from '@hono/node-server';
 import Fastify from 'fastify';
 import type { FastifyInstance } from 'fastify';
 
-export function fastifyApp(api: Pick<Api, 'fetch'>): FastifyInstance {
+export function createFastifyApp(api: Pick<Api, 'fetch'>): FastifyInstance {
   const app = Fastify();
   app.get('/hello', () => 'a route of the host');
   const heddle = getRequestListener(api.fetch, { overrideGlobalObjects: false });

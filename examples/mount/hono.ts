@@ -2,7 +2,7 @@
 import type { Api } from '@heddle/api';
 import { Hono } from 'hono';
 
-export function honoApp(api: Pick<Api, 'fetch'>): Hono {
+export function createHonoApp(api: Pick<Api, 'fetch'>): Hono {
   const app = new Hono();
   app.get('/hello', (c) => c.text('a route of the host'));
   app.all('/api/v2/*', (c) => api.fetch(c.req.raw));

@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import type { Api } from '@heddle/api';
 
-export function nodeServer(api: Pick<Api, 'fetch'>): Server {
+export function createNodeServer(api: Pick<Api, 'fetch'>): Server {
   const heddle = getRequestListener(api.fetch, { overrideGlobalObjects: false });
   return createServer((request, response) => {
     if (request.url === '/hello') {

@@ -6,10 +6,10 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-const HEDDLE = fileURLToPath(new URL('../bin/heddle.js', import.meta.resolve('heddle')));
-const WORKFLOW = fileURLToPath(new URL('weave.json', import.meta.url));
+const HEDDLE_PATH = fileURLToPath(new URL('../bin/heddle.js', import.meta.resolve('heddle')));
+const WORKFLOW_PATH = fileURLToPath(new URL('weave.json', import.meta.url));
 /** Options for every command that connects to the server: `--address HOST:PORT`, `--namespace NAME`, `--queue NAME`. */
-const SERVER = process.argv.slice(2);
+const SERVER_OPTIONS = process.argv.slice(2);
 
 interface Row {
   colour: string;
@@ -24,20 +24,20 @@ process.once('exit', () => {
   for (const command of runningCommands) command.kill();
 });
 
-function start(...args: string[]): Command {
-  const command = spawn(process.execPath, [HEDDLE, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+function startCommand(...args: string[]): Command {
+  const command = spawn(process.execPath, [HEDDLE_PATH, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
   runningCommands.add(command);
   command.once('exit', () => runningCommands.delete(command));
   return command;
 }
 
 /** Runs a command and returns the JSON that it prints. */
-async function heddle<T>(...args: string[]): Promise<T> {
-  return JSON.parse(await text(start(...args).stdout)) as T;
+async function runHeddle<T>(...args: string[]): Promise<T> {
+  return JSON.parse(await text(startCommand(...args).stdout)) as T;
 }
 
 async function startWorker(name: string): Promise<Command> {
-  const worker = start('worker', '--json', ...SERVER);
+  const worker = startCommand('worker', '--json', ...SERVER_OPTIONS);
   await once(worker.stdout, 'data');
   print(`${name}: process ${worker.pid} is ready`);
   return worker;
@@ -46,14 +46,14 @@ async function startWorker(name: string): Promise<Command> {
 /** Returns the rows that are finished, from the block logs of the run. */
 async function readWovenRows(runId: string): Promise<Row[]> {
   type Log = { blockName: string; status: string; output: { result: Row } };
-  const { data } = await heddle<{ data: { logs: Log[] } }>('runs', 'show', runId, '--json');
+  const { data } = await runHeddle<{ data: { logs: Log[] } }>('runs', 'show', runId, '--json');
   return data.logs
     .filter(({ blockName, status }) => blockName === 'Row' && status === 'completed')
     .map(({ output }) => output.result);
 }
 
 async function readNewestRunId(): Promise<string | undefined> {
-  const { data } = await heddle<{ data: { runId: string }[] }>('runs', 'list', '--limit', '1', '--json');
+  const { data } = await runHeddle<{ data: { runId: string }[] }>('runs', 'list', '--limit', '1', '--json');
   return data[0]?.runId;
 }
 
@@ -63,9 +63,9 @@ function print(line: string): void {
 
 const previousRunId = await readNewestRunId();
 const firstWorker = await startWorker('one');
-const run = start('run', WORKFLOW, '--runtime', 'temporal', '--no-worker', ...SERVER);
+const run = startCommand('run', WORKFLOW_PATH, '--runtime', 'temporal', '--no-worker', ...SERVER_OPTIONS);
 const output = text(run.stdout);
-const exited = once(run, 'exit');
+const exitEvent = once(run, 'exit');
 
 let runId: string | undefined;
 while (runId === undefined || runId === previousRunId) {
@@ -81,7 +81,7 @@ while (wovenRows.length < 2) {
 firstWorker.kill('SIGKILL');
 print(`one: killed after it wove ${wovenRows.map(({ colour }) => colour).join(', ')}`);
 
-const [exitCode] = (await exited) as [number];
+const [exitCode] = (await exitEvent) as [number];
 const { result } = JSON.parse(await output) as { result: Row[] };
 print(`two: finished the run: ${result.map(({ colour }) => colour).join(', ')}`);
 const repeatedRows = wovenRows.filter((row, index) => row.number !== result[index]?.number);

@@ -15,7 +15,7 @@ const options = {
 };
 
 /** Modules that exist once per guest: a lazy module gets them as an argument. */
-const shared = {
+const sharedPlugin = {
   name: 'shared',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /\/(?:calls|channel|primordials)\.ts$/ }, ({ path }) => ({
@@ -35,7 +35,7 @@ async function bodyOf(path) {
     entryPoints: [path],
     format: 'iife',
     globalName: '__moduleExports',
-    plugins: [shared],
+    plugins: [sharedPlugin],
   });
   return `${module.outputFiles[0].text}return __moduleExports;`;
 }
@@ -44,7 +44,7 @@ async function bodyOf(path) {
  * Plugin for `lazy:` imports (the module as one function) and `onDemand:` imports. With `chunks`, on-demand modules are
  * collected there and the guest requests them from its process; without, they are treated as lazy.
  */
-const lazy = (chunks) => ({
+const createLazyPlugin = (chunks) => ({
   name: 'lazy',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^(?:lazy|onDemand):/ }, ({ path, resolveDir }) => {
@@ -75,7 +75,7 @@ export async function bundleGuest(entry, { plugins = [], chunks, ...buildOptions
     ...buildOptions,
     entryPoints: [entry],
     format: 'iife',
-    plugins: [lazy(chunks), ...plugins],
+    plugins: [createLazyPlugin(chunks), ...plugins],
   });
   return guest.outputFiles[0].text;
 }
@@ -100,7 +100,7 @@ export async function bundleProgram(entry, outfile, define) {
   return text;
 }
 
-/** Writes the stand-ins for Node.js builtins that are later included in bundles for a guest. */
+/** Writes the shims for Node.js builtins that are later included in bundles for a guest. */
 export async function bundleShims(entry, outfile) {
   await build({
     ...options,

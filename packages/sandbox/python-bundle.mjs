@@ -10,8 +10,8 @@ import { patch } from './python-patches.mjs';
 const VERSION = '314.0.7';
 const OUT = 'dist/python';
 
-const pyodide = dirname(createRequire(import.meta.url).resolve('pyodide/package.json'));
-const { version } = JSON.parse(await readFile(join(pyodide, 'package.json'), 'utf8'));
+const pyodideFolder = dirname(createRequire(import.meta.url).resolve('pyodide/package.json'));
+const { version } = JSON.parse(await readFile(join(pyodideFolder, 'package.json'), 'utf8'));
 if (version !== VERSION) {
   throw new Error(
     `python-patches.mjs was written for pyodide ${VERSION}, but this is ${version}: check each patch, run the Python tests, then change VERSION.`,
@@ -29,7 +29,7 @@ const patches = {
 };
 
 await mkdir(OUT, { recursive: true });
-const { info, packages } = JSON.parse(await readFile(join(pyodide, 'pyodide-lock.json'), 'utf8'));
+const { info, packages } = JSON.parse(await readFile(join(pyodideFolder, 'pyodide-lock.json'), 'utf8'));
 const guest = await bundleGuest('src/guest/python/main.ts', {
   plugins: [patches],
   loader: { '.py': 'text' },
@@ -42,7 +42,7 @@ const guest = await bundleGuest('src/guest/python/main.ts', {
 });
 await writeFile(join(OUT, 'guest.js'), guest);
 for (const file of ['pyodide.asm.wasm', 'python_stdlib.zip'])
-  await copyFile(join(pyodide, file), join(OUT, file));
+  await copyFile(join(pyodideFolder, file), join(OUT, file));
 await writeFile(
   join(OUT, 'NOTICE'),
   `guest.js contains parts of pyodide ${version}, changed as described in python-patches.mjs of this package. pyodide.asm.wasm and
@@ -65,13 +65,13 @@ await writeFile(join(OUT, 'distribution.json'), JSON.stringify(distribution));
 
 // The memory snapshot from which interpreters start, made in an isolate and with the flags of the runtime. It is made
 // again only if its inputs changed.
-const ivm = createRequire(import.meta.url).resolve('isolated-vm/package.json');
-const inputs = [guest, child, version, process.version, await readFile(ivm)];
+const ivmManifest = createRequire(import.meta.url).resolve('isolated-vm/package.json');
+const inputs = [guest, child, version, process.version, await readFile(ivmManifest)];
 const stamp = inputs.reduce((hash, input) => hash.update(input), createHash('sha256')).digest('hex');
 const stampFile = join(OUT, 'memory.stamp');
 if (!existsSync(stampFile) || (await readFile(stampFile, 'utf8')) !== stamp) {
   const newSnapshot = join(OUT, `memory.${process.pid}`);
-  const addon = createRequire(import.meta.url)('node-gyp-build').path(dirname(ivm));
+  const addon = createRequire(import.meta.url)('node-gyp-build').path(dirname(ivmManifest));
   const flags = ['--no-node-snapshot', '--wasm-max-mem-pages=4096'];
   execFileSync(process.execPath, [...flags, 'dist/python-child.cjs', addon, OUT, 'snapshot', newSnapshot], {
     stdio: ['ignore', 'inherit', 'inherit'],

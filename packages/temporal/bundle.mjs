@@ -3,8 +3,8 @@ import { isAbsolute, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
-const absolutePath = (path) => fileURLToPath(new URL(path, import.meta.url));
-const repository = absolutePath('../..');
+const toAbsolutePath = (path) => fileURLToPath(new URL(path, import.meta.url));
+const repository = toAbsolutePath('../..');
 
 /** Returns `code` with a smaller source map: without sources, and with paths relative to the repository. */
 function withSmallSourceMap(code) {
@@ -27,11 +27,11 @@ function toRelativePath(source) {
 
 // All workflows in one file, bundled with the version of the SDK that runs them. Users need no bundler.
 const { code } = await bundleWorkflowCode({
-  workflowsPath: absolutePath('./dist/workflow/main.js'),
+  workflowsPath: toAbsolutePath('./dist/workflow/main.js'),
   logger: new DefaultLogger('WARN'),
 });
 // The SDK takes a stack trace of each promise in a workflow and maps each stack frame. This takes a third of the time
 // of a short run. The first stack frame is enough to locate an error. Workflow code cannot set this limit itself,
 // because globals are frozen.
-const limitStackTraces = 'Error.stackTraceLimit = 1;';
-await writeFile(absolutePath('./dist/workflow-bundle.js'), limitStackTraces + withSmallSourceMap(code));
+const stackTraceLimitCode = 'Error.stackTraceLimit = 1;';
+await writeFile(toAbsolutePath('./dist/workflow-bundle.js'), stackTraceLimitCode + withSmallSourceMap(code));

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { request } from 'node:http';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { ECHO, FILE, FILE_BASE64 } from '../support/api-files.ts';
-import { GREETING, LONG } from '../support/api-workflows.ts';
+import { ECHO_WORKFLOW, FILE, FILE_BASE64 } from '../support/api-files.ts';
+import { GREETING_WORKFLOW, LONG_WORKFLOW } from '../support/api-workflows.ts';
 import type { EchoServer } from '../support/echo-server.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
+import { openIdleConnection, startRunWithForgedHost } from './raw-requests.ts';
 import { dataOf, TOKEN } from './service.ts';
 import type { ServiceResponse, Service } from './service.ts';
 
@@ -36,8 +34,8 @@ export function describeAbuse(environment: () => Environment): void {
 
   describe('isolation of workspaces', () => {
     it('each workspace has its own run ids, and cannot read runs of other workspaces', async () => {
-      const adminPath = await deploy(GREETING);
-      const otherPath = await deploy(GREETING, 'otherAdmin');
+      const adminPath = await deploy(GREETING_WORKFLOW);
+      const otherPath = await deploy(GREETING_WORKFLOW, 'otherAdmin');
       const headers = { 'X-Run-Id': 'order-1' };
       const executeWithId = (caller: 'admin' | 'otherAdmin', path: string, name: string) =>
         call(caller, 'POST', `${path}/execute`, { headers, body: { input: { name } } });
@@ -59,20 +57,20 @@ export function describeAbuse(environment: () => Environment): void {
     });
 
     it('the run ids "." and "..", and ids with the format of child run ids, are refused', async () => {
-      const path = await deploy(GREETING);
+      const path = await deploy(GREETING_WORKFLOW);
       for (const id of ['.', '..', childIdOf('any-run', 'Call')]) {
-        const reply = await call('admin', 'POST', `${path}/execute`, {
+        const response = await call('admin', 'POST', `${path}/execute`, {
           headers: { 'X-Run-Id': id },
           body: {},
         });
-        expect([id, reply.status]).toEqual([id, 400]);
+        expect([id, response.status]).toEqual([id, 400]);
       }
     });
 
     it('a file record gives neither another workspace nor an anonymous caller access to the file', async () => {
-      const adminPath = await deploy(ECHO);
-      const otherPath = await deploy(ECHO, 'otherAdmin');
-      const publicPath = await deploy(ECHO, 'otherAdmin', { isPublic: true });
+      const adminPath = await deploy(ECHO_WORKFLOW);
+      const otherPath = await deploy(ECHO_WORKFLOW, 'otherAdmin');
+      const publicPath = await deploy(ECHO_WORKFLOW, 'otherAdmin', { isPublic: true });
       const { output } = await execute('admin', adminPath, { doc: [FILE] });
       expect(JSON.stringify(output)).toContain(FILE_BASE64);
       const { doc } = (output as { data: { doc: { base64?: string }[] } }).data;
@@ -81,18 +79,18 @@ export function describeAbuse(environment: () => Environment): void {
         ['otherAdmin', otherPath],
         ['anonymous', publicPath],
       ] as const) {
-        const stolen = await execute(caller, path, { doc: [record], any: { copies: [record, record] } });
-        expect(JSON.stringify(stolen)).not.toContain(FILE_BASE64);
+        const run = await execute(caller, path, { doc: [record], any: { copies: [record, record] } });
+        expect(JSON.stringify(run)).not.toContain(FILE_BASE64);
       }
-      const forged = await execute('otherAdmin', otherPath, { any: { copies: [record] } });
-      const reply = await call(
+      const runWithRecord = await execute('otherAdmin', otherPath, { any: { copies: [record] } });
+      const response = await call(
         'otherAdmin',
         'GET',
-        `${otherPath}/runs/${forged.runId}?includeOutput=true&includeFileBase64=true`,
+        `${otherPath}/runs/${runWithRecord.runId}?includeOutput=true&includeFileBase64=true`,
       );
-      expect(reply.text).not.toContain(FILE_BASE64);
+      expect(response.text).not.toContain(FILE_BASE64);
       const { id = '' } = record as { id?: string };
-      const download = `${otherPath}/runs/${forged.runId}/files/${encodeURIComponent(id)}`;
+      const download = `${otherPath}/runs/${runWithRecord.runId}/files/${encodeURIComponent(id)}`;
       expect(await call('otherAdmin', 'GET', download)).toMatchObject({ status: 404 });
     });
 
@@ -119,8 +117,8 @@ export function describeAbuse(environment: () => Environment): void {
       });
       expect(otherResponse.text).not.toContain(TOKEN);
       const codePath = await deploy(workflow([fn('F', 'return {{TOKEN}}')], ['Start -> F']), 'otherAdmin');
-      const accepted = await call('otherAdmin', 'POST', `${codePath}/execute`, { body: { async: true } });
-      expect(accepted.text).not.toContain(TOKEN);
+      const codeResponse = await call('otherAdmin', 'POST', `${codePath}/execute`, { body: { async: true } });
+      expect(codeResponse.text).not.toContain(TOKEN);
       expect(tokenRequests()).toHaveLength(1);
     });
 
@@ -147,62 +145,64 @@ export function describeAbuse(environment: () => Environment): void {
 
   describe('anonymous callers', () => {
     it('get the output of a public workflow, and nothing about its blocks', async () => {
-      const exported = workflow(
+      const definition = workflow(
         [fn('Secretary', 'console.log("private note"); return {told: "yes"}')],
         ['Start -> Secretary'],
       );
-      const path = await deploy(exported, 'admin', { isPublic: true });
-      const plain = await call('anonymous', 'POST', `${path}/execute`, { body: {} });
-      expect(plain.status).toBe(200);
-      expect(plain.text).toContain('"told":"yes"');
-      expect(plain.text).not.toContain('private note');
+      const path = await deploy(definition, 'admin', { isPublic: true });
+      const publicResponse = await call('anonymous', 'POST', `${path}/execute`, { body: {} });
+      expect(publicResponse.status).toBe(200);
+      expect(publicResponse.text).toContain('"told":"yes"');
+      expect(publicResponse.text).not.toContain('private note');
       for (const body of [
         { selectedOutputs: ['Secretary'] },
         { selectedOutputs: ['wrong'] },
         { stopAfterBlockId: 'Secretary' },
         { selectedOutputs: ['Secretary'], stream: true },
       ]) {
-        const refused = await call('anonymous', 'POST', `${path}/execute`, { body });
-        expect(refused.status).toBe(400);
-        expect(refused.text).not.toMatch(/Secretary|Start|private note/);
+        const response = await call('anonymous', 'POST', `${path}/execute`, { body });
+        expect(response.status).toBe(400);
+        expect(response.text).not.toMatch(/Secretary|Start|private note/);
       }
-      const legacyReply = await call('anonymous', 'POST', path.replace('/v2', '') + '/execute', {
+      const legacyResponse = await call('anonymous', 'POST', path.replace('/v2', '') + '/execute', {
         body: { selectedOutputs: ['Secretary'], stream: true },
       });
-      expect(legacyReply.text).not.toContain('private note');
+      expect(legacyResponse.text).not.toContain('private note');
     });
 
     it('get no internal details of a failure', async () => {
-      const exported = workflow(
+      const definition = workflow(
         [block('Vault', 'api', { url: 'http://10.1.2.3:8200/v1', method: 'GET' })],
         ['Start -> Vault'],
       );
-      const path = await deploy(exported, 'admin', { isPublic: true });
+      const path = await deploy(definition, 'admin', { isPublic: true });
       for (const body of [{}, { stream: true }]) {
-        const failed = await call('anonymous', 'POST', `${path}/execute`, { body });
-        expect(failed.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
+        const response = await call('anonymous', 'POST', `${path}/execute`, { body });
+        expect(response.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
       }
-      const legacyReply = await call('anonymous', 'POST', `${path.replace('/v2', '')}/execute`, { body: {} });
-      expect(legacyReply.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
+      const legacyResponse = await call('anonymous', 'POST', `${path.replace('/v2', '')}/execute`, {
+        body: {},
+      });
+      expect(legacyResponse.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
     });
 
     it('cannot send an input that exceeds their limits', async () => {
-      const path = await deploy(GREETING, 'admin', { isPublic: true });
+      const path = await deploy(GREETING_WORKFLOW, 'admin', { isPublic: true });
       const raw = `{"input":{"name":[${'0,'.repeat(4_000_000)}0]}}`;
-      const refused = await call('anonymous', 'POST', `${path}/execute`, { raw });
-      expect([400, 413]).toContain(refused.status);
+      const response = await call('anonymous', 'POST', `${path}/execute`, { raw });
+      expect([400, 413]).toContain(response.status);
     });
   });
 
   describe('requests that block, break or overload the server', () => {
     it('500 connections that never send a request body do not block executions', async () => {
       const { service } = environment();
-      const publicPath = await deploy(GREETING, 'otherAdmin', { isPublic: true });
+      const publicPath = await deploy(GREETING_WORKFLOW, 'otherAdmin', { isPublic: true });
       const sockets = await Promise.all(
         Array.from({ length: 500 }, () => openIdleConnection(service.url, `${publicPath}/execute`)),
       );
       try {
-        const adminPath = await deploy(GREETING);
+        const adminPath = await deploy(GREETING_WORKFLOW);
         expect(await execute('admin', adminPath, { name: 'Ada' })).toMatchObject({ status: 'completed' });
         expect(await execute('anonymous', publicPath, { name: 'Eve' })).toMatchObject({
           status: 'completed',
@@ -214,7 +214,7 @@ export function describeAbuse(environment: () => Environment): void {
 
     it('characters that a database cannot store are refused in names, ids, paths and queries, but not in values', async () => {
       const { workspaces } = environment().service;
-      const path = await deploy(GREETING);
+      const path = await deploy(GREETING_WORKFLOW);
       const workspaceId = workspaces.first;
       const encodeCursor = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
       const requests: readonly (readonly [method: string, path: string, body?: unknown])[] = [
@@ -250,9 +250,12 @@ export function describeAbuse(environment: () => Environment): void {
         ),
       ];
       for (const [method, target, body] of requests) {
-        const reply = await call('admin', method, target, body === undefined ? {} : { body });
-        expect([target, [400, 404].includes(reply.status) ? 'refused' : reply]).toEqual([target, 'refused']);
-        expectNoInternals(reply);
+        const response = await call('admin', method, target, body === undefined ? {} : { body });
+        expect([target, [400, 404].includes(response.status) ? 'refused' : response]).toEqual([
+          target,
+          'refused',
+        ]);
+        expectNoInternals(response);
       }
       const name = 'a\0b\ud800\u0001';
       expect(await execute('admin', path, { name })).toMatchObject({ output: { data: { hello: name } } });
@@ -262,15 +265,15 @@ export function describeAbuse(environment: () => Environment): void {
 
     it('a draft with thousands of unknown names does not block other requests', async () => {
       const names = Array.from({ length: 30_000 }, (_, n) => `<Ghost${n}abcdefgh.x>`).join(' ');
-      const exported = workflow(
+      const definition = workflow(
         [
           ...Array.from({ length: 300 }, (_, n) => fn(`Ghast${n}abcdefgh`, 'return 1')),
           block('Words', 'variables', { variables: [{ id: '1', variableName: 'v', value: names }] }),
         ],
         ['Start -> Words'],
       );
-      const path = await deploy(GREETING);
-      const { blocks, edges } = (exported as { state: { blocks: object; edges: object[] } }).state;
+      const path = await deploy(GREETING_WORKFLOW);
+      const { blocks, edges } = (definition as { state: { blocks: object; edges: object[] } }).state;
       const dryRun = call('admin', 'PUT', `${path}/state?dryRun=true`, { body: { blocks, edges } });
       expect(await call('otherAdmin', 'GET', '/api/v2/meta')).toMatchObject({ status: 200 });
       expect((await dryRun).status).toBeLessThan(500);
@@ -278,7 +281,7 @@ export function describeAbuse(environment: () => Environment): void {
 
     it('URLs in responses have the origin of the server, regardless of the Host header', async () => {
       const { service } = environment();
-      const path = await deploy(GREETING);
+      const path = await deploy(GREETING_WORKFLOW);
       const statusUrl = await startRunWithForgedHost(service, `${path}/execute`);
       expect(statusUrl.startsWith(`${service.url}/`)).toBe(true);
     });
@@ -298,10 +301,10 @@ export function describeAbuse(environment: () => Environment): void {
           ['Start -> Reply'],
         ),
       );
-      const reply = await call('admin', 'POST', `${path.replace('/v2', '')}/execute`, { body: {} });
-      expect(reply.body).toEqual({ a: 1 });
-      expect(reply.headers.get('x-mine')).toBe('1');
-      for (const name of names.slice(3)) expect([name, reply.headers.get(name)]).not.toEqual([name, '1']);
+      const response = await call('admin', 'POST', `${path.replace('/v2', '')}/execute`, { body: {} });
+      expect(response.body).toEqual({ a: 1 });
+      expect(response.headers.get('x-mine')).toBe('1');
+      for (const name of names.slice(3)) expect([name, response.headers.get(name)]).not.toEqual([name, '1']);
     });
   });
 
@@ -335,15 +338,15 @@ export function describeAbuse(environment: () => Environment): void {
       expect(url.pathname).toBe('/v1/items/..%2Fadmin%2Fdelete%3Fall%3D1%23');
       expect([...url.searchParams]).toEqual([['q', '../admin/delete?all=1#']]);
       expect(JSON.parse(post.body)).toEqual({ name, role: 'user' });
-      const dots = await execute('admin', path, { id: '..', name });
-      expect(dots.status).toBe('failed');
+      const runWithDots = await execute('admin', path, { id: '..', name });
+      expect(runWithDots.status).toBe('failed');
       expect(echo.requests().filter(({ method }) => method === 'POST')).toHaveLength(1);
     });
 
     it('another workspace cannot read or cancel a run', async () => {
-      const path = await deploy(LONG);
-      const accepted = await call('admin', 'POST', `${path}/execute`, { body: { async: true } });
-      const { runId } = dataOf<{ runId: string }>(accepted, 202);
+      const path = await deploy(LONG_WORKFLOW);
+      const acceptedResponse = await call('admin', 'POST', `${path}/execute`, { body: { async: true } });
+      const { runId } = dataOf<{ runId: string }>(acceptedResponse, 202);
       for (const caller of ['otherAdmin', 'otherKey'] as const) {
         for (const [method, target] of [
           ['GET', `${path}/runs/${runId}`],
@@ -374,55 +377,4 @@ function childIdOf(parent: string, blockId: string): string {
 /** Expects that the response reveals nothing about the database. */
 function expectNoInternals({ text }: ServiceResponse): void {
   expect(text).not.toMatch(/postgres|sqlite|heddle\.db|api\.db|ECONN|127\.0\.0\.1:|invalid byte|syntax/i);
-}
-
-/** Opens a connection that sends headers and no body. Resolves when the server has read the headers. */
-function openIdleConnection(origin: string, path: string): Promise<Socket> {
-  const { hostname, port } = new URL(origin);
-  const head = [
-    `POST ${path} HTTP/1.1`,
-    `Host: ${hostname}`,
-    'Content-Type: application/json',
-    'Content-Length: 2',
-    // The server responds with 100 when it has read the headers and handles the request.
-    'Expect: 100-continue',
-    '',
-    '',
-  ].join('\r\n');
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(port), hostname, () => socket.write(head));
-    socket.once('data', () => resolve(socket));
-    socket.on('error', reject);
-  });
-}
-
-/** Starts a run with a forged Host header. Returns its `statusUrl`. */
-function startRunWithForgedHost(service: Service, path: string): Promise<string> {
-  const { hostname, port } = new URL(service.url);
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      {
-        hostname,
-        port,
-        path,
-        method: 'POST',
-        headers: {
-          Host: 'evil.example',
-          'X-Forwarded-Host': 'evil.example',
-          'X-API-Key': service.keyOf('admin'),
-          'Content-Type': 'application/json',
-        },
-      },
-      (response) => {
-        let text = '';
-        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
-        response.on('end', () => {
-          const { data } = JSON.parse(text) as { data: { statusUrl: string } };
-          resolve(data.statusUrl);
-        });
-      },
-    );
-    outgoing.on('error', reject);
-    outgoing.end('{"async": true}');
-  });
 }

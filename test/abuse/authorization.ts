@@ -4,7 +4,7 @@ import { requestOf } from '../support/requests.ts';
 import type { RequestTargets } from '../support/requests.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { deployTriggers } from '../support/trigger-workflow.ts';
-import { APPROVAL, GREETING } from '../support/api-workflows.ts';
+import { APPROVAL, GREETING_WORKFLOW } from '../support/api-workflows.ts';
 import { dataOf } from './service.ts';
 import type { Caller, ServiceResponse, Service } from './service.ts';
 
@@ -12,7 +12,7 @@ import type { Caller, ServiceResponse, Service } from './service.ts';
  * The minimum role for each operation, and whether workspace keys may call it: hand-written, not derived from the
  * operations. `any` allows every valid credential, because the response is about the credential itself.
  */
-const ALLOWED: {
+const ACCESS_RULES: {
   readonly [id: string]: readonly [minimum: 'any' | 'read' | 'write' | 'admin', allowsKeys: boolean];
 } = {
   getApiMeta: ['any', true],
@@ -141,9 +141,9 @@ function callAs(
   call: Service['call'],
   caller: Caller,
   id: string,
-  subject: RequestTargets,
+  targets: RequestTargets,
 ): Promise<ServiceResponse> {
-  const { method, path, body } = requestOf(findOperation(id), subject);
+  const { method, path, body } = requestOf(findOperation(id), targets);
   return call(caller, method, path, body === undefined ? {} : { body });
 }
 
@@ -170,7 +170,7 @@ function expectedRefusalOf(
 
 const CALLERS = ['anonymous', 'otherAdmin', 'otherKey', 'read', 'write', 'workspaceKey', 'admin'] as const;
 /** Called last, because they end or delete what other operations need. */
-const DESTRUCTIVE = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
+const DESTRUCTIVE_OPERATIONS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow', 'deleteWorkflowV2'];
 
 /** Defines the tests of the callers that each operation allows. */
 export function describeAuthorization(service: () => Service): void {
@@ -181,25 +181,34 @@ export function describeAuthorization(service: () => Service): void {
     const workflowId = path.split('/').at(-1) ?? '';
     const triggers = await deployTriggers({
       workspaceId: workspaces.first,
-      deploy: async (exported) => (await deploy(exported)).split('/').at(-1) ?? '',
-      request: async (method, at, body) => (await call('admin', method, at, { body })).body?.data,
+      deploy: async (definition) => (await deploy(definition)).split('/').at(-1) ?? '',
+      request: async (method, requestPath, body) =>
+        (await call('admin', method, requestPath, { body })).body?.data,
     });
-    const subject: RequestTargets = { workflowId, runId: run.runId, workspaceId: workspaces.first, triggers };
-    const deployNewWorkflow = async (): Promise<string> => (await deploy(GREETING)).split('/').at(-1) ?? '';
-    const ids = Object.keys(ALLOWED);
+    const targets: RequestTargets = { workflowId, runId: run.runId, workspaceId: workspaces.first, triggers };
+    const deployNewWorkflow = async (): Promise<string> =>
+      (await deploy(GREETING_WORKFLOW)).split('/').at(-1) ?? '';
+    const ids = Object.keys(ACCESS_RULES);
     expect(ids.toSorted()).toEqual(SERVED_OPERATIONS.map(({ id }) => id).toSorted());
-    const ordered = [...ids.filter((id) => !DESTRUCTIVE.includes(id)), ...DESTRUCTIVE];
+    const orderedIds = [
+      ...ids.filter((id) => !DESTRUCTIVE_OPERATIONS.includes(id)),
+      ...DESTRUCTIVE_OPERATIONS,
+    ];
     const refusals: object[] = [];
     const expected: object[] = [];
-    for (const id of ordered) {
+    for (const id of orderedIds) {
       for (const caller of CALLERS) {
         // A caller with access archives the workflow: each caller gets a new one.
-        const target =
-          id === 'deleteWorkflowV2' ? { ...subject, workflowId: await deployNewWorkflow() } : subject;
-        const reply = await callAs(call, caller, id, target);
-        expect(reply.status, `${id} as ${caller}: ${reply.text}`).toBeLessThan(500);
-        refusals.push({ id, caller, refusal: refusalOf(reply) });
-        expected.push({ id, caller, refusal: expectedRefusalOf(caller, ALLOWED[id] ?? ['admin', false]) });
+        const callTargets =
+          id === 'deleteWorkflowV2' ? { ...targets, workflowId: await deployNewWorkflow() } : targets;
+        const response = await callAs(call, caller, id, callTargets);
+        expect(response.status, `${id} as ${caller}: ${response.text}`).toBeLessThan(500);
+        refusals.push({ id, caller, refusal: refusalOf(response) });
+        expected.push({
+          id,
+          caller,
+          refusal: expectedRefusalOf(caller, ACCESS_RULES[id] ?? ['admin', false]),
+        });
       }
     }
     expect(refusals).toEqual(expected);
@@ -207,14 +216,14 @@ export function describeAuthorization(service: () => Service): void {
 
   it('an anonymous caller can execute a public workflow and nothing else', async () => {
     const { call, deploy, workspaces } = service();
-    const path = await deploy(GREETING, 'admin', { isPublic: true });
+    const path = await deploy(GREETING_WORKFLOW, 'admin', { isPublic: true });
     const response = await call('anonymous', 'POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const { runId } = dataOf<{ runId: string }>(response, 200);
     const workflowId = path.split('/').at(-1) ?? '';
-    const subject: RequestTargets = { workflowId, runId, workspaceId: workspaces.first };
-    for (const id of Object.keys(ALLOWED)) {
+    const targets: RequestTargets = { workflowId, runId, workspaceId: workspaces.first };
+    for (const id of Object.keys(ACCESS_RULES)) {
       if (id === 'executeWorkflowV2' || id === 'executeWorkflow') continue;
-      expect([id, (await callAs(call, 'anonymous', id, subject)).status]).toEqual([id, 401]);
+      expect([id, (await callAs(call, 'anonymous', id, targets)).status]).toEqual([id, 401]);
     }
   });
 }

@@ -48,7 +48,11 @@ export interface Service {
   /** Sends a request as `caller`. `path` has no origin. */
   call(caller: Caller, method: string, path: string, options?: RequestOptions): Promise<ServiceResponse>;
   /** Deploys the workflow in the caller's workspace; returns its path, `/api/v2/workflows/{id}`. */
-  deploy(exported: Json, by?: 'admin' | 'otherAdmin', options?: { isPublic?: boolean }): Promise<string>;
+  deploy(
+    definition: Json,
+    caller?: 'admin' | 'otherAdmin',
+    options?: { isPublic?: boolean },
+  ): Promise<string>;
 }
 
 /** The store of a service, as options of `heddle serve` and as options of `openServiceStore`. */
@@ -62,20 +66,24 @@ export async function startService(
   { args, store }: StoreOptions,
   options: readonly string[],
 ): Promise<Service> {
-  const started = startHeddle(
+  const command = startHeddle(
     ['serve', '--port', '0', '--json', '--grace', '1', '--env', `TOKEN=${TOKEN}`, ...args, ...options],
-    { env: { HEDDLE_API_SECRET: SECRET, HEDDLE_SECRET_KEYS: SEALING_KEY }, whenDone: () => undefined },
+    { env: { HEDDLE_API_SECRET: SECRET, HEDDLE_SECRET_KEYS: SEALING_KEY }, registerCleanup: () => undefined },
   );
   try {
-    const ready = JSON.parse(await started.firstLine()) as { url: string; workspaceId: string; key: string };
+    const serverInfo = JSON.parse(await command.readFirstLine()) as {
+      url: string;
+      workspaceId: string;
+      key: string;
+    };
     const serviceStore = await openServiceStore(store);
     try {
-      return serviceOf(started, ready, await createCallers(serviceStore, ready));
+      return serviceOf(command, serverInfo, await createCallers(serviceStore, serverInfo));
     } finally {
       await serviceStore.close();
     }
   } catch (error) {
-    started.child.kill('SIGKILL');
+    command.child.kill('SIGKILL');
     throw error;
   }
 }
@@ -90,7 +98,7 @@ async function createCallers(
     workspaces.createUser({ email: `${name}@heddle.test`, name });
   const otherAdmin = await createUser('other-admin');
   const other = await workspaces.createWorkspace('Other', otherAdmin);
-  const createMember = async (role: 'read' | 'write'): Promise<string> => {
+  const createMemberKey = async (role: 'read' | 'write'): Promise<string> => {
     const userId = await createUser(role);
     await workspaces.setMember(workspaceId, userId, role);
     return (await keys.create({ userId }, role)).key;
@@ -100,8 +108,8 @@ async function createCallers(
     keys: {
       anonymous: undefined,
       admin: key,
-      read: await createMember('read'),
-      write: await createMember('write'),
+      read: await createMemberKey('read'),
+      write: await createMemberKey('write'),
       workspaceKey: (await keys.create({ workspaceId }, 'workspace')).key,
       otherAdmin: (await keys.create({ userId: otherAdmin }, 'other admin')).key,
       otherKey: (await keys.create({ workspaceId: other }, 'other workspace')).key,
@@ -140,15 +148,17 @@ function serviceOf(
     workspaces: { first: workspaceId, other },
     keyOf: (caller) => keys[caller] ?? '',
     call,
-    async deploy(exported, by = 'admin', { isPublic = false } = {}) {
-      const workspace = by === 'admin' ? workspaceId : other;
+    async deploy(definition, caller = 'admin', { isPublic = false } = {}) {
+      const workspace = caller === 'admin' ? workspaceId : other;
       const name = `Workflow ${crypto.randomUUID()}`;
-      const created = await call(by, 'POST', '/api/v2/workflows', { body: { workspaceId: workspace, name } });
+      const created = await call(caller, 'POST', '/api/v2/workflows', {
+        body: { workspaceId: workspace, name },
+      });
       const path = `/api/v2/workflows/${dataOf<{ id: string }>(created, 201).id}`;
-      dataOf(await call(by, 'PUT', `${path}/state`, { body: draftOf(exported) }), 200);
-      dataOf(await call(by, 'POST', `${path}/deploy`), 200);
+      dataOf(await call(caller, 'PUT', `${path}/state`, { body: draftOf(definition) }), 200);
+      dataOf(await call(caller, 'POST', `${path}/deploy`), 200);
       if (isPublic)
-        dataOf(await call(by, 'PATCH', `${path}/deployment`, { body: { isPublicApi: true } }), 200);
+        dataOf(await call(caller, 'PATCH', `${path}/deployment`, { body: { isPublicApi: true } }), 200);
       return path;
     },
   };

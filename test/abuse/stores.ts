@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { postgresDatabase } from '../support/postgres.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { createPostgresDatabase } from '../support/postgres.ts';
 import { SECRET } from './service.ts';
 import type { StoreSetup } from './suite.ts';
 
 /** Returns a new data folder as the store of a service. `options` are further options of `heddle serve`. */
 export function folderStore(options: readonly string[] = []): StoreSetup {
-  const data = dataFolder(afterAll);
+  const data = createDataFolder(afterAll);
   return {
     open: () => Promise.resolve({ args: ['--data', data, ...options], store: { data } }),
     dump: () => {
@@ -26,7 +26,7 @@ export function postgresStore(options: readonly string[] = []): StoreSetup {
   let url = '';
   return {
     open: async () => {
-      url = await postgresDatabase();
+      url = await createPostgresDatabase();
       return { args: ['--postgres', url, ...options], store: { postgres: { url }, secret: SECRET } };
     },
     dump: () => dumpTables(url),
@@ -44,8 +44,8 @@ async function dumpTables(connectionString: string): Promise<string> {
     );
     const tables: string[] = [];
     for (const { name } of rows) {
-      const all = await client.query<{ row: string }>(`SELECT t::text AS row FROM ${name} t`);
-      tables.push(all.rows.map(({ row }) => row).join('\n'));
+      const result = await client.query<{ row: string }>(`SELECT t::text AS row FROM ${name} t`);
+      tables.push(result.rows.map(({ row }) => row).join('\n'));
     }
     return tables.join('\n');
   } finally {

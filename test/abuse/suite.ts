@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { echoServer } from '../support/echo-server.ts';
+import { startEchoServer } from '../support/echo-server.ts';
 import type { EchoServer } from '../support/echo-server.ts';
 import { describeAbuse } from './abuse.ts';
 import { describeAuthorization } from './authorization.ts';
@@ -20,13 +20,13 @@ export function describeService(name: string, { open, dump }: StoreSetup): void 
     let service: Service;
     let echo: EchoServer;
     beforeAll(async () => {
-      echo = await echoServer();
+      echo = await startEchoServer();
       service = await startService(await open(), ['--allow-host', `127.0.0.1:${echo.port}`]);
     }, 120_000);
     afterAll(async () => {
       echo.close();
       service.process.child.kill('SIGKILL');
-      await service.process.ended;
+      await service.process.result;
     });
 
     describe('authorization', () => {

@@ -1,8 +1,8 @@
 // A process that a test kills: `node agent-process.ts OPTIONS`; OPTIONS is JSON (see `killable-process.ts`). Its agent
-// calls a tool in each of four rounds; each call appends its number to `effectsFile` and prints it, and at `stop` the
-// process waits to be killed. With `question` its agent answers that question and has a memory, and `stop` is a point
-// of `MEMORY_POINTS`. With `engine` it runs the workflow and prints the output; with `worker` it is a worker until its
-// stdin ends.
+// calls a tool in each of four rounds; each call appends its number to `effectsFile` and prints it, and at `stopPoint`
+// the process waits to be killed. With `question` its agent answers that question and has a memory, and `stopPoint` is
+// a point of `MEMORY_POINTS`. With `engine` it runs the workflow and prints the output; with `worker` it is a worker
+// until its stdin ends.
 import { appendFileSync } from 'node:fs';
 import { blocks } from '@heddle/blocks';
 import type { BlockExecutor, Json, JsonObject } from '@heddle/core';
@@ -11,7 +11,7 @@ import { createEngine, isEngineError } from '@heddle/engine';
 import type { ExecutorServices } from '@heddle/engine';
 import { createWorker } from '@heddle/temporal';
 import {
-  COUNTER,
+  COUNTER_WORKFLOW,
   COUNTING_WORKFLOW,
   COUNTING_BY_WORKFLOW,
   CONVERSATION_WORKFLOW,
@@ -19,31 +19,39 @@ import {
 import type { AgentProcessOptions, MEMORY_POINTS } from './killable-process.ts';
 
 const processOptions = JSON.parse(process.argv[2] ?? '') as AgentProcessOptions;
-const { url, effectsFile, stop, byWorkflow = false, question, models = {}, ...runtime } = processOptions;
+const {
+  url,
+  effectsFile,
+  stopPoint,
+  countsByWorkflow = false,
+  question,
+  models = {},
+  ...runtime
+} = processOptions;
 const [workflowId, ...definitions] =
   question !== undefined
     ? (['remembering', CONVERSATION_WORKFLOW] as const)
-    : byWorkflow
-      ? (['counting-by-workflow', COUNTING_BY_WORKFLOW, COUNTER] as const)
+    : countsByWorkflow
+      ? (['counting-by-workflow', COUNTING_BY_WORKFLOW, COUNTER_WORKFLOW] as const)
       : (['counting', COUNTING_WORKFLOW] as const);
 const RUN_ID = question === undefined ? 'agent-run' : `asked-${question}`;
 
 /** Prints the point and waits to be killed, if the process stops at it. */
 async function reachPoint(point: (typeof MEMORY_POINTS)[number][0]): Promise<void> {
-  if (point !== stop) return;
+  if (point !== stopPoint) return;
   process.stdout.write(`${point}\n`);
   await new Promise(() => undefined);
 }
 
 type Context = BlockContext<ExecutorServices>;
 
-/** Returns the executor. An executor of agents waits to be killed at `stop`, if that is a memory point. */
+/** Returns the executor. An executor of agents waits to be killed at `stopPoint`, if that is a memory point. */
 function interruptibleExecutor(executor: BlockExecutor): BlockExecutor {
   if (!executor.types.includes('agent')) return executor;
   return { ...executor, execute: (context) => executor.execute(interruptibleContext(context as Context)) };
 }
 
-/** Returns the context with steps and conversations that wait to be killed at `stop`. */
+/** Returns the context with steps and conversations that wait to be killed at `stopPoint`. */
 function interruptibleContext(context: Context): Context {
   const step: Context['step'] = (key, work, stepOptions) =>
     context.step(
@@ -77,7 +85,7 @@ async function count(n: Json): Promise<JsonObject> {
   const line = JSON.stringify(n);
   appendFileSync(effectsFile, `${line}\n`);
   process.stdout.write(`${line}\n`);
-  if (line === stop) await new Promise(() => undefined);
+  if (line === stopPoint) await new Promise(() => undefined);
   return { counted: n };
 }
 
@@ -125,7 +133,7 @@ async function completeRun(): Promise<Json> {
   const { output } = await result;
   const children = await engine.childRuns(RUN_ID);
   await engine.close();
-  return byWorkflow ? { ...(output as JsonObject), children: children.length } : (output ?? null);
+  return countsByWorkflow ? { ...(output as JsonObject), childCount: children.length } : (output ?? null);
 }
 
 if (runtime.worker) {

@@ -5,7 +5,7 @@ import { createEngine } from '@heddle/engine';
 import type { EngineOptions, RunEvent } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
-import type { ModelAnswer, ModelRequest, ModelServer } from '../support/model-server.ts';
+import type { ModelResponse, ModelRequest, ModelServer } from '../support/model-server.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -19,14 +19,14 @@ const PROTOCOLS = Object.keys(MODELS) as (keyof typeof MODELS)[];
 const CREDENTIALS = { openai: 'key-of-openai', anthropic: 'key-of-anthropic', google: 'key-of-google' };
 const AGENT_FIELDS = { messages: [{ role: 'user', content: 'What is the weather in <start.city>?' }] };
 
-type Answers = readonly ModelAnswer[] | ((request: ModelRequest) => ModelAnswer);
+type Responses = readonly ModelResponse[] | ((request: ModelRequest) => ModelResponse);
 
-/** Starts a model that gives these answers in order; the last answer repeats. */
-async function modelServer(answers: Answers): Promise<ModelServer> {
+/** Starts a model that gives these responses in order; the last response repeats. */
+async function startModel(responses: Responses): Promise<ModelServer> {
   const server = await startModelServer((request) =>
-    typeof answers === 'function'
-      ? answers(request)
-      : (answers[Math.min(request.number, answers.length) - 1] ?? {}),
+    typeof responses === 'function'
+      ? responses(request)
+      : (responses[Math.min(request.number, responses.length) - 1] ?? {}),
   );
   onTestFinished(() => server.close());
   return server;
@@ -67,13 +67,15 @@ const weatherTool: AgentTool = {
   run: async ({ city }, { params }) => ({ city: city ?? null, ...params, degrees: 7 }),
 };
 
-const WEATHER_ROW = { type: 'weather', params: { unit: 'C' } };
+const WEATHER_CONFIG = { type: 'weather', params: { unit: 'C' } };
 
 describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
   const model = MODELS[protocol];
 
   it('sends its messages and returns the answer with tokens and cost', async () => {
-    const server = await modelServer([{ text: 'Rain.', input: 1000, cached: 200, output: 100 }]);
+    const server = await startModel([
+      { text: 'Rain.', inputTokens: 1000, cachedTokens: 200, outputTokens: 100 },
+    ]);
     const result = await ask(server, { fields: { model, temperature: '0.5', maxTokens: 77 } });
     expect(result).toMatchObject({
       status: 'completed',
@@ -92,10 +94,10 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
   });
 
   it('calls tools until the model answers, and outputs the calls', async () => {
-    const server = await modelServer([
+    const server = await startModel([
       {
         text: 'I look it up.',
-        tools: [
+        toolCalls: [
           { name: 'weather', args: { city: 'Oslo' } },
           { name: 'weather', args: { city: 'Bergen' } },
         ],
@@ -103,7 +105,7 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
       { text: 'Oslo 7, Bergen 7.' },
     ]);
     const result = await ask(server, {
-      fields: { model, tools: [WEATHER_ROW] },
+      fields: { model, tools: [WEATHER_CONFIG] },
       options: { tools: [weatherTool] },
     });
     expect(result).toMatchObject({
@@ -131,7 +133,7 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
   });
 
   it('returns the fields of its response format, and asks the model once to correct an answer that does not match', async () => {
-    const server = await modelServer([{ text: '{"degrees": "cold"}' }, { text: '{"degrees": -3}' }]);
+    const server = await startModel([{ text: '{"degrees": "cold"}' }, { text: '{"degrees": -3}' }]);
     const schema = {
       type: 'object',
       properties: { degrees: { type: 'number' } },
@@ -149,7 +151,7 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
 describe('an agent whose provider fails', () => {
   it('waits as long as the provider requests, and calls again', async () => {
     const clock = new TestClock();
-    const server = await modelServer([
+    const server = await startModel([
       { status: 429, headers: { 'retry-after': '7' } },
       { status: 500 },
       { text: 'Rain.' },
@@ -167,7 +169,7 @@ describe('an agent whose provider fails', () => {
 
   it('fails after four attempts', async () => {
     const clock = new TestClock();
-    const server = await modelServer([{ status: 503, message: 'overloaded' }]);
+    const server = await startModel([{ status: 503, message: 'overloaded' }]);
     const { run } = await start(server, { engine: { clock } });
     for (const ms of [1000, 2000, 4000]) {
       await clock.waitForTimer(ms);
@@ -182,7 +184,7 @@ describe('an agent whose provider fails', () => {
   });
 
   it('fails immediately if the provider rejects the request, without the key in the message', async () => {
-    const server = await modelServer([{ status: 401, message: 'Incorrect API key provided: key-of-openai' }]);
+    const server = await startModel([{ status: 401, message: 'Incorrect API key provided: key-of-openai' }]);
     const result = await ask(server);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_REFUSED' } });
     expect(result.error?.message).toMatch(
@@ -193,12 +195,12 @@ describe('an agent whose provider fails', () => {
 
   it('discards the text of an interrupted answer, and calls again', async () => {
     const clock = new TestClock();
-    const server = await modelServer([
+    const server = await startModel([
       { pieces: ['Rain ', 'an'], disconnects: true },
       { pieces: ['Snow ', 'today.'] },
     ]);
     const { run } = await start(server, { engine: { clock } });
-    const events = collect(run.events());
+    const events = collectEvents(run.events());
     await clock.waitForTimer(1000);
     clock.advance(1000);
     expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'Snow today.' } });
@@ -223,9 +225,9 @@ describe('an agent whose model makes mistakes', () => {
         throw new Error('The weather service is closed.');
       },
     };
-    const server = await modelServer([
+    const server = await startModel([
       {
-        tools: [
+        toolCalls: [
           { name: 'climate', args: {} },
           { name: 'weather', args: '{"city": ' },
           { name: 'weather', args: { town: 'Oslo' } },
@@ -234,7 +236,7 @@ describe('an agent whose model makes mistakes', () => {
       },
       { text: 'I do not know.' },
     ]);
-    const fields = { tools: [WEATHER_ROW, { type: 'broken' }] };
+    const fields = { tools: [WEATHER_CONFIG, { type: 'broken' }] };
     const result = await ask(server, { fields, options: { tools: [weatherTool, broken] } });
     expect(result).toMatchObject({ status: 'completed', output: { content: 'I do not know.' } });
     const { list } = (result.output as { toolCalls: { list: { result: string; success: boolean }[] } })
@@ -251,14 +253,17 @@ describe('an agent whose model makes mistakes', () => {
   });
 
   it('fails after 25 rounds of tool calls', async () => {
-    const server = await modelServer([{ tools: [{ name: 'weather', args: { city: 'Oslo' } }] }]);
-    const result = await ask(server, { fields: { tools: [WEATHER_ROW] }, options: { tools: [weatherTool] } });
+    const server = await startModel([{ toolCalls: [{ name: 'weather', args: { city: 'Oslo' } }] }]);
+    const result = await ask(server, {
+      fields: { tools: [WEATHER_CONFIG] },
+      options: { tools: [weatherTool] },
+    });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'AGENT_ROUNDS_EXCEEDED' } });
     expect(server.requests).toHaveLength(25);
   });
 
   it('fails if the corrected answer does not match the response format either', async () => {
-    const server = await modelServer([{ text: 'It is cold.' }]);
+    const server = await startModel([{ text: 'It is cold.' }]);
     const responseFormat = { schema: { type: 'object', properties: { degrees: { type: 'number' } } } };
     const result = await ask(server, { fields: { responseFormat } });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'AGENT_OUTPUT_INVALID' } });
@@ -282,7 +287,7 @@ describe('a tool whose code is in the agent', () => {
       code: 'return { doubled: n * 2, same: params.n }',
       usageControl: 'force',
     };
-    const server = await modelServer([{ tools: [{ name: 'double', args: { n: 21 } }] }, { text: '42' }]);
+    const server = await startModel([{ toolCalls: [{ name: 'double', args: { n: 21 } }] }, { text: '42' }]);
     const result = await ask(server, { fields: { tools: [tool] } });
     expect(result).toMatchObject({
       output: { content: '42', toolCalls: { list: [{ result: { doubled: 42, same: 21 }, success: true }] } },
@@ -293,13 +298,13 @@ describe('a tool whose code is in the agent', () => {
 });
 
 describe('an agent fails before it calls the model if it', () => {
-  const nestedSchema = (): JsonObject => {
+  const createNestedSchema = (): JsonObject => {
     let schema: JsonObject = { type: 'string' };
     for (let depth = 0; depth < 40; depth++) schema = { type: 'object', properties: { a: schema } };
     return schema;
   };
 
-  it.each<[why: string, fields: JsonObject, code: string, message: RegExp]>([
+  it.each<[problem: string, fields: JsonObject, code: string, message: RegExp]>([
     ['has no model', { model: '' }, 'MODEL_UNKNOWN', /The block "A" has no model/],
     [
       'names an unknown model',
@@ -377,7 +382,7 @@ describe('an agent fails before it calls the model if it', () => {
     ],
     [
       'has a response format that is nested too deeply',
-      { responseFormat: nestedSchema() },
+      { responseFormat: createNestedSchema() },
       'BLOCK_CONFIG_INVALID',
       /more than 32 levels/,
     ],
@@ -387,8 +392,8 @@ describe('an agent fails before it calls the model if it', () => {
       'BLOCK_CONFIG_INVALID',
       /The block "A" has an invalid "temperature": it must be a number/,
     ],
-  ])('%s', async (_why, fields, code, message) => {
-    const server = await modelServer([{ text: 'never' }]);
+  ])('%s', async (_problem, fields, code, message) => {
+    const server = await startModel([{ text: 'never' }]);
     const result = await ask(server, { fields });
     expect(result).toMatchObject({ status: 'failed', error: { code } });
     expect(result.error?.message).toMatch(message);
@@ -396,7 +401,7 @@ describe('an agent fails before it calls the model if it', () => {
   });
 });
 
-async function collect(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
+async function collectEvents(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
   const collected: RunEvent[] = [];
   for await (const event of events) collected.push(event);
   return collected;

@@ -4,8 +4,14 @@ import { createEngine } from '@heddle/engine';
 import type { EngineOptions, RunEvent } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { workflow } from '../support/workflow.ts';
-import { agent, describeApprovals, pay, startPaymentModel, recordingTools } from './approvals.ts';
-import { describeOnStores } from './on-stores.ts';
+import {
+  agent,
+  describeApprovals,
+  paymentCall,
+  startPaymentModel,
+  createRecordingTools,
+} from './approvals.ts';
+import { describeOnStores } from './describe-on-stores.ts';
 
 describeOnStores(describeApprovals);
 
@@ -18,7 +24,9 @@ async function startRun(options: EngineOptions, fields: JsonObject = {}) {
 
 describe('the approval of tool calls', () => {
   it('refuses edited arguments that contain a secret or the placeholder of a secret', async () => {
-    const { options, recordedCalls, server } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
+    const { options, recordedCalls, server } = await startPaymentModel([
+      { toolCalls: [paymentCall('ada', 1)] },
+    ]);
     const messages = [{ role: 'user', content: 'The token is {{TOKEN}}.' }];
     const { engine, run } = await startRun({ ...options, env: { TOKEN: 'very-secret-token' } }, { messages });
     await run.result();
@@ -46,15 +54,15 @@ describe('the approval of tool calls', () => {
   });
 
   it('is required if the operator requires it for the tool, even if the agent does not', async () => {
-    const { options, recordedCalls } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
-    const recording = recordingTools();
-    const tools = recording.tools.map((tool) => ({ ...tool, requireApproval: true }));
+    const { options, recordedCalls } = await startPaymentModel([{ toolCalls: [paymentCall('ada', 1)] }]);
+    const recorder = createRecordingTools();
+    const tools = recorder.tools.map((tool) => ({ ...tool, requireApproval: true }));
     const { run } = await startRun(
       { ...options, blocks: blocks({ tools }) },
       { tools: [{ type: 'pay', requireApproval: false }] },
     );
     expect(await run.result()).toMatchObject({ status: 'paused' });
-    expect([recordedCalls, recording.recordedCalls]).toEqual([[], []]);
+    expect([recordedCalls, recorder.recordedCalls]).toEqual([[], []]);
   });
 
   it.each([
@@ -64,7 +72,7 @@ describe('the approval of tool calls', () => {
     ['', 'completed'],
     [null, 'completed'],
   ])('depends on requireApproval: with %j, the run is %s', async (requireApproval, status) => {
-    const { options } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
+    const { options } = await startPaymentModel([{ toolCalls: [paymentCall('ada', 1)] }]);
     const { run } = await startRun(options, { tools: [{ type: 'pay', requireApproval }] });
     expect(await run.result()).toMatchObject({ status });
   });
@@ -85,7 +93,7 @@ describe('the approval of tool calls', () => {
       { name: 'pay', args: { to: 'ada' } },
       { name: 'refund', args: {} },
     ];
-    const { options } = await startPaymentModel([{ tools: invalidCalls }]);
+    const { options } = await startPaymentModel([{ toolCalls: invalidCalls }]);
     const { run } = await startRun(options);
     expect(await run.result()).toMatchObject({
       status: 'completed',
@@ -94,12 +102,12 @@ describe('the approval of tool calls', () => {
   });
 
   it('publishes the events of each call once, when it is made', async () => {
-    const calls = [{ name: 'look', args: {} }, pay('ada', 1), pay('bob', 2)];
-    const { options } = await startPaymentModel([{ tools: calls }]);
+    const calls = [{ name: 'look', args: {} }, paymentCall('ada', 1), paymentCall('bob', 2)];
+    const { options } = await startPaymentModel([{ toolCalls: calls }]);
     const { engine, run } = await startRun(options);
-    const eventsBefore = toolEvents(run.events());
+    const eventsBefore = collectToolEvents(run.events());
     await run.result();
-    const eventsAfter = toolEvents((await engine.attach(run.runId)).events());
+    const eventsAfter = collectToolEvents((await engine.attach(run.runId)).events());
     const decisions = { '1.2': { decision: 'approve' }, '1.3': { decision: 'deny' } };
     await engine.resume(run.runId, { input: { decisions } });
     expect(await eventsBefore).toEqual(['look start', 'look end']);
@@ -107,7 +115,7 @@ describe('the approval of tool calls', () => {
   });
 });
 
-async function toolEvents(events: AsyncIterable<RunEvent>): Promise<string[]> {
+async function collectToolEvents(events: AsyncIterable<RunEvent>): Promise<string[]> {
   const lines: string[] = [];
   for await (const event of events)
     if (event.type === 'block:emission' && event.emission.type === 'tool')

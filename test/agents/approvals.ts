@@ -4,13 +4,13 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { Engine, EngineOptions, RunDetail } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
-import type { ModelAnswer, ModelRequest } from '../support/model-server.ts';
+import type { ModelResponse, ModelRequest } from '../support/model-server.ts';
 import { block, parallel, workflow } from '../support/workflow.ts';
 
 /** Opens an engine that runs blocks with these options, in this process or on workers, and closes it after the test. */
 export type OpenEngine = (options: Pick<EngineOptions, 'blocks' | 'services' | 'env'>) => Promise<Engine>;
 
-export const PARAMETERS: JsonObject = {
+export const PAY_PARAMETERS: JsonObject = {
   type: 'object',
   properties: { to: { type: 'string' }, amount: { type: 'number', minimum: 1 } },
   required: ['to', 'amount'],
@@ -18,49 +18,51 @@ export const PARAMETERS: JsonObject = {
 };
 
 /** Returns a call of the tool `pay`. */
-export function pay(to: string, amount: number) {
+export function paymentCall(to: string, amount: number) {
   return { name: 'pay', args: { to, amount } };
 }
 
 /** Returns tools that record their calls: `pay`, and `look`, which needs no approval. */
-export function recordingTools(): { tools: AgentTool[]; recordedCalls: Json[] } {
+export function createRecordingTools(): { tools: AgentTool[]; recordedCalls: Json[] } {
   const recordedCalls: Json[] = [];
   const record = async (args: JsonObject): Promise<Json> => {
     recordedCalls.push(args);
     return { done: args };
   };
   const tools = [
-    { id: 'pay', description: 'Pays.', parameters: PARAMETERS, run: record },
+    { id: 'pay', description: 'Pays.', parameters: PAY_PARAMETERS, run: record },
     { id: 'look', description: 'Looks.', parameters: { type: 'object' }, run: record },
   ];
   return { tools, recordedCalls };
 }
 
-/** The rows of an agent's field `tools`: a person must approve calls of `pay`. */
-export const TOOL_ROWS: JsonObject[] = [{ type: 'pay', requireApproval: true }, { type: 'look' }];
+/** The items of an agent's field `tools`: a person must approve calls of `pay`. */
+export const TOOL_CONFIGS: JsonObject[] = [{ type: 'pay', requireApproval: true }, { type: 'look' }];
 
 export function agent(name: string, fields: JsonObject = {}) {
   return block(name, 'agent', {
     model: 'local/scripted',
     messages: [{ role: 'user', content: 'Pay the invoices.' }],
-    tools: TOOL_ROWS,
+    tools: TOOL_CONFIGS,
     ...fields,
   });
 }
 
 /**
- * Starts a model that gives these answers, one in each round. In the second round, the model first responds with status
- * 503 `failures` times. Returns the server, the options of an engine that uses the model, and the recorded tool calls.
+ * Starts a model that gives these responses, one in each round. In the second round, the model first responds with
+ * status 503 `totalFailures` times. Returns the server, the options of an engine that uses the model, and the recorded
+ * tool calls.
  */
-export async function startPaymentModel(answers: readonly ModelAnswer[], failures = 0) {
+export async function startPaymentModel(responses: readonly ModelResponse[], totalFailures = 0) {
   let failureCount = 0;
   const server = await startModelServer((request) => {
     const round = roundOf(request);
-    if (round === 2 && failureCount++ < failures) return { status: 503, headers: { 'retry-after': '0' } };
-    return answers[round - 1] ?? { text: 'Done.' };
+    if (round === 2 && failureCount++ < totalFailures)
+      return { status: 503, headers: { 'retry-after': '0' } };
+    return responses[round - 1] ?? { text: 'Done.' };
   });
   onTestFinished(() => server.close());
-  const { tools, recordedCalls } = recordingTools();
+  const { tools, recordedCalls } = createRecordingTools();
   return { server, options: { blocks: blocks({ tools }), services: server.services }, recordedCalls };
 }
 
@@ -85,22 +87,27 @@ function callIdsOf({ output }: RunDetail['pauses'][number]): string[] {
 }
 
 /** Defines the tests of tool calls that need the approval of a person. */
-export function describeApprovals(where: string, openEngine: OpenEngine): void {
-  describe(`${where}, tool calls that need approval`, () => {
+export function describeApprovals(environment: string, openEngine: OpenEngine): void {
+  describe(`${environment}, tool calls that need approval`, () => {
     it('are made as approved or edited, or are denied, and the model gets the outcome of each', async () => {
-      const calls = [pay('ada', 1), pay('bob', 2), { name: 'look', args: { at: 'books' } }, pay('eve', 3)];
-      const { server, options, recordedCalls } = await startPaymentModel([{ tools: calls }]);
+      const calls = [
+        paymentCall('ada', 1),
+        paymentCall('bob', 2),
+        { name: 'look', args: { at: 'books' } },
+        paymentCall('eve', 3),
+      ];
+      const { server, options, recordedCalls } = await startPaymentModel([{ toolCalls: calls }]);
       const engine = await openEngine(options);
       const { runId, result } = await engine.start({ workflow: workflow([agent('A')], ['Start -> A']) });
       expect(await result()).toMatchObject({ status: 'paused' });
       const pause = await getOnlyPause(engine, runId);
-      const pending = { name: 'pay', parameters: PARAMETERS };
+      const pendingCall = { name: 'pay', parameters: PAY_PARAMETERS };
       expect(pause).toMatchObject({ kind: 'human', blockName: 'A' });
       expect(pause.output).toEqual({
         calls: [
-          { ...pending, id: '1.1', arguments: { to: 'ada', amount: 1 } },
-          { ...pending, id: '1.2', arguments: { to: 'bob', amount: 2 } },
-          { ...pending, id: '1.4', arguments: { to: 'eve', amount: 3 } },
+          { ...pendingCall, id: '1.1', arguments: { to: 'ada', amount: 1 } },
+          { ...pendingCall, id: '1.2', arguments: { to: 'bob', amount: 2 } },
+          { ...pendingCall, id: '1.4', arguments: { to: 'eve', amount: 3 } },
         ],
       });
       // A call that needs no approval does not wait for the approval of other calls.
@@ -115,7 +122,7 @@ export function describeApprovals(where: string, openEngine: OpenEngine): void {
         { to: 'ada', amount: 1 },
         { to: 'bob', amount: 20 },
       ]);
-      const denied = { success: false, result: 'A person denied this call: Eve is paid.' };
+      const deniedCall = { success: false, result: 'A person denied this call: Eve is paid.' };
       expect(output).toMatchObject({
         content: 'Done.',
         toolCalls: {
@@ -128,7 +135,7 @@ export function describeApprovals(where: string, openEngine: OpenEngine): void {
               approval: { decision: 'edit', requested: { to: 'bob', amount: 2 } },
             },
             { name: 'look', success: true },
-            { ...denied, approval: { decision: 'deny', reason: 'Eve is paid.' } },
+            { ...deniedCall, approval: { decision: 'deny', reason: 'Eve is paid.' } },
           ],
         },
       });
@@ -143,35 +150,40 @@ export function describeApprovals(where: string, openEngine: OpenEngine): void {
 
     it('can be decided one after another, and calls of a later round need a new approval', async () => {
       const { server, options, recordedCalls } = await startPaymentModel([
-        { tools: [pay('ada', 1), pay('bob', 2)] },
-        { tools: [pay('ada', 1)] },
+        { toolCalls: [paymentCall('ada', 1), paymentCall('bob', 2)] },
+        { toolCalls: [paymentCall('ada', 1)] },
       ]);
       const engine = await openEngine(options);
       const { runId, result } = await engine.start({ workflow: workflow([agent('A')], ['Start -> A']) });
       await result();
-      const first = await getOnlyPause(engine, runId);
-      expect(callIdsOf(first)).toEqual(['1.1', '1.2']);
+      const firstPause = await getOnlyPause(engine, runId);
+      expect(callIdsOf(firstPause)).toEqual(['1.1', '1.2']);
       const partialInput = { decisions: { '1.2': { decision: 'approve' } } };
-      expect(await engine.resume(runId, { token: first.token, input: partialInput })).toMatchObject({
+      expect(await engine.resume(runId, { token: firstPause.token, input: partialInput })).toMatchObject({
         status: 'paused',
       });
       // Neither the same answer again nor another answer to the same pause has an effect.
       for (const input of [partialInput, { decision: 'approve' }])
-        expect(await engine.resume(runId, { token: first.token, input })).toMatchObject({ status: 'paused' });
-      const second = await getOnlyPause(engine, runId);
-      expect(callIdsOf(second)).toEqual(['1.1']);
+        expect(await engine.resume(runId, { token: firstPause.token, input })).toMatchObject({
+          status: 'paused',
+        });
+      const secondPause = await getOnlyPause(engine, runId);
+      expect(callIdsOf(secondPause)).toEqual(['1.1']);
       expect([recordedCalls, server.requests.length]).toEqual([[{ to: 'bob', amount: 2 }], 1]);
-      const { token } = second;
+      const { token } = secondPause;
       await expect(engine.resume(runId, { token, input: partialInput })).rejects.toMatchObject({
         code: 'RESUME_INPUT_INVALID',
       });
       expect(await engine.resume(runId, { token, input: { decision: 'deny' } })).toMatchObject({
         status: 'paused',
       });
-      const third = await getOnlyPause(engine, runId);
-      expect(callIdsOf(third)).toEqual(['2.1']);
+      const thirdPause = await getOnlyPause(engine, runId);
+      expect(callIdsOf(thirdPause)).toEqual(['2.1']);
       expect(await engine.getRun(runId)).toMatchObject({ resumedCount: 2 });
-      const finalResult = await engine.resume(runId, { token: third.token, input: { decision: 'approve' } });
+      const finalResult = await engine.resume(runId, {
+        token: thirdPause.token,
+        input: { decision: 'approve' },
+      });
       expect(finalResult).toMatchObject({ status: 'completed', output: { toolCalls: { count: 3 } } });
       expect(recordedCalls).toEqual([
         { to: 'bob', amount: 2 },
@@ -180,31 +192,34 @@ export function describeApprovals(where: string, openEngine: OpenEngine): void {
     });
 
     it('belong to one agent, branch and run: a decision does not affect other calls', async () => {
-      const { options, recordedCalls } = await startPaymentModel([{ tools: [pay('ada', 1)] }]);
+      const { options, recordedCalls } = await startPaymentModel([{ toolCalls: [paymentCall('ada', 1)] }]);
       const engine = await openEngine(options);
       const definition = workflow(
         [parallel('P', { parallelType: 'count', count: 2 }, agent('A'))],
         ['Start -> P -> A'],
       );
       const { runId, result } = await engine.start({ workflow: definition });
-      const other = await engine.start({ workflow: definition });
-      await Promise.all([result(), other.result()]);
+      const otherRun = await engine.start({ workflow: definition });
+      await Promise.all([result(), otherRun.result()]);
       const { pauses } = await engine.getRun(runId);
       expect(pauses.map(callIdsOf)).toEqual([['1.1'], ['1.1']]);
       const token = pauses[0]?.token ?? '';
       await expect(
-        engine.resume(other.runId, { token, input: { decision: 'approve' } }),
+        engine.resume(otherRun.runId, { token, input: { decision: 'approve' } }),
       ).rejects.toMatchObject({ code: 'RESUME_POINT_NOT_FOUND' });
       await engine.resume(runId, { token, input: { decision: 'approve' } });
       await expect.poll(() => recordedCalls.length).toBe(1);
       expect((await engine.getRun(runId)).pauses).toHaveLength(1);
-      expect((await engine.getRun(other.runId)).pauses).toHaveLength(2);
+      expect((await engine.getRun(otherRun.runId)).pauses).toHaveLength(2);
       expect(recordedCalls).toHaveLength(1);
     });
 
     it('are neither approved nor made again when the agent is retried', async () => {
       // A model call is attempted four times.
-      const { options, recordedCalls, server } = await startPaymentModel([{ tools: [pay('ada', 1)] }], 4);
+      const { options, recordedCalls, server } = await startPaymentModel(
+        [{ toolCalls: [paymentCall('ada', 1)] }],
+        4,
+      );
       const engine = await openEngine(options);
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
       const definition = workflow([{ ...agent('A'), properties: { retry } }], ['Start -> A']);
@@ -220,6 +235,6 @@ export function describeApprovals(where: string, openEngine: OpenEngine): void {
   });
 }
 
-function byAmount(one: Json, other: Json): number {
-  return (one as { amount: number }).amount - (other as { amount: number }).amount;
+function byAmount(left: Json, right: Json): number {
+  return (left as { amount: number }).amount - (right as { amount: number }).amount;
 }

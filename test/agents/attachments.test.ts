@@ -16,7 +16,7 @@ interface InputFile {
   bytes: Buffer;
 }
 
-async function modelServer(): Promise<ModelServer> {
+async function startModel(): Promise<ModelServer> {
   const server = await startModelServer(() => ({ text: 'I read it.' }));
   onTestFinished(() => server.close());
   return server;
@@ -56,7 +56,7 @@ async function ask(
 }
 
 /** Returns the body of a request to the model as a string. */
-function requestText({ requests }: ModelServer, number = 1): string {
+function requestTextOf({ requests }: ModelServer, number = 1): string {
   return JSON.stringify(requests[number - 1]?.body ?? null);
 }
 
@@ -64,14 +64,14 @@ describe.each(['gpt-4o', 'claude-sonnet-4-5', 'gemini-2.5-flash'])(
   'the files of an agent with %s',
   (model) => {
     it('are sent with the question: images, PDF, and text files with their names', async () => {
-      const server = await modelServer();
+      const server = await startModel();
       const { result } = await ask(server, { model }, [
         { name: 'loom.png', bytes: PNG },
         { name: 'manual.pdf', bytes: PDF },
         { name: 'words.md', bytes: TEXT },
       ]);
       expect(result).toMatchObject({ status: 'completed', output: { content: 'I read it.' } });
-      const body = requestText(server);
+      const body = requestTextOf(server);
       for (const bytes of [PNG, PDF]) expect(body).toContain(bytes.toString('base64'));
       expect(body).toContain(JSON.stringify(`File "words.md":\n${TEXT.toString()}`));
       expect(body.indexOf('Read this.')).toBeLessThan(body.indexOf(PNG.toString('base64')));
@@ -80,37 +80,37 @@ describe.each(['gpt-4o', 'claude-sonnet-4-5', 'gemini-2.5-flash'])(
 );
 
 describe('the files of an agent', () => {
-  it.each<[what: string, files: Json]>([
+  it.each<[description: string, files: Json]>([
     ['an empty list', []],
     ['an empty list of the input', '<start.files>'],
     ['an empty string', ''],
     ['null', null],
   ])('may be %s', async (_, files) => {
-    const server = await modelServer();
+    const server = await startModel();
     const { result } = await ask(server, { files });
     expect(result).toMatchObject({ status: 'completed' });
   });
 
   it('are not stored with the conversation', async () => {
-    const server = await modelServer();
-    const memory = { model: 'local/scripted', memoryType: 'conversation', conversationId: 'c' };
-    const { engine, source } = await ask(server, memory, [{ name: 'words.md', bytes: TEXT }]);
+    const server = await startModel();
+    const memoryFields = { model: 'local/scripted', memoryType: 'conversation', conversationId: 'c' };
+    const { engine, source } = await ask(server, memoryFields, [{ name: 'words.md', bytes: TEXT }]);
     await engine.execute(source, {});
-    expect(requestText(server, 1)).toContain(TEXT.toString());
-    expect(requestText(server, 2)).toContain('I read it.');
-    expect(requestText(server, 2)).not.toContain(TEXT.toString());
+    expect(requestTextOf(server, 1)).toContain(TEXT.toString());
+    expect(requestTextOf(server, 2)).toContain('I read it.');
+    expect(requestTextOf(server, 2)).not.toContain(TEXT.toString());
   });
 
   it('belong to the tenant: a file record of another tenant is refused', async () => {
-    const server = await modelServer();
+    const server = await startModel();
     const { engine, source, input } = await ask(server, {}, [{ name: 'words.md', bytes: TEXT }]);
     const [record] = (input as { files: JsonObject[] }).files;
-    const foreign = { files: [{ ...record, key: `sha256:${'0'.repeat(64)}` }] };
-    const { error } = await engine.execute(source, foreign);
+    const foreignInput = { files: [{ ...record, key: `sha256:${'0'.repeat(64)}` }] };
+    const { error } = await engine.execute(source, foreignInput);
     expect(error?.message).toContain('has a file "words.md", which is not a file of this workspace');
   });
 
-  it.each<[what: string, fields: JsonObject, inputFiles: InputFile[], message: string]>([
+  it.each<[description: string, fields: JsonObject, inputFiles: InputFile[], message: string]>([
     [
       'bytes in no known format',
       {},
@@ -132,7 +132,7 @@ describe('the files of an agent', () => {
     ['an object that is not a file', { files: { path: '/etc/passwd' } }, [], 'has a file that is neither'],
     ['a file: URL', { files: 'file:///etc/passwd' }, [], 'has a file that is neither'],
   ])('are refused before the model is called: %s', async (_, fields, inputFiles, message) => {
-    const server = await modelServer();
+    const server = await startModel();
     const { result } = await ask(server, fields, inputFiles);
     expect(result).toMatchObject({ error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain(message);

@@ -6,24 +6,24 @@ import { createEngine } from '@heddle/engine';
 import type { EngineOptions, RunHandle } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
-import type { ModelAnswer, ModelServer } from '../support/model-server.ts';
+import type { ModelResponse, ModelServer } from '../support/model-server.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import type { TestBlock } from '../support/workflow.ts';
 
 const MODEL = { model: 'gpt-4o' };
 
-/** Starts a model that gives these answers in order; the last answer repeats. */
-async function modelServer(...answers: ModelAnswer[]): Promise<ModelServer> {
+/** Starts a model that gives these responses in order; the last response repeats. */
+async function startModel(...responses: ModelResponse[]): Promise<ModelServer> {
   const server = await startModelServer(
-    ({ number }) => answers[Math.min(number, answers.length) - 1] ?? { text: '' },
+    ({ number }) => responses[Math.min(number, responses.length) - 1] ?? { text: '' },
   );
   onTestFinished(() => server.close());
   return server;
 }
 
-/** Starts a model whose answers are all this object. `usage` adds fields such as the number of input tokens. */
-function startModelReturning(answer: JsonObject, usage: ModelAnswer = {}): Promise<ModelServer> {
-  return modelServer({ text: JSON.stringify({ answer }), ...usage });
+/** Starts a model whose responses are all this object. `usage` adds fields such as the number of input tokens. */
+function startModelReturning(answer: JsonObject, usage: ModelResponse = {}): Promise<ModelServer> {
+  return startModel({ text: JSON.stringify({ answer }), ...usage });
 }
 
 interface RunOptions {
@@ -59,7 +59,7 @@ async function runBlock(server: ModelServer, type: string, fields: JsonObject, i
 }
 
 /** Returns the body of a request to the model as a string. */
-function requestText(server: ModelServer, number = 1): string {
+function requestTextOf(server: ModelServer, number = 1): string {
   return JSON.stringify(server.requests[number - 1]?.body ?? null);
 }
 
@@ -76,7 +76,7 @@ const ROUTES = [
 ];
 
 describe('a router with routes', () => {
-  const routerRun = (routes: JsonObject[] | string = ROUTES): RunOptions => ({
+  const routerRunOptions = (routes: JsonObject[] | string = ROUTES): RunOptions => ({
     testBlocks: [
       block('R', 'router_v2', { ...MODEL, context: '<start.message>', routes }),
       fn('Sell', 'return "sold"'),
@@ -90,9 +90,9 @@ describe('a router with routes', () => {
   it('takes the route that the model chooses, and outputs its reasoning, tokens and cost', async () => {
     const server = await startModelReturning(
       { reasoning: 'It is broken.', route: 'r-help' },
-      { input: 1000 },
+      { inputTokens: 1000 },
     );
-    const { run, readLogs } = await start(server, routerRun());
+    const { run, readLogs } = await start(server, routerRunOptions());
     expect(await run.result()).toMatchObject({
       status: 'completed',
       output: { result: 'r-help: It is broken.' },
@@ -111,19 +111,19 @@ describe('a router with routes', () => {
       selectedPath: { blockId: 'Help', blockType: 'function', blockTitle: 'Help' },
     });
     expect(logs.some(({ blockName }) => blockName === 'Sell')).toBe(false);
-    expect(requestText(server)).toContain('Questions about prices of looms');
-    expect(requestText(server)).toContain('"enum":["r-sales","r-help","NO_MATCH"]');
+    expect(requestTextOf(server)).toContain('Questions about prices of looms');
+    expect(requestTextOf(server)).toContain('"enum":["r-sales","r-help","NO_MATCH"]');
   });
 
   it('reads routes from a JSON string', async () => {
     const server = await startModelReturning({ reasoning: '', route: 'r-sales' });
-    const { run } = await start(server, routerRun(JSON.stringify(ROUTES)));
+    const { run } = await start(server, routerRunOptions(JSON.stringify(ROUTES)));
     expect(await run.result()).toMatchObject({ output: { result: 'sold' } });
   });
 
   it('describes the format of the answer in the prompt, for servers that ignore response formats', async () => {
     const server = await startModelReturning({ reasoning: '', route: 'r-sales' });
-    const { run } = await start(server, routerRun());
+    const { run } = await start(server, routerRunOptions());
     await run.result();
     const [request] = server.requests;
     const input = request?.body['input'] as { role: string; content: string }[];
@@ -132,7 +132,7 @@ describe('a router with routes', () => {
 
   it('fails if no route fits, and does not call the model again', async () => {
     const server = await startModelReturning({ reasoning: 'Off topic.', route: 'NO_MATCH' });
-    const { run } = await start(server, routerRun());
+    const { run } = await start(server, routerRunOptions());
     expect(await run.result()).toMatchObject({
       output: { result: 'The model found no route of "R" that fits.' },
     });
@@ -141,7 +141,7 @@ describe('a router with routes', () => {
 
   it('does not choose a route that does not exist, even if the model insists', async () => {
     const server = await startModelReturning({ reasoning: 'x', route: 'r-admin' });
-    const { run } = await start(server, routerRun());
+    const { run } = await start(server, routerRunOptions());
     expect(await run.result()).toMatchObject({
       output: { result: expect.stringContaining('does not match the response format') as string },
     });
@@ -150,7 +150,7 @@ describe('a router with routes', () => {
 
   it('emits nothing, because the answer of the model is not for readers', async () => {
     const server = await startModelReturning({ reasoning: 'It is broken.', route: 'r-help' });
-    const { run } = await start(server, routerRun());
+    const { run } = await start(server, routerRunOptions());
     expect(await collectEmissions(run)).toEqual([]);
   });
 });
@@ -167,7 +167,7 @@ describe('the older router', () => {
       edges: ['Start -> R', 'R -> Left', 'R -> Right'],
     });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 'Left' } });
-    expect(requestText(server)).toContain('"enum":["Left","Right","NO_MATCH"]');
+    expect(requestTextOf(server)).toContain('"enum":["Left","Right","NO_MATCH"]');
   });
 });
 
@@ -184,11 +184,11 @@ describe('an evaluator', () => {
       status: 'completed',
       output: { content: 'Hi.', model: 'gpt-4o', tokens: { total: 15 }, clarity: 5, tone: 2.5 },
     });
-    expect(requestText(server)).toContain('Is it clear? From 1 to 5.');
+    expect(requestTextOf(server)).toContain('Is it clear? From 1 to 5.');
   });
 
   it('calls the model once more if a score is missing', async () => {
-    const server = await modelServer(
+    const server = await startModel(
       { text: '{"answer": {"clarity": 3}}' },
       { text: '{"answer": {"clarity": 3, "tone": 4}}' },
     );
@@ -196,7 +196,7 @@ describe('an evaluator', () => {
     expect(result).toMatchObject({ output: { clarity: 3, tone: 4, tokens: { total: 30 } } });
   });
 
-  it.each<[why: string, metrics: JsonObject[], message: RegExp]>([
+  it.each<[problem: string, metrics: JsonObject[], message: RegExp]>([
     ['no metrics', [], /The block "B" has no metrics/],
     ['a metric without a name', [{ description: 'x' }], /"metrics\.0\.name"/],
     [
@@ -211,7 +211,7 @@ describe('an evaluator', () => {
       /lowest score is above its highest/,
     ],
   ])('is refused with %s', async (_, invalidMetrics, message) => {
-    const server = await modelServer({ text: 'never' });
+    const server = await startModel({ text: 'never' });
     const result = await runBlock(server, 'evaluator', { content: 'Hi.', metrics: invalidMetrics });
     expect(result.error).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
     expect(result.error?.message).toMatch(message);
@@ -221,19 +221,19 @@ describe('an evaluator', () => {
 
 describe('a translation', () => {
   it('is the answer of the model', async () => {
-    const server = await modelServer({ pieces: ['Bon', 'jour'] });
+    const server = await startModel({ pieces: ['Bon', 'jour'] });
     const fields = { context: '<start.text>', targetLanguage: 'French' };
     const result = await runBlock(server, 'translate', fields, { text: 'Hello' });
     expect(result).toMatchObject({
       status: 'completed',
       output: { content: 'Bonjour', model: 'gpt-4o', tokens: { total: 15 } },
     });
-    expect(requestText(server)).toContain('French');
-    expect(requestText(server)).toContain('Hello');
+    expect(requestTextOf(server)).toContain('French');
+    expect(requestTextOf(server)).toContain('Hello');
   });
 
   it('is emitted as it arrives', async () => {
-    const server = await modelServer({ pieces: ['Bon', 'jour'] });
+    const server = await startModel({ pieces: ['Bon', 'jour'] });
     const fields = { ...MODEL, context: 'Hello', targetLanguage: 'French' };
     const { run } = await start(server, {
       testBlocks: [block('B', 'translate', fields)],
@@ -246,7 +246,7 @@ describe('a translation', () => {
   });
 
   it('needs a language', async () => {
-    const server = await modelServer({ text: 'never' });
+    const server = await startModel({ text: 'never' });
     const result = await runBlock(server, 'translate', { context: 'Hello', targetLanguage: ' ' });
     expect(result.error?.message).toContain(
       'The block "B" has fields that it cannot use: "targetLanguage" is empty.',
@@ -258,8 +258,8 @@ describe('a vision block', () => {
   const PNG = Buffer.from('\x89PNG\r\n\x1A\n0000', 'latin1');
   const DATA_URL = `data:image/png;base64,${PNG.toString('base64')}`;
 
-  /** Starts a server that answers with an image, or with `body`. */
-  async function imageServer(body: Buffer | string = PNG, status = 200) {
+  /** Starts a server that responds with an image, or with `body`. */
+  async function startImageServer(body: Buffer | string = PNG, status = 200) {
     const server = createServer((_, response) => response.writeHead(status).end(body));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => void server.close());
@@ -276,20 +276,20 @@ describe('a vision block', () => {
   it.each(['gpt-4o', 'claude-sonnet-4-5', 'gemini-2.5-flash', 'local/scripted'])(
     'sends images to %s with the question',
     async (model) => {
-      const server = await modelServer({ text: 'A loom.' });
+      const server = await startModel({ text: 'A loom.' });
       const { run } = await start(server, {
         testBlocks: [block('B', 'vision', { model, imageUrl: DATA_URL, prompt: 'What is it?' })],
         edges: ['Start -> B'],
         engine: { credentials: { openai: 'key', anthropic: 'key', google: 'key' } },
       });
       expect(await run.result()).toMatchObject({ output: { content: 'A loom.', tokens: { total: 15 } } });
-      expect(requestText(server)).toContain('What is it?');
-      expect(requestText(server)).toContain(PNG.toString('base64'));
+      expect(requestTextOf(server)).toContain('What is it?');
+      expect(requestTextOf(server)).toContain(PNG.toString('base64'));
     },
   );
 
   it('reads files of the input', async () => {
-    const server = await modelServer({ text: 'A loom.' });
+    const server = await startModel({ text: 'A loom.' });
     const engine = await createEngine({
       blocks: blocks(),
       services: server.services,
@@ -301,31 +301,29 @@ describe('a vision block', () => {
     const file = { type: 'file', name: 'loom.png', data: DATA_URL };
     const input = await engine.storeFiles(source, { files: [file] });
     expect(await engine.execute(source, input)).toMatchObject({ output: { content: 'A loom.' } });
-    expect(requestText(server)).toContain(PNG.toString('base64'));
+    expect(requestTextOf(server)).toContain(PNG.toString('base64'));
     const [record] = (input as { files: JsonObject[] }).files;
-    const foreign = { files: [{ ...record, key: `sha256:${'0'.repeat(64)}` }] };
-    const refused = await engine.execute(source, foreign);
-    expect(refused.error?.message).toContain(
-      'has an image "loom.png", which is not a file of this workspace',
-    );
+    const foreignInput = { files: [{ ...record, key: `sha256:${'0'.repeat(64)}` }] };
+    const result = await engine.execute(source, foreignInput);
+    expect(result.error?.message).toContain('has an image "loom.png", which is not a file of this workspace');
   });
 
   it('downloads an image from a URL, if egress allows it', async () => {
-    const server = await modelServer({ text: 'A loom.' });
-    const host = await imageServer();
+    const server = await startModel({ text: 'A loom.' });
+    const host = await startImageServer();
     const fields = { imageUrl: `http://${host}/loom.png` };
     expect(await runVision(server, fields, [host])).toMatchObject({ output: { content: 'A loom.' } });
-    expect(requestText(server)).toContain(PNG.toString('base64'));
-    const denied = await runVision(server, fields);
-    expect(denied).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
+    expect(requestTextOf(server)).toContain(PNG.toString('base64'));
+    const result = await runVision(server, fields);
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
     expect(server.requests).toHaveLength(1);
   });
 
   it('fails if the server refuses the image', async () => {
-    const server = await modelServer({ text: 'never' });
-    const host = await imageServer('gone', 404);
+    const server = await startModel({ text: 'never' });
+    const host = await startImageServer('gone', 404);
     const result = await runVision(server, { imageUrl: `http://${host}/x.png` }, [host]);
-    expect(result.error?.message).toContain('the server answered 404');
+    expect(result.error?.message).toContain('the server responded with 404');
   });
 
   it.each<[fields: JsonObject, message: string]>([
@@ -341,7 +339,7 @@ describe('a vision block', () => {
       'has an image that is neither a file of this engine nor an http, https or data URL',
     ],
   ])('is refused for %j', async (fields, message) => {
-    const server = await modelServer({ text: 'never' });
+    const server = await startModel({ text: 'never' });
     const result = await runVision(server, fields);
     expect(result).toMatchObject({ error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain(message);
@@ -351,7 +349,7 @@ describe('a vision block', () => {
 
 describe('a thinking block', () => {
   it('outputs its thought without a model', async () => {
-    const server = await modelServer({ text: 'never' });
+    const server = await startModel({ text: 'never' });
     const result = await runBlock(server, 'thinking', { thought: 'First <start.a>.' }, { a: { b: 1 } });
     expect(result).toMatchObject({ output: { acknowledgedThought: 'First {"b":1}.' } });
     expect(server.requests).toEqual([]);

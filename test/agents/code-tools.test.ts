@@ -9,7 +9,7 @@ import { block, workflow } from '../support/workflow.ts';
 const schema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
 
 /** A tool file of a host. */
-const FILE: ToolFile = {
+const TOOL_FILE: ToolFile = {
   version: 1,
   services: {},
   tools: [],
@@ -42,24 +42,24 @@ const FILE: ToolFile = {
 };
 
 /** Runs an agent whose model calls these tools in one round, then answers. */
-async function ask(rows: JsonObject[], calls: { name: string; args: Json }[], file = FILE) {
-  const models = await startModelServer(({ number }) =>
-    number === 1 ? { tools: calls } : { text: 'Done.' },
+async function ask(configs: JsonObject[], calls: { name: string; args: Json }[], file = TOOL_FILE) {
+  const modelServer = await startModelServer(({ number }) =>
+    number === 1 ? { toolCalls: calls } : { text: 'Done.' },
   );
-  onTestFinished(() => models.close());
+  onTestFinished(() => modelServer.close());
   const engine = await createEngine({
     blocks: blocks({ toolFiles: [file] }),
-    services: models.services,
+    services: modelServer.services,
     credentials: { openai: 'key-of-openai' },
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const messages = [{ role: 'user', content: 'Compute.' }];
-  const agent = block('A', 'agent', { messages, model: 'gpt-4o', tools: rows });
+  const agent = block('A', 'agent', { messages, model: 'gpt-4o', tools: configs });
   const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
   const { toolCalls } = (result.output ?? {}) as {
     toolCalls?: { list: { result: Json; success: boolean }[] };
   };
-  return { result, calls: toolCalls?.list ?? [], offeredTools: models.requests[0]?.body['tools'] };
+  return { result, calls: toolCalls?.list ?? [], offeredTools: modelServer.requests[0]?.body['tools'] };
 }
 
 describe('code in a tool file', () => {
@@ -110,7 +110,7 @@ describe('code in a tool file', () => {
   });
 
   it('is refused with an id that another tool has', async () => {
-    const duplicates = { ...FILE, code: [...(FILE.code ?? []), ...(FILE.code ?? [])] };
+    const duplicates = { ...TOOL_FILE, code: [...(TOOL_FILE.code ?? []), ...(TOOL_FILE.code ?? [])] };
     const { result } = await ask([{ type: 'double' }], [], duplicates);
     expect(result).toMatchObject({ status: 'failed' });
     expect(result.error?.message).toContain('"double" occurs twice');
@@ -118,7 +118,7 @@ describe('code in a tool file', () => {
 });
 
 describe('code of a tool in an agent block', () => {
-  const row = (language: string, code: string): JsonObject => ({
+  const customTool = (language: string, code: string): JsonObject => ({
     type: 'custom-tool',
     title: 'Own',
     schema: { function: { name: 'own', parameters: schema } },
@@ -128,14 +128,14 @@ describe('code of a tool in an agent block', () => {
 
   it('can be Python', async () => {
     const { calls } = await ask(
-      [row('python', 'return {"n": n ** 2, "p": params["n"]}')],
+      [customTool('python', 'return {"n": n ** 2, "p": params["n"]}')],
       [{ name: 'own', args: { n: 3 } }],
     );
     expect(calls).toMatchObject([{ result: { n: 9, p: 3 }, success: true }]);
   });
 
   it('in another language fails the block', async () => {
-    const { result } = await ask([row('cobol', 'STOP RUN.')], []);
+    const { result } = await ask([customTool('cobol', 'STOP RUN.')], []);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain('an invalid language: it must be javascript or python');
   });

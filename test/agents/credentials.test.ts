@@ -5,13 +5,13 @@ import { createEngine } from '@heddle/engine';
 import type { EngineOptions, TenantCredentials } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
-import type { ModelAnswer, ModelServer } from '../support/model-server.ts';
+import type { ModelResponse, ModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-/** Starts a model that gives these answers in order; the last answer repeats. */
-async function modelServer(answers: readonly ModelAnswer[]): Promise<ModelServer> {
+/** Starts a model that gives these responses in order; the last response repeats. */
+async function startModel(responses: readonly ModelResponse[]): Promise<ModelServer> {
   const server = await startModelServer(
-    ({ number }) => answers[Math.min(number, answers.length) - 1] as ModelAnswer,
+    ({ number }) => responses[Math.min(number, responses.length) - 1] as ModelResponse,
   );
   onTestFinished(() => server.close());
   return server;
@@ -38,7 +38,7 @@ describe('the key of a provider', () => {
   const sentKeyOf = (server: ModelServer): string | undefined => server.requests[0]?.headers.authorization;
 
   /** Every tenant stores a key for every provider. */
-  const allKeys: TenantCredentials = {
+  const credentialsOfAllProviders: TenantCredentials = {
     find: (_tenant, query) =>
       'provider' in query && query.type === 'api_key'
         ? { id: 'c1', name: 'Ours', secret: 'key-of-the-workspace', ...query }
@@ -52,11 +52,11 @@ describe('the key of a provider', () => {
     const keys: (string | undefined)[] = [];
     for (const setting of [
       { fields, options, engine: { env } },
-      { fields, options, engine: { env, credentials: {}, tenantCredentials: allKeys } },
-      { options, engine: { credentials: {}, tenantCredentials: allKeys } },
+      { fields, options, engine: { env, credentials: {}, tenantCredentials: credentialsOfAllProviders } },
+      { options, engine: { credentials: {}, tenantCredentials: credentialsOfAllProviders } },
       { options, engine: { credentials: {} } },
     ]) {
-      const server = await modelServer([{ text: 'Rain.' }]);
+      const server = await startModel([{ text: 'Rain.' }]);
       expect(await ask(server, setting)).toMatchObject({ status: 'completed' });
       keys.push(sentKeyOf(server));
     }
@@ -69,16 +69,20 @@ describe('the key of a provider', () => {
   });
 
   it('is not sent to a base URL that the block sets if it is the key of the operator or of the workspace', async () => {
-    const server = await modelServer([{ text: 'Rain.' }]);
+    const server = await startModel([{ text: 'Rain.' }]);
     const fields = { model: 'azure/mine', azureEndpoint: server.services.openai };
     const engine = {
       credentials: { azure: 'key-of-the-operator' },
-      tenantCredentials: allKeys,
+      tenantCredentials: credentialsOfAllProviders,
       services: {},
       egress: { exceptions: [new URL(server.services.openai).host] },
     };
-    const refused = await ask(server, { fields, engine, options: { variables: { AZURE_API_KEY: 'key' } } });
-    expect(refused).toMatchObject({ status: 'failed', error: { code: 'MODEL_KEY_MISSING' } });
+    const refusedResult = await ask(server, {
+      fields,
+      engine,
+      options: { variables: { AZURE_API_KEY: 'key' } },
+    });
+    expect(refusedResult).toMatchObject({ status: 'failed', error: { code: 'MODEL_KEY_MISSING' } });
     expect(server.requests).toEqual([]);
     const resultWithOwnKey = await ask(server, { fields: { ...fields, apiKey: 'mine' }, engine });
     expect(resultWithOwnKey).toMatchObject({ status: 'completed', output: { content: 'Rain.' } });
@@ -103,18 +107,18 @@ describe('a tool with a stored credential', () => {
         : undefined,
   };
   const callShop = async (params: JsonObject) => {
-    const server = await modelServer([{ tools: [{ name: 'shop', args: {} }] }, { text: 'Done.' }]);
+    const server = await startModel([{ toolCalls: [{ name: 'shop', args: {} }] }, { text: 'Done.' }]);
     const fields = { tools: [{ type: 'shop', params }] };
     const result = await ask(server, { fields, options: { tools: [shop] }, engine: { tenantCredentials } });
     const { list } = (result.output as { toolCalls: { list: { result: unknown }[] } }).toolCalls;
-    return { result: list[0]?.result, requestTexts: JSON.stringify(server.requests.map(({ body }) => body)) };
+    return { result: list[0]?.result, requestsText: JSON.stringify(server.requests.map(({ body }) => body)) };
   };
 
   it('gets the credential by the id in its parameters, and neither the model nor the run sees the secret', async () => {
-    const { result, requestTexts } = await callShop({ credential: 'c1' });
+    const { result, requestsText } = await callShop({ credential: 'c1' });
     expect(result).toEqual({ account: 'me', sent: 'Bearer «redacted:Shop»' });
-    expect(requestTexts).toContain('«redacted:Shop»');
-    expect(requestTexts).not.toContain('at-1234567');
+    expect(requestsText).toContain('«redacted:Shop»');
+    expect(requestsText).not.toContain('at-1234567');
   });
 
   it('fails without a credential, or with an unknown credential', async () => {
@@ -138,7 +142,7 @@ describe('a credential block', () => {
     run: async (_args, call) => ({ length: (await call.credential()).secret.length }),
   };
   const run = async (fields: JsonObject) => {
-    const server = await modelServer([{ tools: [{ name: 'shop', args: {} }] }, { text: 'Done.' }]);
+    const server = await startModel([{ toolCalls: [{ name: 'shop', args: {} }] }, { text: 'Done.' }]);
     const engine = await createEngine({
       blocks: blocks({ tools: [shop] }),
       services: server.services,

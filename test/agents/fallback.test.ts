@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { AgentTool } from '@heddle/blocks';
 import type { ModelRequest } from '../support/model-server.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { AGENT_FIELDS, ANSWER, engineFor, modelServer, runAgent } from './metered.ts';
+import { AGENT_FIELDS, RESPONSE, createMeteredEngine, startModel, runAgent } from './metered-agents.ts';
 
 const CLAUDE = 'claude-sonnet-4-5';
-const DOWN = { status: 503, headers: { 'retry-after': '0' } };
+const UNAVAILABLE_ANSWER = { status: 503, headers: { 'retry-after': '0' } };
 const isOpenai = ({ protocol }: ModelRequest): boolean => protocol === 'openai';
 
 const count: AgentTool = {
@@ -17,8 +17,10 @@ const count: AgentTool = {
 
 describe('fallback models', () => {
   it('answer in order when a model is unavailable after all attempts, and the output names the model that answered', async () => {
-    const server = await modelServer((request) => (request.protocol === 'google' ? ANSWER : DOWN));
-    const engine = await engineFor(server, {});
+    const server = await startModel((request) =>
+      request.protocol === 'google' ? RESPONSE : UNAVAILABLE_ANSWER,
+    );
+    const engine = await createMeteredEngine(server, {});
     const { output } = await runAgent(engine, { fallbackModels: [CLAUDE, 'gemini-2.5-flash', 'gpt-5'] });
     expect(output).toMatchObject({
       content: 'Hello.',
@@ -38,11 +40,11 @@ describe('fallback models', () => {
   });
 
   it('leave the names of unavailable models in the output for later blocks', async () => {
-    const server = await modelServer((request) => (isOpenai(request) ? DOWN : ANSWER));
-    const engine = await engineFor(server, {});
-    const first = block('A', 'agent', { ...AGENT_FIELDS, fallbackModels: [CLAUDE] });
+    const server = await startModel((request) => (isOpenai(request) ? UNAVAILABLE_ANSWER : RESPONSE));
+    const engine = await createMeteredEngine(server, {});
+    const agent = block('A', 'agent', { ...AGENT_FIELDS, fallbackModels: [CLAUDE] });
     const definition = workflow(
-      [first, fn('Z', 'return [<a.unavailable[0].model>, <a.interactionId>]')],
+      [agent, fn('Z', 'return [<a.unavailable[0].model>, <a.interactionId>]')],
       ['Start -> A -> Z'],
     );
     expect(await engine.execute({ workflow: definition })).toMatchObject({
@@ -51,9 +53,9 @@ describe('fallback models', () => {
   });
 
   it('are those of the operator if the block has none, except models without a key', async () => {
-    const server = await modelServer((request) => (isOpenai(request) ? DOWN : ANSWER));
-    const engine = await engineFor(server, {
-      models: { fallbackModels: ['gpt-4o', 'mistral-small-latest', CLAUDE] },
+    const server = await startModel((request) => (isOpenai(request) ? UNAVAILABLE_ANSWER : RESPONSE));
+    const engine = await createMeteredEngine(server, {
+      blocksOptions: { fallbackModels: ['gpt-4o', 'mistral-small-latest', CLAUDE] },
     });
     expect(await runAgent(engine)).toMatchObject({ output: { model: CLAUDE } });
     expect(await runAgent(engine, { fallbackModels: 'mistral-small-latest' })).toMatchObject({
@@ -68,33 +70,35 @@ describe('fallback models', () => {
   });
 
   it('are not called if the model rejects the request', async () => {
-    const server = await modelServer(() => ({ status: 400, message: 'bad' }));
-    const engine = await engineFor(server, {});
+    const server = await startModel(() => ({ status: 400, message: 'bad' }));
+    const engine = await createMeteredEngine(server, {});
     const { error } = await runAgent(engine, { fallbackModels: [CLAUDE] });
     expect(error?.code).toBe('MODEL_REFUSED');
     expect(server.requests).toHaveLength(1);
   });
 
   it('do not get the key of the block, which is for the provider of its model', async () => {
-    const server = await modelServer((request) => (request.protocol === 'compatible' ? DOWN : ANSWER));
-    const engine = await engineFor(server, {});
+    const server = await startModel((request) =>
+      request.protocol === 'compatible' ? UNAVAILABLE_ANSWER : RESPONSE,
+    );
+    const engine = await createMeteredEngine(server, {});
     const fields = { model: 'mistral-small-latest', apiKey: 'key-of-the-block' };
     const { error } = await runAgent(engine, { ...fields, fallbackModels: ['groq/llama-3.1-8b-instant'] });
     expect(error).toMatchObject({ code: 'MODEL_KEY_MISSING' });
     expect(await runAgent(engine, { ...fields, fallbackModels: [CLAUDE] })).toMatchObject({
       output: { model: CLAUDE },
     });
-    const last = server.requests.at(-1);
-    expect(JSON.stringify(last?.headers)).not.toContain('key-of-the-block');
+    const lastRequest = server.requests.at(-1);
+    expect(JSON.stringify(lastRequest?.headers)).not.toContain('key-of-the-block');
   });
 
   it('continue after tool calls, and the text of the interrupted model is retracted', async () => {
-    const server = await modelServer((request) => {
+    const server = await startModel((request) => {
       if (!isOpenai(request)) return { text: 'Done.' };
-      if (request.number === 1) return { text: 'I count.', tools: [{ name: 'count', args: {} }] };
+      if (request.number === 1) return { text: 'I count.', toolCalls: [{ name: 'count', args: {} }] };
       return { text: 'Half', disconnects: true };
     });
-    const engine = await engineFor(server, { models: { tools: [count] } });
+    const engine = await createMeteredEngine(server, { blocksOptions: { tools: [count] } });
     const fields = { ...AGENT_FIELDS, tools: [{ type: 'count' }], fallbackModels: [CLAUDE] };
     const run = await engine.start({ workflow: workflow([block('A', 'agent', fields)], ['Start -> A']) });
     const texts: string[] = [];
@@ -108,13 +112,13 @@ describe('fallback models', () => {
       output: { content: 'Done.', model: CLAUDE, toolCalls: { count: 1 } },
     });
     expect(texts.join('')).toBe('Done.');
-    const last = JSON.stringify(server.requests.at(-1)?.body);
-    expect(last).toContain('tool_result');
+    const lastRequestText = JSON.stringify(server.requests.at(-1)?.body);
+    expect(lastRequestText).toContain('tool_result');
   });
 
   it('count towards spending caps like every call', async () => {
-    const server = await modelServer((request) => (isOpenai(request) ? DOWN : ANSWER));
-    const engine = await engineFor(server, { maxCost: { call: 0.0105 } });
+    const server = await startModel((request) => (isOpenai(request) ? UNAVAILABLE_ANSWER : RESPONSE));
+    const engine = await createMeteredEngine(server, { maxCost: { call: 0.0105 } });
     const { error } = await runAgent(engine, { fallbackModels: [CLAUDE] });
     expect(error).toMatchObject({ code: 'SPENDING_CAP_REACHED' });
     expect(server.requests.every(isOpenai)).toBe(true);

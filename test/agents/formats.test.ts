@@ -41,11 +41,11 @@ async function requestBodyOf(
   return server.requests[0]?.body ?? {};
 }
 
-const LOOSE = { type: 'object', properties: { warm: { type: 'boolean' } } };
+const LOOSE_SCHEMA = { type: 'object', properties: { warm: { type: 'boolean' } } };
 // Keys of stored objects are sorted.
-const STRICT = {
+const STRICT_SCHEMA = {
   additionalProperties: false,
-  properties: LOOSE.properties,
+  properties: LOOSE_SCHEMA.properties,
   required: ['warm'],
   type: 'object',
 };
@@ -56,46 +56,46 @@ describe.each<[model: string, path: readonly string[], fields?: JsonObject]>([
   ['azure/my-gpt', ['response_format', 'json_schema'], { azureApiVersion: '2024-10-21' }],
   ['openrouter/openai/gpt-5.2', ['response_format', 'json_schema']],
   ['local/scripted', ['response_format', 'json_schema']],
-])('a response format for %s', (model, [first = '', second = ''], fields) => {
+])('a response format for %s', (model, [outerKey = '', innerKey = ''], fields) => {
   it('is strict only if the provider can enforce the schema', async () => {
     for (const [schema, strict] of [
-      [STRICT, true],
-      [LOOSE, false],
+      [STRICT_SCHEMA, true],
+      [LOOSE_SCHEMA, false],
     ] as const) {
-      const request = await requestBodyOf(model, schema, fields);
-      expect((request[first] as JsonObject)[second]).toMatchObject({ name: 'weather', strict, schema });
+      const body = await requestBodyOf(model, schema, fields);
+      expect((body[outerKey] as JsonObject)[innerKey]).toMatchObject({ name: 'weather', strict, schema });
     }
   });
 });
 
 describe('a response format', () => {
   it.each<[model: string, expected: JsonObject]>([
-    ['claude-sonnet-4-5', { output_config: { format: { type: 'json_schema', schema: STRICT } } }],
+    ['claude-sonnet-4-5', { output_config: { format: { type: 'json_schema', schema: STRICT_SCHEMA } } }],
     [
       'gemini-2.5-flash',
-      { generationConfig: { responseMimeType: 'application/json', responseJsonSchema: STRICT } },
+      { generationConfig: { responseMimeType: 'application/json', responseJsonSchema: STRICT_SCHEMA } },
     ],
     [
       'mistral/mistral-large-latest',
-      { response_format: { json_schema: { name: 'weather', schema: STRICT } } },
+      { response_format: { json_schema: { name: 'weather', schema: STRICT_SCHEMA } } },
     ],
     [
       'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0',
-      { additionalModelRequestFields: { output_config: { format: { schema: STRICT } } } },
+      { additionalModelRequestFields: { output_config: { format: { schema: STRICT_SCHEMA } } } },
     ],
   ])('is sent in the form that %s expects', async (model, expected) => {
-    expect(await requestBodyOf(model, STRICT)).toMatchObject(expected);
+    expect(await requestBodyOf(model, STRICT_SCHEMA)).toMatchObject(expected);
   });
 
   it.each(['groq/openai/gpt-oss-20b', 'groq/llama-3.3-70b-versatile', 'deepseek/deepseek-chat'])(
     'is an instruction in the prompt for %s, whose provider refuses schemas',
     async (model) => {
-      const request = await requestBodyOf(model, STRICT, { systemPrompt: 'Be brief.' });
-      expect(request).not.toHaveProperty('response_format');
-      expect(request['messages']).toMatchObject([
+      const body = await requestBodyOf(model, STRICT_SCHEMA, { systemPrompt: 'Be brief.' });
+      expect(body).not.toHaveProperty('response_format');
+      expect(body['messages']).toMatchObject([
         {
           role: 'system',
-          content: `Be brief.\n\nGive your answer as JSON that matches this schema, and nothing else: ${JSON.stringify(STRICT)}`,
+          content: `Be brief.\n\nGive your answer as JSON that matches this schema, and nothing else: ${JSON.stringify(STRICT_SCHEMA)}`,
         },
         { role: 'user' },
       ]);

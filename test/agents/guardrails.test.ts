@@ -4,7 +4,7 @@ import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryKnowledge } from '../support/tenant-knowledge.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { modelServer } from './metered.ts';
+import { startModel } from './metered-agents.ts';
 
 /** Runs a guardrails block on `text`, which comes from the input. */
 async function check(fields: JsonObject, text: string | JsonObject) {
@@ -88,11 +88,11 @@ describe('guardrails against hallucination', () => {
   async function checkAgainstKnowledge(fields: JsonObject, answer?: JsonObject) {
     const knowledge = new MemoryKnowledge();
     for (const tenant of ['mine', 'theirs']) {
-      knowledge.add(tenant, `kb of ${tenant}`);
+      knowledge.addKnowledgeBase(tenant, `kb of ${tenant}`);
       const document = { name: 'a', content: `Looms of ${tenant} weave.`, mimeType: 'text/plain', tags: {} };
       await knowledge.createDocument(tenant, `kb of ${tenant}`, { ...document, replaces: undefined }, 'k');
     }
-    const server = await modelServer(() => ({ text: JSON.stringify({ answer: answer ?? {} }) }));
+    const server = await startModel(() => ({ text: JSON.stringify({ answer: answer ?? {} }) }));
     const engine = await createEngine({
       ...{ blocks: blocks(), services: server.services, tenant: () => 'mine', tenantKnowledge: knowledge },
     });

@@ -7,32 +7,32 @@ import type { BlocksOptions } from '@heddle/blocks';
 import type { EngineOptions } from '@heddle/engine';
 import type { WorkerOptions } from '@heddle/temporal';
 import { expect, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 const PROGRAMS = {
   counting: fileURLToPath(new URL('agent-process.ts', import.meta.url)),
-  paying: fileURLToPath(new URL('approved-process.ts', import.meta.url)),
-  notifying: fileURLToPath(new URL('notified-process.ts', import.meta.url)),
+  paying: fileURLToPath(new URL('payment-process.ts', import.meta.url)),
+  notifying: fileURLToPath(new URL('notification-process.ts', import.meta.url)),
 };
 
 /** Options of a process: what it does, and the options of its engine or worker. */
 export interface AgentProcessOptions {
   engine?: Pick<EngineOptions, 'data' | 'postgres' | 'maxCost'>;
-  models?: Pick<BlocksOptions, 'prices' | 'rates'>;
+  models?: Pick<BlocksOptions, 'prices' | 'rateLimits'>;
   worker?: WorkerOptions;
   /** Base URL of the model. */
   url: string;
   /** File to which the process appends its effects: numbers of calls, payments, or URLs. */
   effectsFile: string;
   /** True if the agent counts with a workflow. */
-  byWorkflow?: boolean;
+  countsByWorkflow?: boolean;
   /**
    * The printed line after which the process waits to be killed. The comment at the top of each program names the lines
    * that it prints.
    */
-  stop?: string;
+  stopPoint?: string;
   /** The question for the agent of `CONVERSATION_WORKFLOW`, which then answers it instead of counting. */
   question?: string;
 }
@@ -110,14 +110,14 @@ export const MEMORY_POINTS = [
 export async function startRememberingModel() {
   const server = await startModelServer(({ number }) => ({ text: `answer ${number}` }));
   onTestFinished(() => server.close());
-  const folder = dataFolder();
+  const folder = createDataFolder();
   const readConversation = (): string[] => {
     const messages = server.requests.at(-1)?.body['messages'] as { content: string }[];
     return messages.map(({ content }) => content);
   };
   return {
     folder,
-    common: { url: server.services.local, effectsFile: join(folder, 'effects') },
+    commonOptions: { url: server.services.local, effectsFile: join(folder, 'effects') },
     /**
      * Expects that the conversation has the exchange once, after the interrupted run ended with `output` and another
      * run asked a second question.
@@ -144,7 +144,7 @@ export const COUNTING_BY_WORKFLOW = workflow(
 );
 
 /** The workflow that counts. */
-export const COUNTER = workflow([block('T', 'tally', { n: '<start.n>' })], ['Start -> T'], {
+export const COUNTER_WORKFLOW = workflow([block('T', 'tally', { n: '<start.n>' })], ['Start -> T'], {
   ...{ id: 'counter', name: 'count' },
   inputFormat: [{ name: 'n', type: 'number' }],
 });
@@ -159,7 +159,7 @@ export interface KillableProcess {
   kill(): void;
 }
 
-/** Starts a process, which is killed with SIGKILL after it prints its `stop`, or after the test. */
+/** Starts a process, which is killed with SIGKILL after it prints its `stopPoint`, or after the test. */
 export function startProcess(
   options: AgentProcessOptions,
   program: keyof typeof PROGRAMS = 'counting',
@@ -168,16 +168,20 @@ export function startProcess(
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   onTestFinished(() => void child.kill('SIGKILL'));
   const closed = new Promise((resolve) => child.on('close', resolve));
-  const read = async (): Promise<string> => {
-    let last = '';
+  const readLastLine = async (): Promise<string> => {
+    let lastLine = '';
     for await (const line of createInterface({ input: child.stdout })) {
-      last = line;
-      if (line === options.stop) child.kill('SIGKILL');
+      lastLine = line;
+      if (line === options.stopPoint) child.kill('SIGKILL');
     }
     await closed;
-    return last;
+    return lastLine;
   };
-  return { lastLine: read(), end: () => void child.stdin.end(), kill: () => void child.kill('SIGKILL') };
+  return {
+    lastLine: readLastLine(),
+    end: () => void child.stdin.end(),
+    kill: () => void child.kill('SIGKILL'),
+  };
 }
 
 /** Starts a model that calls `count` with 1 to 4. Returns the options of its process, and a check of the output. */
@@ -186,17 +190,17 @@ export async function startCountingModel() {
     const resultCount = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
     return resultCount === 4
       ? { text: 'Done.' }
-      : { tools: [{ name: 'count', args: { n: resultCount + 1 } }] };
+      : { toolCalls: [{ name: 'count', args: { n: resultCount + 1 } }] };
   });
   onTestFinished(() => server.close());
-  const folder = dataFolder();
+  const folder = createDataFolder();
   const effectsFile = join(folder, 'effects');
   return {
     folder,
-    common: { url: server.services.local, effectsFile },
+    commonOptions: { url: server.services.local, effectsFile },
     countModelCalls: () => server.requests.length,
     /** Expects that only the fourth tool call was repeated. */
-    expectOneRepeated: (output: unknown) => {
+    expectOneRepeatedCall: (output: unknown) => {
       expect(output).toMatchObject({ content: 'Done.', tokens: { total: 75 }, toolCalls: { count: 4 } });
       expect(server.requests).toHaveLength(5);
       expect(readFileSync(effectsFile, 'utf8').trim().split('\n')).toEqual(['1', '2', '3', '4', '4']);
@@ -208,21 +212,23 @@ export async function startCountingModel() {
 export async function startPayingModel() {
   const server = await startModelServer(({ body }) => {
     const isPaid = JSON.stringify(body).includes('function_call_output');
-    return isPaid ? { text: 'Done.' } : { tools: [{ name: 'pay', args: { to: 'ada' } }] };
+    return isPaid ? { text: 'Done.' } : { toolCalls: [{ name: 'pay', args: { to: 'ada' } }] };
   });
   onTestFinished(() => server.close());
-  const folder = dataFolder();
+  const folder = createDataFolder();
   const effectsFile = join(folder, 'effects');
   const approval = { decision: 'approve' };
   return {
     folder,
-    common: { url: server.services.openai, effectsFile },
-    /** Expects that the payment was made once. `isKnown`: the agent has its result. */
-    expectOnePayment: (output: unknown, isKnown: boolean) => {
-      const result = isKnown ? { paid: { to: 'ada' } } : expect.stringContaining('This call was interrupted');
+    commonOptions: { url: server.services.openai, effectsFile },
+    /** Expects that the payment was made once. `hasResult`: the agent has its result. */
+    expectOnePayment: (output: unknown, hasResult: boolean) => {
+      const result = hasResult
+        ? { paid: { to: 'ada' } }
+        : expect.stringContaining('This call was interrupted');
       expect(output).toMatchObject({
         content: 'Done.',
-        toolCalls: { list: [{ arguments: { to: 'ada' }, approval, success: isKnown, result }] },
+        toolCalls: { list: [{ arguments: { to: 'ada' }, approval, success: hasResult, result }] },
       });
       expect(server.requests).toHaveLength(2);
       expect(readFileSync(effectsFile, 'utf8')).toBe('{"to":"ada"}\n');

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 import { startPayingModel, startProcess } from './killable-process.ts';
 
 describe.each(storesToTest('approvals with a kill'))(
@@ -13,17 +13,17 @@ describe.each(storesToTest('approvals with a kill'))(
         'does not repeat the call if the kill interrupts it, and the model is told that its outcome is unknown',
         'paid',
       ],
-    ])('%s', async (_what, stop) => {
-      const { folder, common, expectOnePayment } = await startPayingModel();
+    ])('%s', async (_what, stopPoint) => {
+      const { folder, commonOptions, expectOnePayment } = await startPayingModel();
       const engine =
         store === 'sqlite'
           ? { data: join(folder, 'data') }
-          : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
-      expect(await startProcess({ engine, ...common, stop }, 'paying').lastLine).toBe(stop);
-      expect(existsSync(common.effectsFile)).toBe(stop === 'paid');
+          : { postgres: { url: await createPostgresDatabase(), leaseMs: 3000 } };
+      expect(await startProcess({ engine, ...commonOptions, stopPoint }, 'paying').lastLine).toBe(stopPoint);
+      expect(existsSync(commonOptions.effectsFile)).toBe(stopPoint === 'paid');
       expectOnePayment(
-        JSON.parse(await startProcess({ engine, ...common }, 'paying').lastLine),
-        stop === 'answered',
+        JSON.parse(await startProcess({ engine, ...commonOptions }, 'paying').lastLine),
+        stopPoint === 'answered',
       );
     });
   },

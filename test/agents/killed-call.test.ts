@@ -2,22 +2,22 @@ import { join } from 'node:path';
 import { openPostgres, openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 import { startProcess } from './killable-process.ts';
 import type { KillableProcess } from './killable-process.ts';
-import { modelServer } from './metered.ts';
+import { startModel } from './metered-agents.ts';
 
 /** Longer than a reservation lives without its process. */
-const LATER_MS = 3_600_000;
+const AFTER_EXPIRY_MS = 3_600_000;
 
 /**
  * Returns the counted cost of the run, in millionths of a dollar. First adds an empty reservation, because reservations
  * expire when another one is made.
  */
 async function readCountedCost({ spending }: SharedStores, nowMs: number): Promise<number> {
-  const account = { id: 'run:agent-run', cap: 1e9, untilMs: nowMs + LATER_MS };
-  const expiresMs = nowMs + LATER_MS;
+  const account = { id: 'run:agent-run', cap: 1e9, untilMs: nowMs + AFTER_EXPIRY_MS };
+  const expiresMs = nowMs + AFTER_EXPIRY_MS;
   await spending.reserve({
     id: `at ${nowMs}`,
     accounts: [account],
@@ -33,21 +33,21 @@ describe.each(storesToTest('model calls with a kill'))(
   'a process that is killed in a model call under a spending cap, on %s',
   (store) => {
     it('leaves a reservation, which another process settles exactly once', async () => {
-      const folder = dataFolder();
+      const folder = createDataFolder();
       const storeOptions =
         store === 'sqlite'
           ? { data: join(folder, 'data') }
-          : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
+          : { postgres: { url: await createPostgresDatabase(), leaseMs: 3000 } };
       const processes: { first?: KillableProcess } = {};
-      const server = await modelServer(({ body, number }) => {
+      const server = await startModel(({ body, number }) => {
         const messages = body['messages'] as { role: string }[];
         const resultCount = messages.filter(({ role }) => role === 'tool').length;
         if (number === 3) processes.first?.kill();
         if (number === 3) return { after: new Promise(() => undefined) };
-        const tokens = { input: 100, output: 10 };
+        const tokens = { inputTokens: 100, outputTokens: 10 };
         return resultCount === 4
           ? { text: 'Done.', ...tokens }
-          : { tools: [{ name: 'count', args: { n: resultCount + 1 } }], ...tokens };
+          : { toolCalls: [{ name: 'count', args: { n: resultCount + 1 } }], ...tokens };
       });
       const options = {
         engine: { ...storeOptions, maxCost: { run: 1 } },
@@ -70,7 +70,7 @@ describe.each(storesToTest('model calls with a kill'))(
         // then with the cost of its input.
         const nowMs = Date.now();
         expect(await readCountedCost(stores, nowMs)).toBeGreaterThan(600 + 128_000);
-        const laterCost = await readCountedCost(stores, nowMs + LATER_MS);
+        const laterCost = await readCountedCost(stores, nowMs + AFTER_EXPIRY_MS);
         expect(laterCost).toBeGreaterThan(600 + 50);
         expect(laterCost).toBeLessThan(600 + 1000);
       } finally {

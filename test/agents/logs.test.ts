@@ -11,7 +11,7 @@ const JOB = workflow(
   { id: 'job', name: 'Nightly job' },
 );
 
-async function engineWithJob(options: EngineOptions = {}): Promise<{ engine: Engine; ids: string[] }> {
+async function createEngineWithJob(options: EngineOptions = {}): Promise<{ engine: Engine; ids: string[] }> {
   const engine = await createEngine({ blocks: blocks(), ...options });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   await engine.deploy(JOB);
@@ -28,7 +28,7 @@ function readLogs(engine: Engine, fields: JsonObject, id = 'reader') {
 
 describe('a logs block', () => {
   it('lists the runs of a workflow, newest first, without their values', async () => {
-    const { engine, ids } = await engineWithJob();
+    const { engine, ids } = await createEngineWithJob();
     const { output } = await readLogs(engine, { workflowId: 'Nightly job' });
     const { runs } = output as { runs: JsonObject[] };
     expect(runs.map(({ runId }) => runId)).toEqual([...ids].reverse());
@@ -49,7 +49,7 @@ describe('a logs block', () => {
   });
 
   it('filters runs by status and time, and lists those of its own workflow by default', async () => {
-    const { engine, ids } = await engineWithJob();
+    const { engine, ids } = await createEngineWithJob();
     const idsOf = async (fields: JsonObject) => {
       const { output } = await readLogs(engine, fields);
       return (output as { runs: JsonObject[] }).runs.map(({ runId }) => runId);
@@ -62,7 +62,7 @@ describe('a logs block', () => {
   });
 
   it('returns a run with its blocks, and their values on request', async () => {
-    const { engine, ids } = await engineWithJob();
+    const { engine, ids } = await createEngineWithJob();
     const { output } = await readLogs(engine, { runId: ids[0] ?? '', withValues: true });
     expect(output).toMatchObject({
       run: { runId: ids[0], status: 'completed', input: { n: 1 }, output: { result: 1 } },
@@ -76,8 +76,8 @@ describe('a logs block', () => {
   it('does not return the tokens that resume a paused run', async () => {
     const engine = await createEngine({ blocks: blocks() });
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const ask = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask'], { id: 'ask' });
-    const { runId } = await engine.execute({ workflow: ask }, {});
+    const askWorkflow = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask'], { id: 'ask' });
+    const { runId } = await engine.execute({ workflow: askWorkflow }, {});
     const [pause] = (await engine.getRun(runId)).pauses;
     const { output } = await readLogs(engine, { runId, withValues: true });
     expect(output).toMatchObject({ run: { status: 'paused' } });
@@ -85,15 +85,15 @@ describe('a logs block', () => {
     expect(JSON.stringify(output)).not.toContain(pause?.token ?? '');
   });
 
-  it('omits values above a total size', async () => {
+  it('omits values beyond a maximum total size', async () => {
     const engine = await createEngine({ blocks: blocks() });
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const large = workflow(
+    const largeWorkflow = workflow(
       [fn('A', 'return "x".repeat(3e6)'), fn('B', 'return "y".repeat(3e6)'), fn('C', 'return 1')],
       ['Start -> A -> B -> C'],
       { id: 'large' },
     );
-    const { runId } = await engine.execute({ workflow: large }, {});
+    const { runId } = await engine.execute({ workflow: largeWorkflow }, {});
     const { output } = await readLogs(engine, { runId, withValues: 'true' });
     const { blocks: blockLogs } = output as { blocks: JsonObject[] };
     expect(JSON.stringify(output).length).toBeLessThan(5_000_000);
@@ -102,9 +102,9 @@ describe('a logs block', () => {
 
   it('treats runs and workflows of another tenant as missing', async () => {
     const tenant = (workflowId: string): string => (workflowId === 'job' ? 'theirs' : 'mine');
-    const { engine, ids } = await engineWithJob({ tenant });
-    const messageOf = async (fields: JsonObject, hidden: string): Promise<string | undefined> =>
-      (await readLogs(engine, fields)).error?.message.replace(hidden, 'X');
+    const { engine, ids } = await createEngineWithJob({ tenant });
+    const messageOf = async (fields: JsonObject, hiddenId: string): Promise<string | undefined> =>
+      (await readLogs(engine, fields)).error?.message.replace(hiddenId, 'X');
     expect(await messageOf({ runId: ids[0] ?? '' }, ids[0] ?? '')).toBe(
       await messageOf({ runId: 'gone' }, 'gone'),
     );
@@ -121,7 +121,7 @@ describe('a logs block', () => {
     [{ status: 'happy' }, '"status": '],
     [{ limit: 1000 }, '"limit": '],
   ])('refuses %j', async (fields, message) => {
-    const { engine } = await engineWithJob();
+    const { engine } = await createEngineWithJob();
     const result = await readLogs(engine, fields as { [name: string]: Json });
     expect(result).toMatchObject({ error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain(message);

@@ -2,11 +2,11 @@ import { blocks } from '@heddle/blocks';
 import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { startModelServer } from '../support/model-server.ts';
-import type { ModelAnswer, ModelRequest } from '../support/model-server.ts';
+import type { ModelResponse, ModelRequest } from '../support/model-server.ts';
 import { workflow } from '../support/workflow.ts';
-import { agent, pay, recordingTools, toolResultsIn, roundOf } from './approvals.ts';
+import { agent, paymentCall, createRecordingTools, toolResultsIn, roundOf } from './approvals.ts';
 
 /** Numbers of five characters. The number at an offset is the offset divided by five. */
 const LONG_TEXT = Array.from({ length: 10_000 }, (_, index) => String(index).padStart(5, '0')).join('');
@@ -17,11 +17,11 @@ const tools = [
     parameters: { type: 'object' },
     run: async () => LONG_TEXT,
   },
-  ...recordingTools().tools,
+  ...createRecordingTools().tools,
 ];
 
-async function modelServer(answers: readonly ModelAnswer[]) {
-  const server = await startModelServer((request) => answers[roundOf(request) - 1] ?? { text: 'Done.' });
+async function startModel(responses: readonly ModelResponse[]) {
+  const server = await startModelServer((request) => responses[roundOf(request) - 1] ?? { text: 'Done.' });
   onTestFinished(() => server.close());
   return server;
 }
@@ -30,12 +30,12 @@ function toolNamesIn({ body }: ModelRequest): string[] {
   return (body['tools'] as { function: { name: string } }[]).map((tool) => tool.function.name);
 }
 
-async function runAgent(answers: readonly ModelAnswer[], fields: JsonObject = {}) {
-  const server = await modelServer(answers);
+async function runAgent(responses: readonly ModelResponse[], fields: JsonObject = {}) {
+  const server = await startModel(responses);
   const engine = await createEngine({ blocks: blocks({ tools }), services: server.services });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const rows = [{ type: 'dump' }, { type: 'look' }];
-  const definition = workflow([agent('A', { tools: rows, ...fields })], ['Start -> A']);
+  const configs = [{ type: 'dump' }, { type: 'look' }];
+  const definition = workflow([agent('A', { tools: configs, ...fields })], ['Start -> A']);
   return { result: await engine.execute({ workflow: definition }), requests: server.requests };
 }
 
@@ -43,18 +43,18 @@ const DUMP_CALL = { name: 'dump', args: {} };
 
 describe('a tool result that is too long for the model', () => {
   it('is shown with its beginning and end, and can be read in parts', async () => {
-    const read = (args: JsonObject) => ({ name: 'read_result', args });
+    const readResultCall = (args: JsonObject) => ({ name: 'read_result', args });
     const { result, requests } = await runAgent([
-      { tools: [DUMP_CALL] },
+      { toolCalls: [DUMP_CALL] },
       {
-        tools: [
-          read({ id: '1.1', offset: 10_000, length: 10 }),
-          read({ id: '1.1', offset: 49_995 }),
-          read({ id: '1.1', offset: 0 }),
-          read({ id: '1.1', offset: 50_000 }),
-          read({ id: '9.9', offset: 0 }),
-          read({ id: '1.1', offset: -1 }),
-          read({ id: '1.1', offset: 0, length: 1_000_000 }),
+        toolCalls: [
+          readResultCall({ id: '1.1', offset: 10_000, length: 10 }),
+          readResultCall({ id: '1.1', offset: 49_995 }),
+          readResultCall({ id: '1.1', offset: 0 }),
+          readResultCall({ id: '1.1', offset: 50_000 }),
+          readResultCall({ id: '9.9', offset: 0 }),
+          readResultCall({ id: '1.1', offset: -1 }),
+          readResultCall({ id: '1.1', offset: 0, length: 1_000_000 }),
         ],
       },
     ]);
@@ -81,7 +81,7 @@ describe('a tool result that is too long for the model', () => {
   });
 
   it('is truncated at the length that the agent sets', async () => {
-    const { requests } = await runAgent([{ tools: [DUMP_CALL] }], { maxToolResultChars: '1000' });
+    const { requests } = await runAgent([{ toolCalls: [DUMP_CALL] }], { maxToolResultChars: '1000' });
     expect(toolResultsIn(requests)[0]).toMatch(
       /^(\d{500})\n\[49000 of 50000 characters omitted\..*\]\n\d{500}$/,
     );
@@ -90,11 +90,11 @@ describe('a tool result that is too long for the model', () => {
   });
 
   it('can be read by a process that did not call the tool', async () => {
-    const server = await modelServer([
-      { tools: [DUMP_CALL, pay('ada', 1)] },
-      { tools: [{ name: 'read_result', args: { id: '1.1', offset: 20_000, length: 5 } }] },
+    const server = await startModel([
+      { toolCalls: [DUMP_CALL, paymentCall('ada', 1)] },
+      { toolCalls: [{ name: 'read_result', args: { id: '1.1', offset: 20_000, length: 5 } }] },
     ]);
-    const data = dataFolder();
+    const data = createDataFolder();
     const openEngine = async (toolList: typeof tools) => {
       const engine = await createEngine({
         data,
@@ -104,16 +104,16 @@ describe('a tool result that is too long for the model', () => {
       onTestFinished(() => engine.close({ graceMs: 0 }));
       return engine;
     };
-    const rows = [{ type: 'dump' }, { type: 'pay', requireApproval: true }];
-    const definition = workflow([agent('A', { tools: rows })], ['Start -> A']);
-    const first = await openEngine(tools);
-    const { runId } = await first.execute({ workflow: definition });
-    await first.close();
-    const failing = { run: () => Promise.reject(new Error('Called again.')) };
-    const second = await openEngine(
-      tools.map((tool) => (tool.id === 'dump' ? { ...tool, ...failing } : tool)),
+    const configs = [{ type: 'dump' }, { type: 'pay', requireApproval: true }];
+    const definition = workflow([agent('A', { tools: configs })], ['Start -> A']);
+    const firstEngine = await openEngine(tools);
+    const { runId } = await firstEngine.execute({ workflow: definition });
+    await firstEngine.close();
+    const failingTool = { run: () => Promise.reject(new Error('Called again.')) };
+    const secondEngine = await openEngine(
+      tools.map((tool) => (tool.id === 'dump' ? { ...tool, ...failingTool } : tool)),
     );
-    expect(await second.resume(runId, { input: { decision: 'approve' } })).toMatchObject({
+    expect(await secondEngine.resume(runId, { input: { decision: 'approve' } })).toMatchObject({
       status: 'completed',
     });
     expect(toolResultsIn(server.requests).at(-1)).toBe('[characters 20000 to 20005 of 50000]\n04000');

@@ -4,19 +4,19 @@ import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { startModelServer } from '../support/model-server.ts';
-import type { ModelAnswer, ModelRequest, ModelServer } from '../support/model-server.ts';
+import type { ModelResponse, ModelRequest, ModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 const MEMORY_FIELDS = { memoryType: 'conversation', conversationId: '<start.talk>' };
 
 /** Returns an answer that repeats the question: `answer to QUESTION`. */
-function echo(request: ModelRequest): ModelAnswer {
+function echo(request: ModelRequest): ModelResponse {
   return { text: `answer to ${contentsOf(request).at(-1)}` };
 }
 
-async function modelServer(answer: (request: ModelRequest) => ModelAnswer = echo): Promise<ModelServer> {
+async function startModel(answer: (request: ModelRequest) => ModelResponse = echo): Promise<ModelServer> {
   const server = await startModelServer(answer);
   onTestFinished(() => server.close());
   return server;
@@ -47,15 +47,23 @@ function agentWorkflow(fields: JsonObject, id = 'talking') {
   return workflow([agent], ['Start -> A'], { id });
 }
 
-async function ask(engine: Engine, question: string, fields: JsonObject = MEMORY_FIELDS, talk = 'c1') {
-  const result = await engine.execute({ workflow: agentWorkflow(fields) }, { question, talk });
+async function ask(
+  engine: Engine,
+  question: string,
+  fields: JsonObject = MEMORY_FIELDS,
+  conversationId = 'c1',
+) {
+  const result = await engine.execute(
+    { workflow: agentWorkflow(fields) },
+    { question, talk: conversationId },
+  );
   expect(result).toMatchObject({ status: 'completed' });
   return result;
 }
 
 describe('an agent with a memory', () => {
   it('gets the earlier questions and answers of its conversation only', async () => {
-    const server = await modelServer();
+    const server = await startModel();
     const engine = await openEngine(server);
     await ask(engine, 'one');
     await ask(engine, 'else', MEMORY_FIELDS, 'c2');
@@ -64,7 +72,7 @@ describe('an agent with a memory', () => {
   });
 
   it('puts its conversation after instructions and examples, which are not stored', async () => {
-    const server = await modelServer();
+    const server = await startModel();
     const engine = await openEngine(server);
     const messages = [
       { role: 'system', content: 'Be brief.' },
@@ -85,10 +93,10 @@ describe('an agent with a memory', () => {
       parameters: { type: 'object' },
       run: async () => 'seen',
     };
-    const server = await modelServer((request) =>
+    const server = await startModel((request) =>
       JSON.stringify(request.body).includes('seen') || request.number > 2
         ? { text: 'done' }
-        : { tools: [{ name: 'look', args: {} }] },
+        : { toolCalls: [{ name: 'look', args: {} }] },
     );
     const engine = await openEngine(server, {}, [tool]);
     await ask(engine, 'one', { ...MEMORY_FIELDS, tools: [{ type: 'look' }] });
@@ -104,7 +112,7 @@ describe('an agent with a memory', () => {
     [{ memoryType: 'sliding_window_tokens', slidingWindowTokens: 5 }, []],
     [{ memoryType: 'none' }, []],
   ])('gets whole exchanges up to the limit: %j', async (fields, earlierContents) => {
-    const server = await modelServer();
+    const server = await startModel();
     const engine = await openEngine(server);
     for (const question of ['one', 'two', 'three']) await ask(engine, question);
     await ask(engine, 'four', { ...MEMORY_FIELDS, ...fields });
@@ -112,22 +120,22 @@ describe('an agent with a memory', () => {
   });
 
   it('stores nothing for a question without an answer', async () => {
-    const server = await modelServer((request) =>
+    const server = await startModel((request) =>
       request.number === 1 ? { status: 400, message: 'no' } : echo(request),
     );
     const engine = await openEngine(server);
-    const failed = await engine.execute(
+    const result = await engine.execute(
       { workflow: agentWorkflow(MEMORY_FIELDS) },
       { question: 'zero', talk: 'c1' },
     );
-    expect(failed).toMatchObject({ status: 'failed' });
+    expect(result).toMatchObject({ status: 'failed' });
     await ask(engine, 'one');
     await ask(engine, 'two');
     expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
   });
 
   it('keeps the exchanges of runs that continue a conversation at the same time', async () => {
-    const server = await modelServer();
+    const server = await startModel();
     const engine = await openEngine(server);
     const questions = ['a', 'b', 'c', 'd'];
     await Promise.all(questions.map((question) => ask(engine, question)));
@@ -138,32 +146,32 @@ describe('an agent with a memory', () => {
     );
   });
 
-  it('has its conversation after a restart', async () => {
-    const server = await modelServer();
-    const data = dataFolder();
-    const first = await openEngine(server, { data });
-    await ask(first, 'one');
-    await first.close();
+  it('keeps its conversation after a restart', async () => {
+    const server = await startModel();
+    const data = createDataFolder();
+    const firstEngine = await openEngine(server, { data });
+    await ask(firstEngine, 'one');
+    await firstEngine.close();
     await ask(await openEngine(server, { data }), 'two');
     expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['one', 'answer to one', 'two']);
   });
 
   it('shares nothing with workflows of another tenant', async () => {
-    const server = await modelServer();
+    const server = await startModel();
     const engine = await openEngine(server, { tenant: (id) => `tenant of ${id}` });
     for (const id of ['first', 'second'])
       await engine.execute({ workflow: agentWorkflow(MEMORY_FIELDS, id) }, { question: id, talk: 'c1' });
     expect(contentsOf(server.requests.at(-1) as ModelRequest)).toEqual(['second']);
   });
 
-  it.each<[why: string, fields: JsonObject, message: RegExp]>([
+  it.each<[problem: string, fields: JsonObject, message: RegExp]>([
     [
       'has a memory without a conversation',
       { memoryType: 'conversation' },
       /"A" has a memory but no "conversationId"/,
     ],
     [
-      'has an unknown memory',
+      'has an unknown memory type',
       { memoryType: 'elephant', conversationId: 'c' },
       /"A" has the unknown memory type "elephant": it must be none, conversation/,
     ],
@@ -177,8 +185,8 @@ describe('an agent with a memory', () => {
       { memoryType: 'sliding_window', conversationId: 'c', slidingWindowSize: 0 },
       /has an invalid "slidingWindowSize": it must be a number from 1 to 10000/,
     ],
-  ])('fails before it calls the model if it %s', async (_why, fields, message) => {
-    const server = await modelServer();
+  ])('fails before it calls the model if it %s', async (_problem, fields, message) => {
+    const server = await startModel();
     const engine = await openEngine(server);
     const result = await engine.execute({ workflow: agentWorkflow(fields) }, { question: 'one' });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
@@ -194,7 +202,7 @@ describe('a memory block', () => {
   }
 
   it('adds messages for agents, and gets messages of agents', async () => {
-    const server = await modelServer();
+    const server = await startModel();
     const engine = await openEngine(server);
     await runMemoryBlock(engine, { operation: 'add', id: 'c1', role: 'user', content: 'my name is Ada' });
     const addFields = { operation: 'add', conversationId: 'c1', role: 'assistant', content: 'hello Ada' };
@@ -221,22 +229,22 @@ describe('a memory block', () => {
   });
 
   it('lists conversations, and deletes one', async () => {
-    const engine = await openEngine(await modelServer());
+    const engine = await openEngine(await startModel());
     for (const id of ['b', 'a']) await runMemoryBlock(engine, { id, content: `in ${id}` });
     const expectedOutput = {
       memories: ['a', 'b'].map((id) => ({ id, messages: [{ role: 'user', content: `in ${id}` }] })),
     };
     expect(await runMemoryBlock(engine, { operation: 'getAll' })).toMatchObject({ output: expectedOutput });
-    const empty = { output: { id: 'a', memories: [] } };
-    expect(await runMemoryBlock(engine, { operation: 'delete', id: 'a' })).toMatchObject(empty);
-    expect(await runMemoryBlock(engine, { operation: 'get', id: 'a' })).toMatchObject(empty);
+    const emptyResult = { output: { id: 'a', memories: [] } };
+    expect(await runMemoryBlock(engine, { operation: 'delete', id: 'a' })).toMatchObject(emptyResult);
+    expect(await runMemoryBlock(engine, { operation: 'get', id: 'a' })).toMatchObject(emptyResult);
     expect(await runMemoryBlock(engine, { operation: 'getAll' })).toMatchObject({
       output: { memories: [{ id: 'b' }] },
     });
   });
 
   it('sees only conversations of its tenant', async () => {
-    const engine = await openEngine(await modelServer(), {
+    const engine = await openEngine(await startModel(), {
       tenant: (id) => (id === 'other' ? 'b' : 'a'),
     });
     await runMemoryBlock(engine, { id: 'c1', content: 'mine' });
@@ -249,7 +257,7 @@ describe('a memory block', () => {
     });
   });
 
-  it.each<[what: string, fields: JsonObject, message: string]>([
+  it.each<[description: string, fields: JsonObject, message: string]>([
     ['no id', { operation: 'get' }, 'has no "id": the operation "get" requires it'],
     ['no message', { id: 'c1', content: ' ' }, 'has no "content"'],
     ['instructions', { id: 'c1', role: 'system', content: 'obey' }, '"role"'],
@@ -260,7 +268,7 @@ describe('a memory block', () => {
       'The id of a conversation must have',
     ],
   ])('fails with %s', async (_, fields, message) => {
-    const result = await runMemoryBlock(await openEngine(await modelServer()), fields);
+    const result = await runMemoryBlock(await openEngine(await startModel()), fields);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
     expect(result.error?.message).toContain(message);
   });

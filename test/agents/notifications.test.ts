@@ -2,12 +2,12 @@ import { blocks } from '@heddle/blocks';
 import { createEngine } from '@heddle/engine';
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { getOnlyPause } from './approvals.ts';
 import {
-  approvalFlow,
+  approvalWorkflow,
   pauseDataOf,
   describeInterruptedPauses,
   describeNotifications,
@@ -16,7 +16,7 @@ import {
   rejectOnAbort,
   TELL_NOTIFICATION,
 } from './notifications.ts';
-import { describeOnStores } from './on-stores.ts';
+import { describeOnStores } from './describe-on-stores.ts';
 
 describeOnStores(describeNotifications);
 
@@ -24,8 +24,8 @@ describe.each(storesToTest('pauses of a process that ends'))('on %s,', (store) =
   describeInterruptedPauses(async () => {
     const storeOptions =
       store === 'sqlite'
-        ? { data: dataFolder() }
-        : { postgres: { url: await postgresDatabase(), leaseMs: 3000 } };
+        ? { data: createDataFolder() }
+        : { postgres: { url: await createPostgresDatabase(), leaseMs: 3000 } };
     return async (options) => {
       const engine = await createEngine({ ...options, ...storeOptions });
       onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -44,7 +44,7 @@ describe('a notification whose tool does not return', () => {
     });
     const engine = await createEngine({ blocks: blocks({ tools: [silentTool] }), clock, pauseLinks });
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const { runId, result } = await engine.start({ workflow: approvalFlow([TELL_NOTIFICATION]) });
+    const { runId, result } = await engine.start({ workflow: approvalWorkflow([TELL_NOTIFICATION]) });
     await toolCalled;
     clock.advance(60_000);
     expect(await result()).toMatchObject({ status: 'paused' });
@@ -62,8 +62,8 @@ describe('the notifications of a pause', () => {
     });
     const engine = await createEngine({ blocks: blocks({ tools: [tool] }) });
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const rows = Array.from({ length: 21 }, () => ({ type: 'tell', params: { text: 'x' } }));
-    const run = await engine.start({ workflow: approvalFlow(rows) });
+    const configs = Array.from({ length: 21 }, () => ({ type: 'tell', params: { text: 'x' } }));
+    const run = await engine.start({ workflow: approvalWorkflow(configs) });
     await run.result();
     expect(notificationArgs).toHaveLength(20);
     const { output } = await getOnlyPause(engine, run.runId);
@@ -72,7 +72,10 @@ describe('the notifications of a pause', () => {
       status: 'failed',
       error: expect.stringContaining('20') as string,
     });
-    const runWithInjection = await engine.start({ workflow: approvalFlow('<start.rows>') }, { rows });
+    const runWithInjection = await engine.start(
+      { workflow: approvalWorkflow('<start.configs>') },
+      { configs },
+    );
     await runWithInjection.result();
     expect(notificationArgs).toHaveLength(20);
   });
@@ -80,7 +83,7 @@ describe('the notifications of a pause', () => {
   it('are recorded as failed in an engine without tools', async () => {
     const engine = await createEngine();
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const { runId, result } = await engine.start({ workflow: approvalFlow([TELL_NOTIFICATION]) });
+    const { runId, result } = await engine.start({ workflow: approvalWorkflow([TELL_NOTIFICATION]) });
     expect(await result()).toMatchObject({ status: 'paused' });
     const { output } = await getOnlyPause(engine, runId);
     expect(pauseDataOf(output).notifications).toMatchObject([{ type: 'tell', status: 'failed' }]);

@@ -19,7 +19,7 @@ export const pauseLinks: NonNullable<EngineOptions['pauseLinks']> = ({ token }) 
 });
 
 /** Returns a workflow that sends these notifications, and then waits for a person. */
-export function approvalFlow(notifications: Json, fields: JsonObject = {}) {
+export function approvalWorkflow(notifications: Json, fields: JsonObject = {}) {
   return workflow(
     [
       block('Approve', 'human_in_the_loop', {
@@ -55,8 +55,8 @@ export function pauseDataOf(output: Json): PauseData {
 }
 
 /** Defines the tests of notification tools of pauses. */
-export function describeNotifications(where: string, openEngine: OpenEngineWithLinks): void {
-  describe(`${where}, the notifications of a pause`, () => {
+export function describeNotifications(environment: string, openEngine: OpenEngineWithLinks): void {
+  describe(`${environment}, the notifications of a pause`, () => {
     it('are sent once with the URL of the pause before it opens, and each failure is recorded', async () => {
       const services = await startServices();
       onTestFinished(() => services.close());
@@ -80,7 +80,7 @@ export function describeNotifications(where: string, openEngine: OpenEngineWithL
       });
       const slackParams = { channel: '{{CHANNEL}}', text: 'See <approve.url> {{SECRET}}' };
       const issueParams = { owner: 'o', repo: 'r', title: 't' };
-      const rows = [
+      const configs = [
         TELL_NOTIFICATION,
         { type: 'slack', operation: 'send', params: slackParams },
         { type: 'slack', params: { ...slackParams, channel: 'C9' } },
@@ -91,7 +91,7 @@ export function describeNotifications(where: string, openEngine: OpenEngineWithL
         { type: 'github', operation: 'github_create_issue', params: issueParams },
         { ...TELL_NOTIFICATION, usageControl: 'none' },
       ];
-      const { runId, result } = await engine.start({ workflow: approvalFlow(rows) });
+      const { runId, result } = await engine.start({ workflow: approvalWorkflow(configs) });
       expect(await result()).toMatchObject({ status: 'paused' });
       const pause = await getOnlyPause(engine, runId);
       const url = `https://heddle.test/resume/${pause.token}`;
@@ -132,7 +132,9 @@ export function describeNotifications(where: string, openEngine: OpenEngineWithL
         ...{ blocks: blocks(), services: services.baseUrls, pauseLinks, credentials: { slack: SECRET } },
       });
       const params = { operation: 'send', channel: 'C0123456789', text: '<approve.url>' };
-      const { runId, result } = await engine.start({ workflow: approvalFlow([{ type: 'slack', params }]) });
+      const { runId, result } = await engine.start({
+        workflow: approvalWorkflow([{ type: 'slack', params }]),
+      });
       await result();
       const { output } = await getOnlyPause(engine, runId);
       expect(pauseDataOf(output).notifications).toMatchObject([{ type: 'slack', status: 'unknown' }]);
@@ -155,7 +157,7 @@ export function describeInterruptedPauses(prepareStore: () => Promise<StartProce
     ])('opens with the sent URL: %s', async (_, idempotent) => {
       const notificationArgs: JsonObject[] = [];
       const idempotencyKeys: string[] = [];
-      const { promise: slowCalled, resolve: onSlowCall } = Promise.withResolvers<void>();
+      const { promise: slowToolCalled, resolve: onSlowCall } = Promise.withResolvers<void>();
       const tool = notificationTool(async (args) => {
         notificationArgs.push(args);
         return null;
@@ -169,12 +171,12 @@ export function describeInterruptedPauses(prepareStore: () => Promise<StartProce
       const tools = [tool, { ...slowTool, id: 'slow', idempotent }];
       const options = { blocks: blocks({ tools }), pauseLinks };
       const startProcess = await prepareStore();
-      const first = await startProcess(options);
-      const rows = [TELL_NOTIFICATION, { ...TELL_NOTIFICATION, type: 'slow', title: 'Slow' }];
-      const { runId } = await first.engine.start({ workflow: approvalFlow(rows) });
-      await slowCalled;
+      const firstProcess = await startProcess(options);
+      const configs = [TELL_NOTIFICATION, { ...TELL_NOTIFICATION, type: 'slow', title: 'Slow' }];
+      const { runId } = await firstProcess.engine.start({ workflow: approvalWorkflow(configs) });
+      await slowToolCalled;
       await expect.poll(() => notificationArgs).toHaveLength(1);
-      await first.stop();
+      await firstProcess.stop();
       const { engine } = await startProcess(options);
       expect(await (await engine.attach(runId)).result()).toMatchObject({ status: 'paused' });
       const { token, output } = await getOnlyPause(engine, runId);

@@ -26,7 +26,7 @@ const forecast: AgentTool = {
 async function runAgent(fields: JsonObject) {
   const hasTools = fields['tools'] !== undefined;
   const server = await startModelServer(({ number }) =>
-    hasTools && number === 1 ? { tools: [{ name: 'weather', args: {} }] } : { text: 'Rain.' },
+    hasTools && number === 1 ? { toolCalls: [{ name: 'weather', args: {} }] } : { text: 'Rain.' },
   );
   onTestFinished(() => server.close());
   const engine = await createEngine({
@@ -37,13 +37,13 @@ async function runAgent(fields: JsonObject) {
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const agent = block('A', 'agent', { messages: MESSAGES, ...fields });
   const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
-  return { result, requests: server.requests.map(({ body }) => body) };
+  return { result, requestBodies: server.requests.map(({ body }) => body) };
 }
 
-async function requestsOf(fields: JsonObject): Promise<JsonObject[]> {
-  const { result, requests } = await runAgent(fields);
+async function requestBodiesOf(fields: JsonObject): Promise<JsonObject[]> {
+  const { result, requestBodies } = await runAgent(fields);
   expect(result).toMatchObject({ status: 'completed' });
-  return requests;
+  return requestBodies;
 }
 
 /** Returns the path of each part of a request that is marked for the cache. */
@@ -55,40 +55,44 @@ function markedPaths(value: unknown, path = ''): string[] {
 
 describe('the prompt cache of a provider', () => {
   it('contains the instructions and each round of an agent with tools', async () => {
-    const requests = await requestsOf({ model: CLAUDE, tools: TOOLS });
-    expect(requests.map((request) => markedPaths(request))).toEqual([
+    const requestBodies = await requestBodiesOf({ model: CLAUDE, tools: TOOLS });
+    expect(requestBodies.map((request) => markedPaths(request))).toEqual([
       ['/system/0', '/messages/0/content/0'],
       ['/system/0', '/messages/2/content/0'],
     ]);
   });
 
   it('is marked by a part after the text on Bedrock, for models that support it', async () => {
-    const [request] = await requestsOf({ model: NOVA, tools: TOOLS });
+    const [request] = await requestBodiesOf({ model: NOVA, tools: TOOLS });
     expect(markedPaths(request)).toEqual(['/system/1', '/messages/0/content/1']);
-    const [titanRequest] = await requestsOf({ model: TITAN, promptCaching: true });
+    const [titanRequest] = await requestBodiesOf({ model: TITAN, promptCaching: true });
     expect(markedPaths(titanRequest)).toEqual([]);
   });
 
   it('is not used by an agent that calls the model once, unless its author enables it', async () => {
-    const [request] = await requestsOf({ model: CLAUDE });
+    const [request] = await requestBodiesOf({ model: CLAUDE });
     expect(markedPaths(request)).toEqual([]);
-    const [enabledRequest] = await requestsOf({ model: CLAUDE, promptCaching: 'true' });
+    const [enabledRequest] = await requestBodiesOf({ model: CLAUDE, promptCaching: 'true' });
     expect(markedPaths(enabledRequest)).toEqual(['/system/0', '/messages/0/content/0']);
   });
 
   it('is not used if the author switches it off', async () => {
-    const [request] = await requestsOf({ model: CLAUDE, tools: TOOLS, promptCaching: false });
+    const [request] = await requestBodiesOf({ model: CLAUDE, tools: TOOLS, promptCaching: false });
     expect(markedPaths(request)).toEqual([]);
   });
 
   it('cannot be set to a value that is neither true nor false', async () => {
-    const { result, requests } = await runAgent({ model: CLAUDE, promptCaching: 'maybe' });
+    const { result, requestBodies } = await runAgent({ model: CLAUDE, promptCaching: 'maybe' });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
-    expect(requests).toEqual([]);
+    expect(requestBodies).toEqual([]);
   });
 
   it('is used in a conversation', async () => {
-    const [request] = await requestsOf({ model: CLAUDE, memoryType: 'conversation', conversationId: 'c' });
+    const [request] = await requestBodiesOf({
+      model: CLAUDE,
+      memoryType: 'conversation',
+      conversationId: 'c',
+    });
     expect(markedPaths(request)).toHaveLength(2);
   });
 });

@@ -4,7 +4,7 @@ import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
-import type { ModelAnswer, ModelServer } from '../support/model-server.ts';
+import type { ModelResponse, ModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 interface Case {
@@ -19,25 +19,25 @@ interface Case {
   credential?: string | null;
 }
 
-const BEARER = ['authorization', 'Bearer secret-key'] as const;
+const BEARER_HEADER = ['authorization', 'Bearer secret-key'] as const;
 const CASES: readonly Case[] = [
   {
     provider: 'mistral',
     model: 'mistral/mistral-large-latest',
     path: '/mistral/v1/chat/completions',
-    header: BEARER,
+    header: BEARER_HEADER,
   },
   {
     provider: 'groq',
     model: 'groq/llama-3.3-70b-versatile',
     path: '/groq/v1/chat/completions',
-    header: BEARER,
+    header: BEARER_HEADER,
   },
   {
     provider: 'openrouter',
     model: 'openrouter/meta-llama/llama-3.3-70b-instruct',
     path: '/openrouter/v1/chat/completions',
-    header: BEARER,
+    header: BEARER_HEADER,
   },
   {
     provider: 'azure',
@@ -57,7 +57,7 @@ const CASES: readonly Case[] = [
     provider: 'bedrock',
     model: 'bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0',
     path: '/model/anthropic.claude-sonnet-4-5-20250929-v1%3A0/converse-stream',
-    header: BEARER,
+    header: BEARER_HEADER,
   },
   {
     provider: 'bedrock',
@@ -81,8 +81,10 @@ const forecast: AgentTool = {
   run: async ({ city }) => ({ city: city ?? null, degrees: 7 }),
 };
 
-async function modelServer(...answers: readonly ModelAnswer[]): Promise<ModelServer> {
-  const server = await startModelServer(({ number }) => answers[Math.min(number, answers.length) - 1] ?? {});
+async function startModel(...responses: readonly ModelResponse[]): Promise<ModelServer> {
+  const server = await startModelServer(
+    ({ number }) => responses[Math.min(number, responses.length) - 1] ?? {},
+  );
   onTestFinished(() => server.close());
   return server;
 }
@@ -107,9 +109,9 @@ describe.each(CASES.map((each) => [`${each.provider} ${each.variant ?? ''}`.trim
   'an agent with %s',
   (_, testCase) => {
     it('sends its key, gives the model the result of a tool, and adds the tokens of both calls', async () => {
-      const server = await modelServer(
-        { tools: [{ name: 'weather', args: { city: 'Oslo' } }], input: 20, output: 5 },
-        { pieces: ['It is', ' cold.'], input: 30, output: 7 },
+      const server = await startModel(
+        { toolCalls: [{ name: 'weather', args: { city: 'Oslo' } }], inputTokens: 20, outputTokens: 5 },
+        { pieces: ['It is', ' cold.'], inputTokens: 30, outputTokens: 7 },
       );
       const result = await ask(server, testCase, { tools: [{ type: 'weather' }] });
       expect(result).toMatchObject({
@@ -128,7 +130,7 @@ describe.each(CASES.map((each) => [`${each.provider} ${each.variant ?? ''}`.trim
     });
 
     it('requests a response format and reads the answer', async () => {
-      const server = await modelServer({ text: '{"warm":false}' });
+      const server = await startModel({ text: '{"warm":false}' });
       const properties = { warm: { type: 'boolean' } };
       const schema = { type: 'object', properties, required: ['warm'], additionalProperties: false };
       const result = await ask(server, testCase, { responseFormat: { name: 'weather', schema } });
@@ -137,7 +139,7 @@ describe.each(CASES.map((each) => [`${each.provider} ${each.variant ?? ''}`.trim
     });
 
     it('fails with the message of the provider, without the key', async () => {
-      const server = await modelServer({ status: 400, message: 'No such model for secret-key.' });
+      const server = await startModel({ status: 400, message: 'No such model for secret-key.' });
       const result = await ask(server, testCase);
       expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_REFUSED' } });
       expect(result.error?.message).toContain('No such model');

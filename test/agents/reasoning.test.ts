@@ -4,7 +4,7 @@ import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
-import type { ModelAnswer } from '../support/model-server.ts';
+import type { ModelResponse } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 const forecast: AgentTool = {
@@ -14,9 +14,9 @@ const forecast: AgentTool = {
   run: async () => ({ degrees: 7 }),
 };
 
-/** Asks an agent whose model gives these answers in order. */
-async function ask(answers: readonly ModelAnswer[], fields: JsonObject) {
-  const server = await startModelServer(({ number }) => answers[number - 1] ?? {});
+/** Asks an agent whose model gives these responses in order. */
+async function ask(responses: readonly ModelResponse[], fields: JsonObject) {
+  const server = await startModelServer(({ number }) => responses[number - 1] ?? {});
   onTestFinished(() => server.close());
   const engine = await createEngine({
     blocks: blocks({ tools: [forecast] }),
@@ -29,14 +29,18 @@ async function ask(answers: readonly ModelAnswer[], fields: JsonObject) {
   const messages = [{ role: 'user', content: 'Is it warm?' }];
   const agent = block('A', 'agent', { messages, ...fields });
   const run = await engine.start({ workflow: workflow([agent], ['Start -> A']) }, {});
-  let thoughts = '';
+  let thinkingText = '';
   for await (const event of run.events())
     if (event.type === 'block:emission' && event.emission.type === 'thinking')
-      thoughts += event.emission.text;
-  return { thoughts, result: await run.result(), requestBodies: server.requests.map(({ body }) => body) };
+      thinkingText += event.emission.text;
+  return {
+    thoughts: thinkingText,
+    result: await run.result(),
+    requestBodies: server.requests.map(({ body }) => body),
+  };
 }
 
-const THINKING = /"thinking":\{"type":"enabled","budget_tokens":\d+\}/;
+const THINKING_PATTERN = /"thinking":\{"type":"enabled","budget_tokens":\d+\}/;
 
 /** By model: the fields that request a high effort, the reasoning that the next round sends back, and its tokens. */
 const CASES: readonly (readonly [
@@ -46,9 +50,9 @@ const CASES: readonly (readonly [
   reasoningTokens: number,
 ])[] = [
   ['gpt-5.2', /"reasoning":\{"effort":"high"/, /\{"type":"item_reference","id":"rs_1"\}/, 30],
-  ['claude-sonnet-4-5', THINKING, /"thinking":"I must look\.","signature":"signed"/, 0],
+  ['claude-sonnet-4-5', THINKING_PATTERN, /"thinking":"I must look\.","signature":"signed"/, 0],
   ['gemini-2.5-flash', /"thinkingBudget":\d+,"includeThoughts":true/, /"thoughtSignature":"signed"/, 30],
-  [`bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0`, THINKING, /"signature":"signed"/, 0],
+  [`bedrock/eu.anthropic.claude-sonnet-4-5-20250929-v1:0`, THINKING_PATTERN, /"signature":"signed"/, 0],
   [
     'openrouter/anthropic/claude-sonnet-4.5',
     /"reasoning_effort":"high"/,
@@ -58,19 +62,29 @@ const CASES: readonly (readonly [
 ];
 
 describe.each(CASES)('the reasoning of %s', (model, effortPattern, reasoningPattern, reasoningTokens) => {
-  it.each([{}, { whole: true }] as const)(
-    'has the effort of the block, is emitted beside the answer, and is sent back with tool results (%j)',
-    async (answerForm) => {
-      const { thoughts, result, requestBodies } = await ask(
+  it.each([{}, { isUnstreamed: true }] as const)(
+    'has the effort of the block, is emitted separately from the answer, and is sent back with tool results (%j)',
+    async (responseForm) => {
+      const {
+        thoughts: thinkingText,
+        result,
+        requestBodies,
+      } = await ask(
         [
           {
-            ...answerForm,
+            ...responseForm,
             reasoning: 'I must look.',
-            tools: [{ name: 'weather', args: {} }],
-            output: 20,
-            reasoned: 15,
+            toolCalls: [{ name: 'weather', args: {} }],
+            outputTokens: 20,
+            reasoningTokens: 15,
           },
-          { ...answerForm, reasoning: ' Seven is cold.', text: 'No.', output: 20, reasoned: 15 },
+          {
+            ...responseForm,
+            reasoning: ' Seven is cold.',
+            text: 'No.',
+            outputTokens: 20,
+            reasoningTokens: 15,
+          },
         ],
         { model, reasoningEffort: 'high', tools: [{ type: 'weather' }] },
       );
@@ -78,7 +92,7 @@ describe.each(CASES)('the reasoning of %s', (model, effortPattern, reasoningPatt
         status: 'completed',
         output: { content: 'No.', tokens: { output: 40, reasoning: reasoningTokens } },
       });
-      expect(thoughts).toBe('I must look. Seven is cold.');
+      expect(thinkingText).toBe('I must look. Seven is cold.');
       expect(JSON.stringify(requestBodies[0])).toMatch(effortPattern);
       if (reasoningPattern) expect(JSON.stringify(requestBodies[1])).toMatch(reasoningPattern);
     },

@@ -1,6 +1,6 @@
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import type { TestApi } from '../support/api.ts';
-import { ECHO, FILE } from '../support/api-files.ts';
+import { ECHO_WORKFLOW, FILE } from '../support/api-files.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
 import type { RunResponse } from '../support/api-workflows.ts';
 import { deployTriggers } from '../support/trigger-workflow.ts';
@@ -14,10 +14,10 @@ export interface AcceptedCall {
 }
 
 /** A workflow that ends immediately. It has no Response block, which could set the status of a legacy response. */
-const PLAIN = workflow([block('Words', 'variables', {})], ['Start -> Words']);
+const PLAIN_WORKFLOW = workflow([block('Words', 'variables', {})], ['Start -> Words']);
 
 /** A file that can be imported. */
-const IMPORTED = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
+const IMPORT_FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
 
 type Run = RunResponse & { files: { id: string }[] | null };
 
@@ -33,7 +33,7 @@ async function executeWorkflow(api: TestApi, workflowId: string, input: object =
  * Creates folders, a secret, credentials, skills and sandboxes, and archives the workflow. Returns the ids that
  * requests need.
  */
-async function createResources(api: TestApi, archived: string) {
+async function createResources(api: TestApi, archivedWorkflowId: string) {
   const { workspaceId } = api;
   for (const path of ['/old', '/unwanted'])
     await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path } });
@@ -44,7 +44,7 @@ async function createResources(api: TestApi, archived: string) {
     const body = { ...credential, credentials: '{"apiToken": "key-of-the-shop"}' };
     await api.call('POST', '/api/v2/credentials', { body });
   }
-  await api.call('DELETE', `/api/v2/workflows/${archived}`);
+  await api.call('DELETE', `/api/v2/workflows/${archivedWorkflowId}`);
   const sandboxIds: string[] = [];
   for (const name of ['Kept', 'Unwanted']) {
     // A sandbox without packages needs no image.
@@ -75,7 +75,7 @@ async function createSkills(api: TestApi) {
 
 /** Imports a workflow with a receipt. Returns the id of the operation. */
 async function importWithReceipt(api: TestApi): Promise<string> {
-  const body = { workspaceId: api.workspaceId, workflow: IMPORTED };
+  const body = { workspaceId: api.workspaceId, workflow: IMPORT_FILE };
   const path = '/api/v2/workflows/import';
   const preview = await api.call<{ previewFingerprint: string }>('POST', `${path}/preview`, { body });
   const { previewFingerprint } = preview.data;
@@ -85,104 +85,136 @@ async function importWithReceipt(api: TestApi): Promise<string> {
 
 /** Creates the resources that operations need. Returns an accepted request for each operation, by method and path. */
 export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string]: AcceptedCall }> {
-  const [plain, target, approval, files, archived, unwanted] = await Promise.all(
-    [PLAIN, PLAIN, APPROVAL, ECHO, PLAIN, PLAIN].map((each) => api.deploy(each)),
+  const [
+    plainWorkflowId,
+    targetWorkflowId,
+    approvalWorkflowId,
+    fileWorkflowId,
+    archivedWorkflowId,
+    unwantedWorkflowId,
+  ] = await Promise.all(
+    [PLAIN_WORKFLOW, PLAIN_WORKFLOW, APPROVAL, ECHO_WORKFLOW, PLAIN_WORKFLOW, PLAIN_WORKFLOW].map((each) =>
+      api.deploy(each),
+    ),
   );
-  if (!plain || !target || !approval || !files || !archived || !unwanted)
+  if (
+    !plainWorkflowId ||
+    !targetWorkflowId ||
+    !approvalWorkflowId ||
+    !fileWorkflowId ||
+    !archivedWorkflowId ||
+    !unwantedWorkflowId
+  )
     throw new Error('A workflow is missing.');
-  const { sandboxId, unwantedSandboxId, skillId, unwantedSkillId } = await createResources(api, archived);
+  const { sandboxId, unwantedSandboxId, skillId, unwantedSkillId } = await createResources(
+    api,
+    archivedWorkflowId,
+  );
   const operationId = await importWithReceipt(api);
-  const { runId } = await executeWorkflow(api, plain);
+  const { runId } = await executeWorkflow(api, plainWorkflowId);
   const { data: draft } = await api.call<{ blocks: { [id: string]: { name: string } } }>(
     'GET',
-    `/api/v2/workflows/${plain}/state`,
+    `/api/v2/workflows/${plainWorkflowId}/state`,
   );
   const [variablesId = ''] = Object.keys(draft.blocks).filter((id) => draft.blocks[id]?.name === 'Words');
-  const [first, second] = [await executeWorkflow(api, approval), await executeWorkflow(api, approval)];
-  const [third, fourth] = [await executeWorkflow(api, approval), await executeWorkflow(api, approval)];
-  const fifth = await executeWorkflow(api, approval);
+  const [firstRun, secondRun] = [
+    await executeWorkflow(api, approvalWorkflowId),
+    await executeWorkflow(api, approvalWorkflowId),
+  ];
+  const [thirdRun, fourthRun] = [
+    await executeWorkflow(api, approvalWorkflowId),
+    await executeWorkflow(api, approvalWorkflowId),
+  ];
+  const fifthRun = await executeWorkflow(api, approvalWorkflowId);
   const triggers = await deployTriggers({
     ...api,
     request: async (method, path, body) => (await api.call(method, path, { body })).data,
   });
   const { triggerId, deliveryId } = triggers;
-  for (const [identifier, id] of Object.entries({ 'chat-asks': approval, 'chat-files': files }))
+  for (const [identifier, id] of Object.entries({
+    'chat-asks': approvalWorkflowId,
+    'chat-files': fileWorkflowId,
+  }))
     await api.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, {
       body: { identifier, title: 'Ask' },
     });
   const { id: keyId } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'unwanted');
-  const onWebhook = { path: { triggerId: triggers.webhookId } };
-  const runWithFile = await executeWorkflow(api, files, { doc: FILE });
+  const webhookOverride = { path: { triggerId: triggers.webhookId } };
+  const runWithFile = await executeWorkflow(api, fileWorkflowId, { doc: FILE });
   const contextIdOf = (run: Run): string => run.paused?.contextId ?? '';
-  const pausedRun = { workflowId: approval, executionId: third.runId };
-  const onTarget = { path: { workflowId: target } };
+  const pausedRun = { workflowId: approvalWorkflowId, executionId: thirdRun.runId };
+  const targetOverride = { path: { workflowId: targetWorkflowId } };
   const { workspaceId } = api;
-  const inWorkspace = { query: { workspaceId } };
+  const workspaceOverride = { query: { workspaceId } };
   const overrides: { [id: string]: Partial<AcceptedCall> } = {
-    listWorkflows: inWorkspace,
+    listWorkflows: workspaceOverride,
     createWorkflowV2: { body: { workspaceId, name: 'Made {n}' } },
-    replaceWorkflowState: { ...onTarget, body: { blocks: {}, edges: [] } },
-    updateWorkflowPublicApi: { ...onTarget, body: { isPublicApi: true } },
-    undeployWorkflow: onTarget,
+    replaceWorkflowState: { ...targetOverride, body: { blocks: {}, edges: [] } },
+    updateWorkflowPublicApi: { ...targetOverride, body: { isPublicApi: true } },
+    undeployWorkflow: targetOverride,
     deployWorkflow: { body: {} },
     activateWorkflowVersion: { body: {} },
     rollbackWorkflow: { body: { version: 1 } },
     updateWorkflowVersionV2: { body: { name: 'Named' } },
     revertWorkflowVersion: { body: {} },
-    listBlocks: inWorkspace,
-    getBlock: inWorkspace,
-    listTools: inWorkspace,
-    getTool: inWorkspace,
-    listConnectorTypes: inWorkspace,
+    listBlocks: workspaceOverride,
+    getBlock: workspaceOverride,
+    listTools: workspaceOverride,
+    getTool: workspaceOverride,
+    listConnectorTypes: workspaceOverride,
     executeTool: { body: { workspaceId, input: { text: 'hi' } } },
     executeWorkflowV2: { body: { input: { name: 'Ada' } } },
     downloadWorkflowRunFileV2: {
-      path: { workflowId: files, runId: runWithFile.runId, fileId: runWithFile.files?.[0]?.id ?? '' },
+      path: {
+        workflowId: fileWorkflowId,
+        runId: runWithFile.runId,
+        fileId: runWithFile.files?.[0]?.id ?? '',
+      },
     },
     // A repeated answer with the same content is accepted.
     resumeWorkflowRunV2: {
-      path: { workflowId: approval, runId: first.runId },
-      body: { contextId: contextIdOf(first), input: { ok: true } },
+      path: { workflowId: approvalWorkflowId, runId: firstRun.runId },
+      body: { contextId: contextIdOf(firstRun), input: { ok: true } },
     },
-    cancelRunV2: { path: { workflowId: approval, runId: fourth.runId } },
-    cancelExecution: { path: { workflowId: approval, executionId: fifth.runId } },
+    cancelRunV2: { path: { workflowId: approvalWorkflowId, runId: fourthRun.runId } },
+    cancelExecution: { path: { workflowId: approvalWorkflowId, executionId: fifthRun.runId } },
     previewWorkflowRunFromBlock: { query: { blockId: variablesId, sourceRunId: runId } },
     executeWorkflow: { body: {} },
-    updateWorkflowV2: { ...onTarget, body: { description: 'New' } },
-    deleteWorkflowV2: { path: { workflowId: unwanted } },
-    restoreWorkflow: { path: { workflowId: archived } },
+    updateWorkflowV2: { ...targetOverride, body: { description: 'New' } },
+    deleteWorkflowV2: { path: { workflowId: unwantedWorkflowId } },
+    restoreWorkflow: { path: { workflowId: archivedWorkflowId } },
     duplicateWorkflow: { body: { name: 'Copy {n}' } },
-    moveWorkflows: { body: { workspaceId, workflowIds: [plain], folderPath: '/' } },
-    listWorkflowsFolders: inWorkspace,
+    moveWorkflows: { body: { workspaceId, workflowIds: [plainWorkflowId], folderPath: '/' } },
+    listWorkflowsFolders: workspaceOverride,
     createWorkflowsFolder: { body: { workspaceId, path: '/made' } },
     relocateWorkflowsFolder: { body: { workspaceId, path: '/old', destinationPath: '/new' } },
     deleteWorkflowsFolder: { query: { workspaceId, path: '/unwanted' } },
     applyWorkflowOperations: {
-      ...onTarget,
+      ...targetOverride,
       body: {
         operations: [{ operation_type: 'add', block_id: 'b-{n}', params: { type: 'wait', name: 'W{n}' } }],
       },
     },
     applyWorkflowVariables: {
-      ...onTarget,
+      ...targetOverride,
       body: { operations: [{ operation: 'add', name: 'v{n}', type: 'string', value: 'x' }] },
     },
-    previewWorkflowImport: { body: { workspaceId, workflow: IMPORTED } },
-    importWorkflow: { body: { workspaceId, workflow: IMPORTED } },
+    previewWorkflowImport: { body: { workspaceId, workflow: IMPORT_FILE } },
+    importWorkflow: { body: { workspaceId, workflow: IMPORT_FILE } },
     compareWorkflowVersions: { query: { base: '1' } },
-    listLogs: inWorkspace,
-    getLogStats: inWorkspace,
+    listLogs: workspaceOverride,
+    getLogStats: workspaceOverride,
     searchLogs: { query: { workspaceId, text: 'x' } },
     rerunWorkflowRun: { body: {} },
     getRunValue: { query: { part: 'input' } },
     downloadRunValue: { query: { part: 'input' } },
-    listSecrets: inWorkspace,
+    listSecrets: workspaceOverride,
     createWorkspaceApiKey: { body: { name: 'Made {n}' } },
     revokeWorkspaceApiKey: { path: { workspaceId, keyId } },
     setSecret: { path: { name: 'SET' }, body: { workspaceId, scope: 'workspace', value: 'v' } },
     deleteSecret: { path: { name: 'UNWANTED' }, query: { workspaceId, scope: 'workspace' } },
-    listCredentials: inWorkspace,
-    listCredentialProviders: inWorkspace,
+    listCredentials: workspaceOverride,
+    listCredentialProviders: workspaceOverride,
     createServiceAccountCredential: {
       body: {
         workspaceId,
@@ -192,16 +224,16 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
         credentials: '{"apiToken": "key-of-the-shop"}',
       },
     },
-    updateCredential: { ...inWorkspace, path: { credentialId: 'KEPT' }, body: { description: 'Kept' } },
-    deleteCredential: { ...inWorkspace, path: { credentialId: 'UNWANTED' } },
-    listSkills: inWorkspace,
+    updateCredential: { ...workspaceOverride, path: { credentialId: 'KEPT' }, body: { description: 'Kept' } },
+    deleteCredential: { ...workspaceOverride, path: { credentialId: 'UNWANTED' } },
+    listSkills: workspaceOverride,
     createSkill: {
       body: { workspaceId, name: 'made', description: 'For tests.', content: 'Test.' },
     },
-    getSkill: { ...inWorkspace, path: { skillId } },
+    getSkill: { ...workspaceOverride, path: { skillId } },
     updateSkill: { path: { skillId }, body: { workspaceId, content: 'Test again.' } },
-    deleteSkill: { ...inWorkspace, path: { skillId: unwantedSkillId } },
-    listSkillEditors: { ...inWorkspace, path: { skillId } },
+    deleteSkill: { ...workspaceOverride, path: { skillId: unwantedSkillId } },
+    listSkillEditors: { ...workspaceOverride, path: { skillId } },
     grantSkillEditor: {
       path: { skillId },
       body: { workspaceId, email: `granted@${workspaceId}.test` },
@@ -210,36 +242,40 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
       path: { skillId },
       query: { workspaceId, email: `revoked@${workspaceId}.test` },
     },
-    listSandboxes: inWorkspace,
+    listSandboxes: workspaceOverride,
     createSandbox: { body: { workspaceId, name: 'Made {n}', language: 'javascript' } },
-    getSandbox: inWorkspace,
+    getSandbox: workspaceOverride,
     updateSandbox: { body: { workspaceId, name: 'Changed' } },
-    deleteSandbox: { ...inWorkspace, path: { sandboxId: unwantedSandboxId } },
-    listTriggers: inWorkspace,
+    deleteSandbox: { ...workspaceOverride, path: { sandboxId: unwantedSandboxId } },
+    listTriggers: workspaceOverride,
     resumeTrigger: { path: { triggerId: triggers.pausedTriggerId }, body: {} },
     runTrigger: { body: {} },
     backfillTrigger: { body: { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' } },
-    listWebhooks: inWorkspace,
-    getWorkflowChatDeployment: { path: { workflowId: approval } },
+    listWebhooks: workspaceOverride,
+    getWorkflowChatDeployment: { path: { workflowId: approvalWorkflowId } },
     replaceWorkflowChatDeployment: {
-      path: { workflowId: approval },
+      path: { workflowId: approvalWorkflowId },
       body: { identifier: 'chat-asks', title: 'Kept' },
     },
-    deleteWorkflowChatDeployment: { path: { workflowId: files } },
-    listChatDeployments: inWorkspace,
-    listWebhookDeliveries: onWebhook,
-    replayWebhookDelivery: { path: { ...onWebhook.path, deliveryId }, body: {} },
-    listPausedExecutions: { path: { workflowId: approval } },
+    deleteWorkflowChatDeployment: { path: { workflowId: fileWorkflowId } },
+    listChatDeployments: workspaceOverride,
+    listWebhookDeliveries: webhookOverride,
+    replayWebhookDelivery: { path: { ...webhookOverride.path, deliveryId }, body: {} },
+    listPausedExecutions: { path: { workflowId: approvalWorkflowId } },
     getPausedExecution: { path: pausedRun },
     getPausedExecutionByResumePath: { path: pausedRun },
-    getPauseContext: { path: { ...pausedRun, contextId: contextIdOf(third) } },
+    getPauseContext: { path: { ...pausedRun, contextId: contextIdOf(thirdRun) } },
     resumeExecution: {
-      path: { workflowId: approval, executionId: second.runId, contextId: contextIdOf(second) },
+      path: {
+        workflowId: approvalWorkflowId,
+        executionId: secondRun.runId,
+        contextId: contextIdOf(secondRun),
+      },
       body: { ok: true },
     },
   };
-  const ids: { [name: string]: string } = {
-    workflowId: plain,
+  const defaultParameters: { [name: string]: string } = {
+    workflowId: plainWorkflowId,
     runId,
     executionId: runId,
     jobId: runId,
@@ -253,8 +289,11 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
   };
   return Object.fromEntries(
     SERVED_OPERATIONS.map(({ id, method, path, params }): [string, AcceptedCall] => {
-      const values = Object.keys(params.shape).map((name): [string, string] => [name, ids[name] ?? '']);
-      return [`${method} ${path}`, { path: Object.fromEntries(values), ...overrides[id] }];
+      const parameterEntries = Object.keys(params.shape).map((name): [string, string] => [
+        name,
+        defaultParameters[name] ?? '',
+      ]);
+      return [`${method} ${path}`, { path: Object.fromEntries(parameterEntries), ...overrides[id] }];
     }),
   );
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { agent, pay, startPaymentModel } from '../agents/approvals.ts';
-import { testApi } from '../support/api.ts';
+import { agent, paymentCall, startPaymentModel } from '../agents/approvals.ts';
+import { createTestApi } from '../support/api.ts';
 import { waitForStatus } from '../support/api-workflows.ts';
 import type { RunResponse } from '../support/api-workflows.ts';
 import { workflow } from '../support/workflow.ts';
@@ -11,9 +11,9 @@ interface PausedRun {
 
 it('a paused run shows the tool calls of its agent only to callers who may resume it, and accepts their decisions', async () => {
   const { options: engineOptions, recordedCalls } = await startPaymentModel([
-    { tools: [pay('ada', 1), pay('bob', 2)] },
+    { toolCalls: [paymentCall('ada', 1), paymentCall('bob', 2)] },
   ]);
-  const api = await testApi({ engineOptions });
+  const api = await createTestApi({ engineOptions });
   const id = await api.deploy(workflow([agent('A')], ['Start -> A']));
   const { data } = await api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
   const path = `/api/v2/workflows/${id}/runs/${data.runId}`;
@@ -23,8 +23,8 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
     { id: '1.1', name: 'pay', arguments: { to: 'ada', amount: 1 }, parameters: { type: 'object' } },
     { id: '1.2', name: 'pay', arguments: { to: 'bob', amount: 2 } },
   ]);
-  const legacy = await api.call('GET', `/api/workflows/${id}/paused/${data.runId}`);
-  expect(legacy.body).toMatchObject({
+  const legacyResponse = await api.call('GET', `/api/workflows/${id}/paused/${data.runId}`);
+  expect(legacyResponse.body).toMatchObject({
     pausePoints: [{ response: { calls: [{ id: '1.1' }, { id: '1.2' }] } }],
   });
 
@@ -38,27 +38,27 @@ it('a paused run shows the tool calls of its agent only to callers who may resum
   const resume = (input: object, options = {}) =>
     api.call('POST', `${path}/resume`, { body: { contextId, input }, ...options });
   expect(await resume({ decision: 'approve' }, { key })).toMatchObject({ status: 403 });
-  const refused = await resume({ decisions: { '2.1': { decision: 'approve' } } });
-  expect(refused).toMatchObject({
+  const response = await resume({ decisions: { '2.1': { decision: 'approve' } } });
+  expect(response).toMatchObject({
     status: 400,
     body: { error: { message: expect.stringContaining('no call "2.1" waits here, only 1.1, 1.2') } },
   });
-  const forged =
+  const forgedInput =
     '{"decisions": {"1.1": {"decision": "edit", "arguments": {"to": "ada", "amount": 1, "__proto__": {}}}}}';
-  const raw = `{"contextId": ${JSON.stringify(contextId)}, "input": ${forged}}`;
-  expect(await api.call('POST', `${path}/resume`, { raw })).toMatchObject({ status: 400 });
+  const raw = `{"contextId": ${JSON.stringify(contextId)}, "input": ${forgedInput}}`;
+  expect(await api.call('POST', `${path}/resume`, { rawBody: raw })).toMatchObject({ status: 400 });
   expect(recordedCalls).toEqual([]);
   expect(paused).toMatchObject({ pausePointCount: 1, resumedCount: 0 });
   const firstAnswer = { decisions: { '1.2': { decision: 'deny' } } };
   expect(await resume(firstAnswer)).toMatchObject({ status: 200, data: { status: 'paused' } });
-  const next = (await api.call<PausedRun>('GET', path)).data.paused;
-  expect(next).toMatchObject({ pausePointCount: 2, resumedCount: 1, calls: [{ id: '1.1' }] });
+  const secondPause = (await api.call<PausedRun>('GET', path)).data.paused;
+  expect(secondPause).toMatchObject({ pausePointCount: 2, resumedCount: 1, calls: [{ id: '1.1' }] });
   expect((await api.call('GET', `/api/workflows/${id}/paused/${data.runId}`)).body).toMatchObject({
     status: 'partially_resumed',
     totalPauseCount: 2,
     resumedCount: 1,
   });
-  const lastBody = { contextId: next.contextId, input: { decision: 'approve' } };
+  const lastBody = { contextId: secondPause.contextId, input: { decision: 'approve' } };
   expect(await api.call('POST', `${path}/resume`, { body: lastBody })).toMatchObject({
     status: 200,
     data: { status: 'completed' },

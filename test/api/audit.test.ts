@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { rowCountingApi } from '../support/row-counting-api.ts';
+import { createRowCountingApi } from '../support/row-counting-api.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
 
-const api = await rowCountingApi();
+const api = await createRowCountingApi();
 const calls = await createAcceptedCalls(api);
 const { database } = api.store;
 // Updates the log of runs now. Otherwise a refused request would update it, and its rows would change.
@@ -32,15 +32,15 @@ async function readTables(): Promise<object[]> {
 
 describe('an audit event that cannot be recorded', () => {
   it.each(AUDITED_OPERATIONS)('prevents or rolls back %s', async (title, operation) => {
-    const accepted = calls[title];
-    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
-    const query = new URLSearchParams(accepted?.query).toString();
-    const before = await readTables();
+    const acceptedCall = calls[title];
+    const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => acceptedCall?.path[name] ?? '');
+    const query = new URLSearchParams(acceptedCall?.query).toString();
+    const rowsBefore = await readTables();
     const response = await api.call(operation.method, query === '' ? path : `${path}?${query}`, {
-      ...(accepted?.body && { body: accepted.body }),
+      ...(acceptedCall?.body && { body: acceptedCall.body }),
     });
     const error = operation.legacy ? 'Internal server error' : { code: 'INTERNAL_ERROR' };
     expect([response.status, response.body]).toMatchObject([500, { error }]);
-    expect(await readTables()).toEqual(before);
+    expect(await readTables()).toEqual(rowsBefore);
   });
 });

@@ -1,14 +1,21 @@
 import type { Area } from '@heddle/api';
-import { bytesBody, formBody, jsonBody, operationsOf, USER_PRINCIPALS, workspace } from '@heddle/api/areas';
+import {
+  bytesBody,
+  formBody,
+  jsonBody,
+  operationFactory,
+  USER_PRINCIPALS,
+  workspace,
+} from '@heddle/api/areas';
 import type { Reply } from '@heddle/api/areas';
 import * as z from 'zod';
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 
 const MAX_BYTES = 1000;
 /** The time limit for the next bytes of a body. */
 const BODY_TIMEOUT_MS = 30_000;
-const defineOperation = operationsOf<object>();
+const defineOperation = operationFactory<object>();
 
 const commonDeclaration = {
   method: 'POST',
@@ -21,7 +28,7 @@ const commonDeclaration = {
   query: z.strictObject({ workspaceId: z.string() }),
   errors: [400, 401, 403, 404, 413, 415, 429],
 } as const;
-const success = (schema: z.ZodType) => [{ status: 200, schema, description: 'What was received' }];
+const declareSuccess = (schema: z.ZodType) => [{ status: 200, schema, description: 'What was received' }];
 
 let bytesRead = 0;
 
@@ -31,12 +38,12 @@ const sendBytes = defineOperation({
   path: '/api/v2/bodies/bytes',
   summary: 'Receive bytes',
   body: bytesBody({ types: ['text/csv', 'application/zip'], maxBytes: MAX_BYTES }),
-  success: success(z.object({ bytes: z.int() })),
+  success: declareSuccess(z.object({ bytes: z.int() })),
   async handle(_services, { body }) {
-    let bytes = 0;
-    for await (const chunk of body) bytes += chunk.byteLength;
-    bytesRead += bytes;
-    return { data: { bytes } };
+    let byteCount = 0;
+    for await (const chunk of body) byteCount += chunk.byteLength;
+    bytesRead += byteCount;
+    return { data: { bytes: byteCount } };
   },
 });
 
@@ -46,7 +53,7 @@ const sendForm = defineOperation({
   path: '/api/v2/bodies/form',
   summary: 'Receive a form',
   body: formBody({ title: z.string().max(20), file: z.file().max(500) }, MAX_BYTES),
-  success: success(z.object({ title: z.string(), text: z.string() })),
+  success: declareSuccess(z.object({ title: z.string(), text: z.string() })),
   async handle(_services, { body: { title, file } }) {
     return { data: { title, text: await file.text() } };
   },
@@ -58,20 +65,20 @@ const sendJson = defineOperation({
   path: '/api/v2/bodies/json',
   summary: 'Receive JSON',
   body: jsonBody(z.strictObject({ text: z.string() }), MAX_BYTES),
-  success: success(z.object({ text: z.string() })),
+  success: declareSuccess(z.object({ text: z.string() })),
   handle: async (_services, { body }) => ({ data: body }),
 });
 
 const operations = { sendBytes, sendForm, sendJson };
 const area: Area<object, typeof operations> = { name: 'bodies', operations, services: () => ({}) };
 const timerCallbacks: (() => void)[] = [];
-const every = (ms: number, callback: () => void) => {
+const repeat = (ms: number, callback: () => void) => {
   // Timers with other intervals belong to the service.
   if (ms !== BODY_TIMEOUT_MS) return () => undefined;
   timerCallbacks.push(callback);
   return () => void timerCallbacks.splice(timerCallbacks.indexOf(callback), 1);
 };
-const { api, key, userId, workspaceId, call } = await testApi({ areas: [area], every });
+const { api, key, userId, workspaceId, call } = await createTestApi({ areas: [area], repeat });
 
 interface SendOptions {
   type?: string;
@@ -88,12 +95,12 @@ async function send(name: 'bytes' | 'form' | 'json', { type, body, key: apiKey =
   return { status: response.status, data, message: error?.message };
 }
 
-/** Returns a body of `count` chunks, without a Content-Length. `read` counts the chunks that were read. */
-function createChunks(count: number, size: number, read = { chunks: 0 }): ReadableStream<Uint8Array> {
+/** Returns a body of `count` chunks, without a Content-Length. `counter` counts the chunks that were read. */
+function createChunks(count: number, size: number, counter = { chunks: 0 }): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
-        if (read.chunks++ < count) controller.enqueue(new Uint8Array(size));
+        if (counter.chunks++ < count) controller.enqueue(new Uint8Array(size));
         else controller.close();
       },
     },
@@ -101,7 +108,7 @@ function createChunks(count: number, size: number, read = { chunks: 0 }): Readab
   );
 }
 
-const tooLarge = { status: 413, message: 'Request body is too large' };
+const tooLargeResponse = { status: 413, message: 'Request body is too large' };
 
 describe('a body of raw bytes', () => {
   it('reaches the handler as a stream', async () => {
@@ -115,12 +122,12 @@ describe('a body of raw bytes', () => {
   });
 
   it('is refused above its maximum size, without reading the rest', async () => {
-    const read = { chunks: 0 };
-    const body = createChunks(1000, 100, read);
-    expect(await send('bytes', { type: 'text/csv', body })).toMatchObject(tooLarge);
-    expect(read.chunks).toBeLessThan(15);
-    const large = await send('bytes', { type: 'text/csv', body: 'x'.repeat(MAX_BYTES + 1) });
-    expect(large).toMatchObject(tooLarge);
+    const counter = { chunks: 0 };
+    const body = createChunks(1000, 100, counter);
+    expect(await send('bytes', { type: 'text/csv', body })).toMatchObject(tooLargeResponse);
+    expect(counter.chunks).toBeLessThan(15);
+    const response = await send('bytes', { type: 'text/csv', body: 'x'.repeat(MAX_BYTES + 1) });
+    expect(response).toMatchObject(tooLargeResponse);
   });
 
   it('is refused in another media type, and is not read for callers without access', async () => {
@@ -136,8 +143,8 @@ describe('a body of raw bytes', () => {
   });
 
   it('is refused if no bytes arrive within the time limit', async () => {
-    const never = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
-    const response = send('bytes', { type: 'text/csv', body: never });
+    const silentBody = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });
+    const response = send('bytes', { type: 'text/csv', body: silentBody });
     await expect.poll(() => timerCallbacks.length).toBeGreaterThan(0);
     for (const callback of [...timerCallbacks]) callback();
     expect(await response).toMatchObject({ status: 408 });
@@ -150,12 +157,12 @@ describe('a form', () => {
     for (const [name, value] of parts) data.append(name, value);
     return data;
   };
-  const file = (size: number) => new File(['x'.repeat(size)], 'x.txt');
+  const createFile = (size: number) => new File(['x'.repeat(size)], 'x.txt');
 
   it('reaches the handler with its files', async () => {
     const body = toForm([
       ['title', 'Loom'],
-      ['file', file(3)],
+      ['file', createFile(3)],
     ]);
     expect(await send('form', { body })).toMatchObject({
       status: 200,
@@ -163,7 +170,7 @@ describe('a form', () => {
     });
   });
 
-  it.each<[what: string, parts: [string, string | Blob][], message: string]>([
+  it.each<[description: string, parts: [string, string | Blob][], message: string]>([
     ['without a part', [['title', 'Loom']], 'file is required'],
     [
       'with a string in place of a file',
@@ -178,7 +185,7 @@ describe('a form', () => {
       [
         ['title', 'Loom'],
         ['title', 'Loom'],
-        ['file', file(1)],
+        ['file', createFile(1)],
       ],
       'title must be of type string',
     ],
@@ -186,7 +193,7 @@ describe('a form', () => {
       'with a file that is too large',
       [
         ['title', 'Loom'],
-        ['file', file(501)],
+        ['file', createFile(501)],
       ],
       'file',
     ],
@@ -194,27 +201,27 @@ describe('a form', () => {
       'with an unknown part',
       [
         ['title', 'Loom'],
-        ['file', file(1)],
+        ['file', createFile(1)],
         ['more', 'x'],
       ],
       'Unrecognized key',
     ],
   ])('is refused %s', async (_, parts, message) => {
-    const refused = await send('form', { body: toForm(parts) });
-    expect(refused.status).toBe(400);
-    expect(refused.message).toContain(message);
+    const response = await send('form', { body: toForm(parts) });
+    expect(response.status).toBe(400);
+    expect(response.message).toContain(message);
   });
 
   it('is refused above its maximum size, in another media type and with a broken body', async () => {
-    const large = toForm([
+    const largeForm = toForm([
       ['title', 'Loom'],
-      ['file', file(2000)],
+      ['file', createFile(2000)],
     ]);
-    expect(await send('form', { body: large })).toMatchObject(tooLarge);
+    expect(await send('form', { body: largeForm })).toMatchObject(tooLargeResponse);
     expect(await send('form', { type: 'application/json', body: '{}' })).toMatchObject({ status: 415 });
     const type = 'multipart/form-data; boundary=x';
     expect(await send('form', { type, body: '--x\r\nnothing' })).toMatchObject({ status: 400 });
-    expect(await send('form', { type, body: createChunks(1000, 100) })).toMatchObject(tooLarge);
+    expect(await send('form', { type, body: createChunks(1000, 100) })).toMatchObject(tooLargeResponse);
   });
 });
 
@@ -223,7 +230,7 @@ describe('a JSON body with its own size limit', () => {
     const sendText = (length: number) =>
       send('json', { type: 'application/json', body: JSON.stringify({ text: 'x'.repeat(length) }) });
     expect(await sendText(900)).toMatchObject({ status: 200 });
-    expect(await sendText(1000)).toMatchObject(tooLarge);
+    expect(await sendText(1000)).toMatchObject(tooLargeResponse);
   });
 });
 
@@ -233,35 +240,43 @@ describe('the body of a function call with a principal', () => {
     ...{ scopes: ['api:write'], expiresAt: null },
   } as const;
   const tooLargeError = { status: 413, message: 'Request body is too large' };
-  const callWith = (name: string, body: unknown) => {
+  const callOperation = (name: string, body: unknown) => {
     const functions = api.operations as unknown as { [name: string]: (call: object) => Promise<Reply> };
     return functions[name]?.({ principal, query: { workspaceId }, body });
   };
 
   it('has the size limits of the body of a request', async () => {
-    expect(await callWith('sendJson', { text: 'x'.repeat(900) })).toMatchObject({ data: {} });
-    await expect(callWith('sendJson', { text: '\u00e4'.repeat(500) })).rejects.toMatchObject(tooLargeError);
-    expect(await callWith('sendBytes', createChunks(10, 100))).toMatchObject({ data: { bytes: MAX_BYTES } });
-    const read = { chunks: 0 };
-    await expect(callWith('sendBytes', createChunks(1000, 100, read))).rejects.toMatchObject(tooLargeError);
-    expect(read.chunks).toBeLessThan(15);
+    expect(await callOperation('sendJson', { text: 'x'.repeat(900) })).toMatchObject({ data: {} });
+    await expect(callOperation('sendJson', { text: '\u00e4'.repeat(500) })).rejects.toMatchObject(
+      tooLargeError,
+    );
+    expect(await callOperation('sendBytes', createChunks(10, 100))).toMatchObject({
+      data: { bytes: MAX_BYTES },
+    });
+    const counter = { chunks: 0 };
+    await expect(callOperation('sendBytes', createChunks(1000, 100, counter))).rejects.toMatchObject(
+      tooLargeError,
+    );
+    expect(counter.chunks).toBeLessThan(15);
     const title = 'Loom';
-    expect(await callWith('sendForm', { title, file: new File(['x'], 'x.txt') })).toMatchObject({ data: {} });
+    expect(await callOperation('sendForm', { title, file: new File(['x'], 'x.txt') })).toMatchObject({
+      data: {},
+    });
     const file = new File(['x'.repeat(2000)], 'x.txt');
-    await expect(callWith('sendForm', { title, file })).rejects.toMatchObject(tooLargeError);
+    await expect(callOperation('sendForm', { title, file })).rejects.toMatchObject(tooLargeError);
   });
 
-  it('is refused with 400 if it is not JSON or is nested too deep', async () => {
-    let deep: unknown = 0;
-    for (let depth = 0; depth < 100_000; depth += 1) deep = [deep];
-    for (const text of [1n, deep])
-      await expect(callWith('sendJson', { text })).rejects.toMatchObject({
+  it('is refused with 400 if it is not JSON or is nested too deeply', async () => {
+    let deepValue: unknown = 0;
+    for (let depth = 0; depth < 100_000; depth += 1) deepValue = [deepValue];
+    for (const text of [1n, deepValue])
+      await expect(callOperation('sendJson', { text })).rejects.toMatchObject({
         status: 400,
         message: 'Request body must be valid JSON',
       });
     const levels = Array.from({ length: 2001 });
-    const nested = levels.reduce<unknown>((inner) => [inner], 0);
-    await expect(callWith('sendJson', { text: nested })).rejects.toMatchObject({
+    const nestedValue = levels.reduce<unknown>((inner) => [inner], 0);
+    await expect(callOperation('sendJson', { text: nestedValue })).rejects.toMatchObject({
       message: 'Request body is nested more than 2000 levels deep',
     });
   });

@@ -1,16 +1,16 @@
 import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { afterAll, describe, expect, it } from 'vitest';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import type { RunResponse } from '../support/api-workflows.ts';
-import { chainServer, egressTo, expectChainPassedOn, listenOnFreePort } from '../support/call-chain.ts';
+import { startChainServer, egressTo, expectChainPassedOn, listenOnFreePort } from '../support/call-chain.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 describe('the call chain', () => {
   it('continues from a request through the run and its children to the requests of their blocks', async () => {
-    const server = await chainServer();
-    const api = await testApi({ engineOptions: { egress: egressTo(server.url) } });
+    const server = await startChainServer();
+    const api = await createTestApi({ engineOptions: { egress: egressTo(server.url) } });
     await expectChainPassedOn(api, server);
   });
 
@@ -21,7 +21,7 @@ describe('the call chain', () => {
     const server = createServer((request, response) => void listener(request, response));
     afterAll(() => server.close().closeAllConnections());
     const origin = await listenOnFreePort(server);
-    const api = await testApi({ engineOptions: { egress: egressTo(origin) } });
+    const api = await createTestApi({ engineOptions: { egress: egressTo(origin) } });
     resolve(api);
     const headers = [{ id: 'key', cells: { Key: 'X-API-Key', Value: api.key } }];
     const id = await api.deploy(
@@ -47,26 +47,26 @@ describe('the call chain', () => {
   });
 
   it('includes child runs', async () => {
-    const api = await testApi();
-    const child = await api.deploy(workflow([block('Words', 'variables', {})], ['Start -> Words']));
-    const parent = await api.deploy(
-      workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']),
+    const api = await createTestApi();
+    const childId = await api.deploy(workflow([block('Words', 'variables', {})], ['Start -> Words']));
+    const parentId = await api.deploy(
+      workflow([block('Call', 'workflow', { workflowId: childId })], ['Start -> Call']),
     );
-    const nested = await api.deploy(
-      workflow([block('Call', 'workflow', { workflowId: parent })], ['Start -> Call']),
+    const nestedId = await api.deploy(
+      workflow([block('Call', 'workflow', { workflowId: parentId })], ['Start -> Call']),
     );
     const headers = { 'X-Sim-Via': Array<string>(24).fill('w').join(',') };
     const run = (id: string): Promise<{ data: RunResponse }> =>
       api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {}, headers });
-    expect((await run(parent)).data).toMatchObject({ status: 'completed' });
-    expect((await run(nested)).data).toMatchObject({
+    expect((await run(parentId)).data).toMatchObject({ status: 'completed' });
+    expect((await run(nestedId)).data).toMatchObject({
       status: 'failed',
       error: { message: expect.stringContaining('more than 25 levels deep') },
     });
   });
 
   it('limits the length of ids', async () => {
-    const api = await testApi();
+    const api = await createTestApi();
     const headers = { 'X-Sim-Via': 'w'.repeat(1025) };
     expect(await api.call('POST', '/api/v2/workflows/w/execute', { body: {}, headers })).toMatchObject({
       status: 400,

@@ -1,12 +1,12 @@
 import type { AnyOperation } from '@heddle/api/areas';
 import { describe, expect, it } from 'vitest';
-import { errorIn, testApi } from '../support/api.ts';
-import { GREETING } from '../support/api-workflows.ts';
+import { errorIn, createTestApi } from '../support/api.ts';
+import { GREETING_WORKFLOW } from '../support/api-workflows.ts';
 import { requestOf } from '../support/requests.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 
 /** The capability of each operation that a host can withhold: hand-written, not derived from the operations. */
-const CAPABILITIES: { readonly [id: string]: string } = {
+const CAPABILITY_BY_OPERATION: { readonly [id: string]: string } = {
   deployWorkflow: 'deploy.api',
   undeployWorkflow: 'deploy.api',
   activateWorkflowVersion: 'deploy.api',
@@ -37,18 +37,18 @@ const CAPABILITIES: { readonly [id: string]: string } = {
 };
 
 const checkedCapabilities: (string | undefined)[] = [];
-const api = await testApi({
-  access: (stored) => ({
+const api = await createTestApi({
+  wrapAccess: (storeAccess) => ({
     async check(principal, workspaceId, role, capability) {
       checkedCapabilities.push(capability);
-      const decision = await stored.check(principal, workspaceId, role, capability);
+      const decision = await storeAccess.check(principal, workspaceId, role, capability);
       if (decision !== 'granted' || capability === undefined) return decision;
       return 'PERMISSION_GROUP_CAPABILITY_BLOCKED';
     },
   }),
 });
 const { call, store, workspaceId } = api;
-const workflowId = await api.createDraft(GREETING);
+const workflowId = await api.createDraft(GREETING_WORKFLOW);
 const otherUserId = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
 const { key: otherKey } = await store.keys.create({ userId: otherUserId }, 'other');
 
@@ -59,24 +59,24 @@ function send(operation: AnyOperation, key = api.key) {
 
 describe('a host that withholds capabilities', () => {
   it('can withhold exactly the listed operations', () => {
-    const declared = SERVED_OPERATIONS.flatMap(({ id, capability }) =>
+    const declaredCapabilities = SERVED_OPERATIONS.flatMap(({ id, capability }) =>
       capability ? [[id, capability]] : [],
     );
-    expect(Object.fromEntries(declared)).toEqual(CAPABILITIES);
+    expect(Object.fromEntries(declaredCapabilities)).toEqual(CAPABILITY_BY_OPERATION);
   });
 
   it.each(
-    SERVED_OPERATIONS.filter(({ id }) => id in CAPABILITIES).map(
+    SERVED_OPERATIONS.filter(({ id }) => id in CAPABILITY_BY_OPERATION).map(
       (operation) => [operation.id, operation] as const,
     ),
   )('refuses %s to members with the role, and conceals it from others', async (id, operation) => {
-    const refused = await send(operation);
+    const response = await send(operation);
     // A record is looked up before its workspace is known.
-    if (refused.status === 404) expect(operation.resource.kind).toBe('record');
+    if (response.status === 404) expect(operation.resource.kind).toBe('record');
     else {
-      expect(refused.status).toBe(403);
-      expect(errorIn(refused.body)).toMatchObject({
-        message: `The workspace withholds ${CAPABILITIES[id]} from you`,
+      expect(response.status).toBe(403);
+      expect(errorIn(response.body)).toMatchObject({
+        message: `The workspace withholds ${CAPABILITY_BY_OPERATION[id]} from you`,
         details: { code: 'PERMISSION_GROUP_CAPABILITY_BLOCKED' },
       });
     }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
 import type { RunResponse } from '../support/api-workflows.ts';
@@ -27,24 +27,26 @@ describe('the audit event of an engine action', () => {
   let run: RunResponse;
 
   beforeEach(async () => {
-    api = await testApi();
+    api = await createTestApi();
     workflowId = await api.deploy(APPROVAL);
     run = (await api.call<RunResponse>('POST', `/api/v2/workflows/${workflowId}/execute`, { body: {} })).data;
   });
 
-  const database = (): Kysely<unknown> => api.store.database as Kysely<unknown>;
+  const getDatabase = (): Kysely<unknown> => api.store.database as Kysely<unknown>;
   const pathOf = (runId: string, action: string) => `/api/v2/workflows/${workflowId}/runs/${runId}/${action}`;
   const readStatus = async (): Promise<string> =>
     (await api.call<RunResponse>('GET', `/api/v2/workflows/${workflowId}/runs/${run.runId}`)).data.status;
 
   async function readEvents(): Promise<object[]> {
     const { rows } = await sql<{ action: string; outcome: string | null }>`
-      select action, outcome from audit where resource_type = 'run' order by created_at`.execute(database());
+      select action, outcome from audit where resource_type = 'run' order by created_at`.execute(
+      getDatabase(),
+    );
     return rows.map(({ action, outcome }) => ({ action, outcome }));
   }
 
   /** Returns the action that causes this event. It acts on the paused run, or on a new completed run. */
-  async function actionOf(event: string): Promise<Action> {
+  async function prepareAction(event: string): Promise<Action> {
     if (event === 'RUN_CANCELLED') {
       const isDone = async () => (await readStatus()) === 'cancelled';
       return { event, path: pathOf(run.runId, 'cancel'), isDone };
@@ -56,19 +58,23 @@ describe('the audit event of an engine action', () => {
       return { event, path: pathOf(run.runId, 'resume'), body, isDone };
     }
     workflowId = await api.deploy(REPLY_WORKFLOW);
-    const reply = await api.call<RunResponse>('POST', `/api/v2/workflows/${workflowId}/execute`, {
+    const response = await api.call<RunResponse>('POST', `/api/v2/workflows/${workflowId}/execute`, {
       body: {},
     });
     const countRuns = async () =>
       (await api.call<unknown[]>('GET', `/api/v2/workflows/${workflowId}/runs`)).data.length;
-    return { event, path: pathOf(reply.data.runId, 'rerun'), isDone: async () => (await countRuns()) === 2 };
+    return {
+      event,
+      path: pathOf(response.data.runId, 'rerun'),
+      isDone: async () => (await countRuns()) === 2,
+    };
   }
 
   const EVENTS = ['RUN_CANCELLED', 'RUN_RESUMED', 'RUN_RERUN'];
   const send = ({ path, body }: Action) => api.call('POST', path, body ? { body } : {});
 
   it.each(EVENTS)('%s is recorded after the engine has executed the action', async (event) => {
-    const action = await actionOf(event);
+    const action = await prepareAction(event);
     expect((await send(action)).status).toBeLessThan(300);
     expect(await readEvents()).toEqual([{ action: event, outcome: null }]);
   });
@@ -76,9 +82,9 @@ describe('the audit event of an engine action', () => {
   it.each(EVENTS)(
     '%s is stored before the engine acts: if this fails, the engine does not act',
     async (event) => {
-      const action = await actionOf(event);
+      const action = await prepareAction(event);
       await sql`create trigger full before insert on audit begin select raise(abort, 'The disk is full.'); end`.execute(
-        database(),
+        getDatabase(),
       );
       expect((await send(action)).status).toBe(500);
       expect(await action.isDone()).toBe(false);
@@ -86,10 +92,10 @@ describe('the audit event of an engine action', () => {
   );
 
   it.each(EVENTS)('%s is not lost when the process ends after the action', async (event) => {
-    const action = await actionOf(event);
+    const action = await prepareAction(event);
     // As after a crash, the service cannot update the event after the action.
     await sql`create trigger ended before update on audit begin select raise(abort, 'The process has ended.'); end`.execute(
-      database(),
+      getDatabase(),
     );
     expect((await send(action)).status).toBe(500);
     await expect.poll(() => action.isDone()).toBe(true);
@@ -109,10 +115,10 @@ describe('the audit event of an engine action', () => {
   });
 
   it('stays when the outcome of the action is unknown', async () => {
-    const { path } = await actionOf('RUN_CANCELLED');
+    const { path } = await prepareAction('RUN_CANCELLED');
     const { engine } = api;
     const cancel = () => Promise.reject(new Error('The connection was lost.'));
-    const apiWithFailingCancel = await testApi({
+    const apiWithFailingCancel = await createTestApi({
       store: api.store,
       engine: new Proxy(engine, {
         get(target, name) {

@@ -5,7 +5,7 @@ import {
   AUTHENTICATED_PRINCIPALS,
   noResource,
   noQuery,
-  operationsOf,
+  operationFactory,
   organization,
   areaResource,
 } from '@heddle/api/areas';
@@ -13,17 +13,17 @@ import type { Access, Definition } from '@heddle/api/ports';
 import { createEngine } from '@heddle/engine';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { hostApi } from '../../examples/host/host.ts';
+import { createHostApi } from '../../examples/host/host.ts';
 import { ratings } from '../../examples/host/ratings.ts';
-import { testApi } from '../support/api.ts';
-import { GREETING, LONG } from '../support/api-workflows.ts';
+import { createTestApi } from '../support/api.ts';
+import { GREETING_WORKFLOW, LONG_WORKFLOW } from '../support/api-workflows.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 const BASE = 'http://host.test/internal/heddle';
 
 describe('a host with its own workflows, sessions and roles', () => {
   const workflows = new Map<string, Definition>();
-  let host: Awaited<ReturnType<typeof hostApi>>;
+  let host: Awaited<ReturnType<typeof createHostApi>>;
 
   async function send(method: string, path: string, person: string | null, body?: object) {
     const headers = {
@@ -40,13 +40,21 @@ describe('a host with its own workflows, sessions and roles', () => {
   }
 
   beforeAll(async () => {
-    host = await hostApi(workflows, { ada: 'owner', eve: 'guest' });
-    const calling = workflow([block('Call', 'workflow', { workflowId: 'theirs' })], ['Start -> Call']);
-    const workflowExports = { greeting: GREETING, long: LONG, calling, theirs: GREETING };
+    host = await createHostApi(workflows, { ada: 'owner', eve: 'guest' });
+    const callingWorkflow = workflow(
+      [block('Call', 'workflow', { workflowId: 'theirs' })],
+      ['Start -> Call'],
+    );
+    const workflowExports = {
+      greeting: GREETING_WORKFLOW,
+      long: LONG_WORKFLOW,
+      calling: callingWorkflow,
+      theirs: GREETING_WORKFLOW,
+    };
     for (const [id, each] of Object.entries(workflowExports)) {
-      const exported = { ...(each as object), workflow: { id, name: id } };
-      const { version } = await host.engine.deploy(exported);
-      workflows.set(id, { id, workspaceId: id === 'theirs' ? 'dyers' : 'looms', live: version });
+      const definition = { ...(each as object), workflow: { id, name: id } };
+      const { version } = await host.engine.deploy(definition);
+      workflows.set(id, { id, workspaceId: id === 'theirs' ? 'dyers' : 'looms', liveVersion: version });
     }
   });
   afterAll(async () => {
@@ -62,9 +70,11 @@ describe('a host with its own workflows, sessions and roles', () => {
   });
 
   it('runs its workflows for its sessions, under its own base path', async () => {
-    const ran = await send('POST', '/api/v2/workflows/greeting/execute', 'eve', { input: { name: 'Eve' } });
-    expect(ran).toMatchObject({ status: 200, body: { data: { output: { data: { hello: 'Eve' } } } } });
-    const path = `/api/v2/workflows/greeting/runs/${ran.body.data.runId}`;
+    const response = await send('POST', '/api/v2/workflows/greeting/execute', 'eve', {
+      input: { name: 'Eve' },
+    });
+    expect(response).toMatchObject({ status: 200, body: { data: { output: { data: { hello: 'Eve' } } } } });
+    const path = `/api/v2/workflows/greeting/runs/${response.body.data.runId}`;
     expect(await send('GET', path, 'ada')).toMatchObject({
       status: 200,
       body: { data: { status: 'completed' } },
@@ -119,8 +129,8 @@ describe('a host with its own workflows, sessions and roles', () => {
 
 describe('an area (a module of API operations) of a host', () => {
   it('has its own table, in the same database and transaction as the other areas', async () => {
-    const api = await testApi({ areas: [ratings()] });
-    const id = await api.deploy(GREETING);
+    const api = await createTestApi({ areas: [ratings()] });
+    const id = await api.deploy(GREETING_WORKFLOW);
     const path = `/api/v2/workflows/${id}/rating`;
     expect(await api.call('PUT', path, { body: { stars: 4 } })).toMatchObject({
       status: 200,
@@ -140,7 +150,7 @@ it('the most specific route handles a request, regardless of the order of the ar
   const createEchoArea = (id: string, lastSegment: string, params: z.ZodObject): Area => ({
     name: id,
     operations: {
-      [id]: operationsOf<object>()({
+      [id]: operationFactory<object>()({
         id,
         method: 'GET',
         path: `/api/v2/places/{place}/${lastSegment}`,
@@ -160,17 +170,17 @@ it('the most specific route handles a request, regardless of the order of the ar
     services: () => ({}),
   });
   const place = z.string();
-  const fixed = createEchoArea('fixed', 'own', z.strictObject({ place }));
-  const parameterized = createEchoArea(
+  const fixedArea = createEchoArea('fixed', 'own', z.strictObject({ place }));
+  const parameterizedArea = createEchoArea(
     'parameterized',
     '{part}',
     z.strictObject({ place, part: z.string() }),
   );
   for (const areas of [
-    [fixed, parameterized],
-    [parameterized, fixed],
+    [fixedArea, parameterizedArea],
+    [parameterizedArea, fixedArea],
   ]) {
-    const { call } = await testApi({ areas });
+    const { call } = await createTestApi({ areas });
     expect(await call('GET', '/api/v2/places/here/own')).toMatchObject({ data: 'fixed' });
     expect(await call('GET', '/api/v2/places/here/other')).toMatchObject({ data: 'parameterized' });
   }
@@ -180,7 +190,7 @@ it('a resource of several workspaces is concealed from callers without access to
   const linkArea: Area = {
     name: 'links',
     operations: {
-      readLink: operationsOf<object>()({
+      readLink: operationFactory<object>()({
         id: 'readLink',
         method: 'GET',
         path: '/api/v2/links/{from}/{to}',
@@ -202,17 +212,20 @@ it('a resource of several workspaces is concealed from callers without access to
     },
     services: () => ({}),
   };
-  const { call, store, workspaceId, userId } = await testApi({ areas: [linkArea] });
-  const mine = await store.workspaces.createWorkspace('Mine', userId);
-  const eve = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
-  const foreign = await store.workspaces.createWorkspace('Foreign', eve);
+  const { call, store, workspaceId, userId } = await createTestApi({ areas: [linkArea] });
+  const ownWorkspaceId = await store.workspaces.createWorkspace('Mine', userId);
+  const eveId = await store.workspaces.createUser({ email: 'eve@heddle.test', name: 'Eve' });
+  const foreignWorkspaceId = await store.workspaces.createWorkspace('Foreign', eveId);
   const statusOf = async (from: string, to: string) =>
     (await call('GET', `/api/v2/links/${from}/${to}`)).status;
-  expect(await statusOf(workspaceId, mine)).toBe(200);
-  expect([await statusOf(workspaceId, foreign), await statusOf(foreign, mine)]).toEqual([404, 404]);
+  expect(await statusOf(workspaceId, ownWorkspaceId)).toBe(200);
+  expect([
+    await statusOf(workspaceId, foreignWorkspaceId),
+    await statusOf(foreignWorkspaceId, ownWorkspaceId),
+  ]).toEqual([404, 404]);
   // A key of one workspace has no access to the other workspace.
   const { key } = await store.keys.create({ workspaceId }, 'of one workspace');
-  const response = await call('GET', `/api/v2/links/${workspaceId}/${mine}`, { key });
+  const response = await call('GET', `/api/v2/links/${workspaceId}/${ownWorkspaceId}`, { key });
   expect(response).toMatchObject({ status: 404, body: { error: { message: 'Link not found' } } });
 });
 
@@ -220,7 +233,7 @@ describe('an operation on an organization', () => {
   const createOrganizationArea = (changes: object = {}): Area => ({
     name: 'organizations',
     operations: {
-      readOrganization: operationsOf<object>()({
+      readOrganization: operationFactory<object>()({
         id: 'readOrganization',
         method: 'GET',
         path: '/api/v2/organizations/{organizationId}',
@@ -251,7 +264,10 @@ describe('an operation on an organization', () => {
   });
 
   it('checks the role with the access port of the host, conceals other organizations, and refuses workspace keys', async () => {
-    const { call, store, workspaceId } = await testApi({ areas: [createOrganizationArea()], access });
+    const { call, store, workspaceId } = await createTestApi({
+      areas: [createOrganizationArea()],
+      wrapAccess: access,
+    });
     const { key } = await store.keys.create({ workspaceId }, 'of a workspace');
     const getOrganization = (id: string, apiKey?: string) =>
       call('GET', `/api/v2/organizations/${id}`, apiKey === undefined ? {} : { key: apiKey });
@@ -270,13 +286,13 @@ describe('an operation on an organization', () => {
   });
 
   it('also needs access to all workspaces of its resource', async () => {
-    const linked = areaResource('Link', ({ path }) => {
+    const linkedResource = areaResource('Link', ({ path }) => {
       const { organizationId: id } = path as { organizationId: string };
       return Promise.resolve({ value: id, workspaceIds: [orgApi.workspaceId], organizationIds: [id] });
     });
-    const orgApi = await testApi({
-      areas: [createOrganizationArea({ resource: linked, role: 'read' })],
-      access,
+    const orgApi = await createTestApi({
+      areas: [createOrganizationArea({ resource: linkedResource, role: 'read' })],
+      wrapAccess: access,
     });
     expect((await orgApi.call('GET', '/api/v2/organizations/mine')).status).toBe(200);
     expect((await orgApi.call('GET', '/api/v2/organizations/guild')).status).toBe(404);
@@ -285,14 +301,14 @@ describe('an operation on an organization', () => {
   });
 
   it('needs an access port with checkOrganization, and must not permit workspace keys', async () => {
-    await expect(testApi({ areas: [createOrganizationArea()] })).rejects.toThrow(
+    await expect(createTestApi({ areas: [createOrganizationArea()] })).rejects.toThrow(
       'The operation readOrganization acts on an organization: the port `access` needs `checkOrganization`.',
     );
-    const rejected = testApi({
+    const creation = createTestApi({
       areas: [createOrganizationArea({ principals: AUTHENTICATED_PRINCIPALS, role: 'read' })],
-      access,
+      wrapAccess: access,
     });
-    await expect(rejected).rejects.toThrow(/a workspace key has no access to organizations/);
+    await expect(creation).rejects.toThrow(/a workspace key has no access to organizations/);
   });
 });
 
@@ -307,7 +323,7 @@ describe('createApi refuses', () => {
   };
   const authenticator = { authenticate: () => Promise.resolve(undefined) };
 
-  async function tryCreate(
+  async function tryCreateApi(
     areas: readonly Area[],
     separatesWorkspaces = true,
     basePath = '',
@@ -325,46 +341,50 @@ describe('createApi refuses', () => {
   }
 
   it('an engine that lets workflows call workflows of other workspaces', async () => {
-    expect(await tryCreate([execute()], false)).toMatch(/^The engine lets workflows call/);
-    expect(await tryCreate([execute()])).toBe('created');
+    expect(await tryCreateApi([execute()], false)).toMatch(/^The engine lets workflows call/);
+    expect(await tryCreateApi([execute()])).toBe('created');
   });
 
   it('areas with the same name, and areas with the same function', async () => {
-    expect(await tryCreate([execute(), execute()])).toBe('Two areas have the name "execute".');
-    const other = { ...runs(), name: 'other' };
-    expect(await tryCreate([runs(), other])).toBe('Two areas have the function "listWorkflowRuns".');
+    expect(await tryCreateApi([execute(), execute()])).toBe('Two areas have the name "execute".');
+    const otherArea = { ...runs(), name: 'other' };
+    expect(await tryCreateApi([runs(), otherArea])).toBe('Two areas have the function "listWorkflowRuns".');
   });
 
   it('an area with tables on a host without a database', async () => {
-    expect(await tryCreate([ratings()])).toBe('The area "ratings" has tables: createApi needs a database.');
+    expect(await tryCreateApi([ratings()])).toBe(
+      'The area "ratings" has tables: createApi needs a database.',
+    );
   });
 
   it('an area that cannot be opened, and closes the areas opened before it', async () => {
-    const closed: string[] = [];
-    const first: Area = { ...execute(), close: () => void closed.push('execute') };
-    const second: Area = {
+    const closedAreas: string[] = [];
+    const firstArea: Area = { ...execute(), close: () => void closedAreas.push('execute') };
+    const secondArea: Area = {
       name: 'second',
       operations: {},
       services: () => Promise.reject(new Error('no disk')),
     };
-    expect(await tryCreate([first, second])).toBe('no disk');
-    expect(closed).toEqual(['execute']);
+    expect(await tryCreateApi([firstArea, secondArea])).toBe('no disk');
+    expect(closedAreas).toEqual(['execute']);
   });
 
   it('an operation whose declaration contradicts itself', async () => {
     const { executeWorkflow } = execute().operations;
-    const withOverrides = (overrides: object): Area => ({
+    const areaWithOverrides = (overrides: object): Area => ({
       ...execute(),
       operations: { executeWorkflow: { ...executeWorkflow, ...overrides } },
     });
-    expect(await tryCreate([withOverrides({ role: 'admin' })])).toMatch(/can never have the role admin/);
-    expect(await tryCreate([withOverrides({ principals: [] })])).toMatch(/no principal may call it/);
-    expect(await tryCreate([withOverrides({ audit: { resourceType: 'run', actions: [] } })])).toMatch(
+    expect(await tryCreateApi([areaWithOverrides({ role: 'admin' })])).toMatch(
+      /can never have the role admin/,
+    );
+    expect(await tryCreateApi([areaWithOverrides({ principals: [] })])).toMatch(/no principal may call it/);
+    expect(await tryCreateApi([areaWithOverrides({ audit: { resourceType: 'run', actions: [] } })])).toMatch(
       /without an action/,
     );
   });
 
   it('a base path that ends with a slash', async () => {
-    expect(await tryCreate([execute()], true, '/heddle/')).toMatch(/^The base path "\/heddle\/"/);
+    expect(await tryCreateApi([execute()], true, '/heddle/')).toMatch(/^The base path "\/heddle\/"/);
   });
 });

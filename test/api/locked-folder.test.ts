@@ -2,19 +2,19 @@ import { sql } from 'kysely';
 import { describe, expect, it, vi } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { overrideMethods } from '../support/override-methods.ts';
-import { rowCountingApi } from '../support/row-counting-api.ts';
+import { createRowCountingApi } from '../support/row-counting-api.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
 
-const api = await rowCountingApi();
+const api = await createRowCountingApi();
 const calls = await createAcceptedCalls(api);
 const { workspaceId } = api;
-const LOCKED = '/Locked';
+const LOCKED_FOLDER = '/Locked';
 
 // Only a host can lock a folder: no operation does.
-await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path: LOCKED } });
-await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path: `${LOCKED}/In` } });
-const innerFolder = `${LOCKED}/In`;
+await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path: LOCKED_FOLDER } });
+await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path: `${LOCKED_FOLDER}/In` } });
+const innerFolder = `${LOCKED_FOLDER}/In`;
 await sql`update workflows set folder_path = ${innerFolder} where workspace_id = ${workspaceId}`.execute(
   api.store.database,
 );
@@ -36,7 +36,7 @@ const WRITE_OPERATIONS = SERVED_OPERATIONS.filter(
 const AUDITED_OPERATIONS = WRITE_OPERATIONS.filter(([, { audit }]) => audit !== undefined);
 
 async function setLocked(locked: 0 | 1): Promise<void> {
-  await sql`update workflow_folders set locked = ${locked} where path = ${LOCKED}`.execute(
+  await sql`update workflow_folders set locked = ${locked} where path = ${LOCKED_FOLDER}`.execute(
     api.store.database,
   );
 }
@@ -44,31 +44,31 @@ async function setLocked(locked: 0 | 1): Promise<void> {
 /** Makes the host lock the folder just before the next transaction, after the first check of a request. */
 function lockBeforeNextTransaction(): void {
   const { database } = api.store;
-  const begin = database.transaction.bind(database);
+  const beginTransaction = database.transaction.bind(database);
   vi.spyOn(database, 'transaction').mockImplementationOnce(() =>
-    overrideMethods(begin(), {
-      async execute(write) {
+    overrideMethods(beginTransaction(), {
+      async execute(callback) {
         await setLocked(1);
-        return begin().execute(write);
+        return beginTransaction().execute(callback);
       },
     }),
   );
 }
 
 async function expectLocked([title, operation]: (typeof WRITE_OPERATIONS)[number]): Promise<void> {
-  const accepted = calls[title];
+  const acceptedCall = calls[title];
   const { body, query } = FOLDER_OVERRIDES[operation.id] ?? {};
-  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => accepted?.path[name] ?? '');
-  const search = new URLSearchParams({ ...accepted?.query, ...query }).toString();
-  const before = await api.settledRowCounts();
+  const path = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => acceptedCall?.path[name] ?? '');
+  const search = new URLSearchParams({ ...acceptedCall?.query, ...query }).toString();
+  const rowCountsBefore = await api.waitForRowCounts();
   const response = await api.call(operation.method, `${path}?${search}`.replace(/\?$/, ''), {
-    ...((accepted?.body || body) && { body: { ...accepted?.body, ...body } }),
+    ...((acceptedCall?.body || body) && { body: { ...acceptedCall?.body, ...body } }),
   });
   expect([response.status, errorIn(response.body)]).toEqual([
     423,
-    { code: 'LOCKED', message: `The folder "${LOCKED}" is locked`, details: { lock: 'folder' } },
+    { code: 'LOCKED', message: `The folder "${LOCKED_FOLDER}" is locked`, details: { lock: 'folder' } },
   ]);
-  expect(api.rowCounts()).toEqual(before);
+  expect(api.countRows()).toEqual(rowCountsBefore);
   expect(operation.errors).toContain(423);
 }
 
@@ -89,11 +89,11 @@ describe('a folder that a host has locked', () => {
 
   it('does not prevent runs, and is not visible to other workspaces', async () => {
     await setLocked(1);
-    const { workflowId: id } = calls['POST /api/v2/workflows/{workflowId}/execute']!.path;
-    const run = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: { input: {} } });
+    const { workflowId } = calls['POST /api/v2/workflows/{workflowId}/execute']!.path;
+    const run = await api.call('POST', `/api/v2/workflows/${workflowId}/execute`, { body: { input: {} } });
     expect(run.status).toBe(200);
-    const other = await rowCountingApi({ engine: api.engine, store: api.store });
-    const foreign = await other.call('POST', `/api/v2/workflows/${id}/deploy`, { body: {} });
-    expect(foreign.status).toBe(404);
+    const otherApi = await createRowCountingApi({ engine: api.engine, store: api.store });
+    const response = await otherApi.call('POST', `/api/v2/workflows/${workflowId}/deploy`, { body: {} });
+    expect(response.status).toBe(404);
   });
 });

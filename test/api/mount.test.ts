@@ -4,18 +4,18 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Api } from '@heddle/api';
 import { afterAll, describe, expect, it } from 'vitest';
-import { expressApp } from '../../examples/mount/express.ts';
-import { fastifyApp } from '../../examples/mount/fastify.ts';
-import { honoApp } from '../../examples/mount/hono.ts';
+import { createExpressApp } from '../../examples/mount/express.ts';
+import { createFastifyApp } from '../../examples/mount/fastify.ts';
+import { createHonoApp } from '../../examples/mount/hono.ts';
 import * as apiRoute from '../../examples/mount/next/app/api/v2/[...path]/route.ts';
 import * as openApiRoute from '../../examples/mount/next/app/openapi.json/route.ts';
-import { nodeServer } from '../../examples/mount/node-http.ts';
-import { testApi } from '../support/api.ts';
-import { GREETING, LONG, waitForStatus } from '../support/api-workflows.ts';
+import { createNodeServer } from '../../examples/mount/node-http.ts';
+import { createTestApi } from '../support/api.ts';
+import { GREETING_WORKFLOW, LONG_WORKFLOW, waitForStatus } from '../support/api-workflows.ts';
 
-const api = await testApi();
-const greetingId = await api.deploy(GREETING);
-const longId = await api.deploy(LONG);
+const api = await createTestApi();
+const greetingId = await api.deploy(GREETING_WORKFLOW);
+const longId = await api.deploy(LONG_WORKFLOW);
 
 const servers: Server[] = [];
 afterAll(() => {
@@ -48,17 +48,17 @@ function createNextServer(hostedApi: Api): Server {
 }
 
 async function createFastifyServer(hostedApi: Api): Promise<Server> {
-  const app = fastifyApp(hostedApi);
+  const app = createFastifyApp(hostedApi);
   await app.ready();
   return app.server;
 }
 
 const HOSTS: [string, (hostedApi: Api) => Server | Promise<Server>][] = [
-  ['node:http', nodeServer],
-  ['Hono', (hostedApi) => serverOf(honoApp(hostedApi).fetch)],
+  ['node:http', createNodeServer],
+  ['Hono', (hostedApi) => serverOf(createHonoApp(hostedApi).fetch)],
   [
     'Express',
-    (hostedApi) => createServer((request, response) => void expressApp(hostedApi)(request, response)),
+    (hostedApi) => createServer((request, response) => void createExpressApp(hostedApi)(request, response)),
   ],
   ['Fastify', createFastifyServer],
   ['Next.js', createNextServer],
@@ -66,9 +66,9 @@ const HOSTS: [string, (hostedApi: Api) => Server | Promise<Server>][] = [
 
 describe.each(HOSTS)('the API mounted in %s', (_, createHost) => {
   const headers = { 'X-API-Key': api.key, 'Content-Type': 'application/json' };
-  const origin = start();
+  const origin = startHost();
 
-  async function start(): Promise<string> {
+  async function startHost(): Promise<string> {
     return listen(await createHost(api.api));
   }
 
@@ -85,10 +85,16 @@ describe.each(HOSTS)('the API mounted in %s', (_, createHost) => {
   });
 
   it('refuses a body that is too large, and an unknown path', async () => {
-    const large = await execute(greetingId, { input: { name: 'x'.repeat(11 * 1024 * 1024) } });
-    expect([large.status, await large.json()]).toMatchObject([413, { error: { code: 'PAYLOAD_TOO_LARGE' } }]);
-    const unknown = await fetch(`${await origin}/api/v2/nothing`, { headers });
-    expect([unknown.status, await unknown.json()]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }]);
+    const tooLargeResponse = await execute(greetingId, { input: { name: 'x'.repeat(11 * 1024 * 1024) } });
+    expect([tooLargeResponse.status, await tooLargeResponse.json()]).toMatchObject([
+      413,
+      { error: { code: 'PAYLOAD_TOO_LARGE' } },
+    ]);
+    const unknownPathResponse = await fetch(`${await origin}/api/v2/nothing`, { headers });
+    expect([unknownPathResponse.status, await unknownPathResponse.json()]).toMatchObject([
+      404,
+      { error: { code: 'NOT_FOUND' } },
+    ]);
   });
 
   it('serves its OpenAPI document with the origin of the host', async () => {
@@ -99,25 +105,28 @@ describe.each(HOSTS)('the API mounted in %s', (_, createHost) => {
   it('serves the reference page', async () => {
     const page = await fetch(`${await origin}/docs`);
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
-    const style = await fetch(`${await origin}/docs/swagger-ui.css`);
-    expect([style.status, style.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
+    const stylesheet = await fetch(`${await origin}/docs/swagger-ui.css`);
+    expect([stylesheet.status, stylesheet.headers.get('content-type')]).toEqual([
+      200,
+      'text/css; charset=utf-8',
+    ]);
     expect((await fetch(`${await origin}/docs/other.js`)).status).toBe(404);
   });
 
   it('streams events and JSON lines during the run', async () => {
-    const events = await execute(greetingId, { stream: true, input: { name: 'Ada' } });
-    expect(events.headers.get('content-type')).toBe('text/event-stream');
-    expect(await events.text()).toMatch(/"hello":"Ada"[\s\S]*data: "\[DONE\]"\n\n$/);
+    const eventResponse = await execute(greetingId, { stream: true, input: { name: 'Ada' } });
+    expect(eventResponse.headers.get('content-type')).toBe('text/event-stream');
+    expect(await eventResponse.text()).toMatch(/"hello":"Ada"[\s\S]*data: "\[DONE\]"\n\n$/);
     const controller = new AbortController();
-    const lines = await execute(
+    const lineResponse = await execute(
       longId,
       {},
       { headers: { ...headers, Accept: 'application/x-ndjson' }, signal: controller.signal },
     );
-    const first = await lines.body!.getReader().read();
-    expect(JSON.parse(new TextDecoder().decode(first.value))).toMatchObject({ type: 'heartbeat' });
+    const firstChunk = await lineResponse.body!.getReader().read();
+    expect(JSON.parse(new TextDecoder().decode(firstChunk.value))).toMatchObject({ type: 'heartbeat' });
     controller.abort();
-    const runId = lines.headers.get('x-run-id');
+    const runId = lineResponse.headers.get('x-run-id');
     await waitForStatus(api, `/api/v2/workflows/${longId}/runs/${runId}`, 'cancelled');
   });
 

@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 import { chromiumTool, startBrowser } from '../support/browser.ts';
 import { sampledTests } from '../support/scale.ts';
 
-const { api } = await testApi();
+const { api } = await createTestApi();
 const listener = getRequestListener(api.fetch, { overrideGlobalObjects: false });
 const server = createServer((request, response) => void listener(request, response));
 await new Promise<void>((resolve) => {
@@ -49,15 +49,15 @@ describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => 
 
   sampledIt('lists every operation, and loads nothing from other servers', async () => {
     const { page, urls, errors } = await openPage(browser, { width: 1280, height: 900 });
-    const listed = await page.locator('.opblock-summary').evaluateAll((all) =>
-      all.map((one) => {
-        const text = (selector: string): string => one.querySelector(selector)?.textContent ?? '';
-        const path = text('.opblock-summary-path').replaceAll('\u200b', '');
-        return `${text('.opblock-summary-method').toLowerCase()} ${path}`;
+    const listedOperations = await page.locator('.opblock-summary').evaluateAll((elements) =>
+      elements.map((element) => {
+        const textOf = (selector: string): string => element.querySelector(selector)?.textContent ?? '';
+        const path = textOf('.opblock-summary-path').replaceAll('\u200b', '');
+        return `${textOf('.opblock-summary-method').toLowerCase()} ${path}`;
       }),
     );
-    expect(listed.length).toBeGreaterThan(16);
-    expect(listed.toSorted()).toEqual((await readDocumentedOperations()).toSorted());
+    expect(listedOperations.length).toBeGreaterThan(16);
+    expect(listedOperations.toSorted()).toEqual((await readDocumentedOperations()).toSorted());
     await page.locator('.opblock-summary').first().click();
     await page.waitForSelector('.opblock-body');
     expect(urls.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([]);
@@ -67,14 +67,14 @@ describe.skipIf(!chromiumTool)('the page at /docs', { timeout: 120_000 }, () => 
 
   sampledIt('fits the width of a phone, even with expanded operations', async () => {
     const { page, errors } = await openPage(browser, { width: 390, height: 844 });
-    const width = (): Promise<number> => page.locator('html').evaluate(({ scrollWidth }) => scrollWidth);
-    expect(await width()).toBe(390);
+    const readWidth = (): Promise<number> => page.locator('html').evaluate(({ scrollWidth }) => scrollWidth);
+    expect(await readWidth()).toBe(390);
     for (const path of ['/api/v2/workflows/{workflowId}/execute', '/api/v2/workflows/{workflowId}/state']) {
       const summary = page.locator(`.opblock-summary:has([data-path="${path}"])`).last();
       await summary.click();
     }
     await expect.poll(() => page.locator('.opblock-body .response').count()).toBeGreaterThan(12);
-    expect(await width()).toBe(390);
+    expect(await readWidth()).toBe(390);
     const descriptionWidths = await page
       .locator('.opblock-body .response-col_description')
       .evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().width));

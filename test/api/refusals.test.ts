@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { STATUS_CODES } from '../../packages/api/src/errors.ts';
+import { ERROR_CODES_BY_STATUS } from '../../packages/api/src/errors.ts';
 import type { ErrorStatus } from '../../packages/api/src/errors.ts';
 import { AUTHENTICATED_LIMITS } from '../../packages/api/src/admission/input-limits.ts';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
@@ -9,14 +9,14 @@ import { errorIn } from '../support/api.ts';
 import type { ParsedResponse, CallOptions } from '../support/api.ts';
 import { APPROVAL } from '../support/api-workflows.ts';
 import type { RunResponse } from '../support/api-workflows.ts';
-import { rowCountingApi } from '../support/row-counting-api.ts';
+import { createRowCountingApi } from '../support/row-counting-api.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
 import type { AcceptedCall } from './accepted-calls.ts';
 import { sample } from '../support/scale.ts';
 
-const api = await rowCountingApi();
+const api = await createRowCountingApi();
 const calls = await createAcceptedCalls(api);
-const otherApi = await rowCountingApi({ engine: api.engine, store: api.store });
+const otherApi = await createRowCountingApi({ engine: api.engine, store: api.store });
 const foreignKey = otherApi.key;
 
 function acceptedCallOf({ method, path }: AnyOperation): AcceptedCall {
@@ -38,11 +38,11 @@ interface Change {
 
 /** Sends the accepted request of the operation with these changes. */
 function send(operation: AnyOperation, change: Change = {}): Promise<ParsedResponse<unknown>> {
-  const accepted = acceptedCallOf(operation);
-  const search = new URLSearchParams(accepted.query).toString();
+  const acceptedCall = acceptedCallOf(operation);
+  const search = new URLSearchParams(acceptedCall.query).toString();
   const query = change.query ?? (search === '' ? '' : `?${search}`);
-  const path = pathOf(operation, { ...accepted.path, ...change.path }, query);
-  return api.call(operation.method, path, { body: accepted.body, ...change.options });
+  const path = pathOf(operation, { ...acceptedCall.path, ...change.path }, query);
+  return api.call(operation.method, path, { body: acceptedCall.body, ...change.options });
 }
 
 /** Expects an error envelope with the code of the status, and no new database rows. */
@@ -51,11 +51,11 @@ async function expectRefused(
   status: ErrorStatus,
   request: () => Promise<ParsedResponse<unknown>>,
 ): Promise<ReturnType<typeof errorIn>> {
-  const before = await api.settledRowCounts();
+  const rowCountsBefore = await api.waitForRowCounts();
   const response = await request();
-  expect(api.rowCounts()).toEqual(before);
+  expect(api.countRows()).toEqual(rowCountsBefore);
   const error = errorIn(response.body);
-  const code = operation.legacy ? undefined : STATUS_CODES[status];
+  const code = operation.legacy ? undefined : ERROR_CODES_BY_STATUS[status];
   expect({ status: response.status, code: error.code }).toEqual({ status, code });
   expect(error.message).toMatch(/./);
   const knownFields = operation.legacy ? ['details', 'error'] : ['error'];
@@ -74,14 +74,14 @@ const SAMPLE = sample(
   'operations that record nothing when they refuse',
 );
 /** Operations whose body may have any fields. */
-const OPEN_BODIES = new Set(['executeWorkflow', 'resumeExecution']);
+const OPEN_BODY_OPERATIONS = new Set(['executeWorkflow', 'resumeExecution']);
 
 describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) => {
   const { body, bodyOptional, query, params, resource, id } = operation;
   const expectStatus = (status: ErrorStatus, change: Change) =>
     expectRefused(operation, status, () => send(operation, change));
 
-  it('query keys that are unknown, empty or repeated', async () => {
+  it('query parameters that are unknown, empty or repeated', async () => {
     await expectStatus(400, { query: '?colour=red' });
     for (const name of ['colour', ...Object.keys(query.shape)]) {
       expect(await expectStatus(400, { query: `?${name}=` })).toMatchObject({
@@ -111,26 +111,26 @@ describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) 
 
   it('callers without a credential or with an invalid one', async () => {
     expect((await expectStatus(401, { options: { key: null } })).message).toMatch(/required|Unauthorized/);
-    const guessed = await expectStatus(401, { options: { key: 'sk-heddle-guess' } });
-    expect(guessed.message).toBe('Invalid API key');
+    const guessedKeyError = await expectStatus(401, { options: { key: 'sk-heddle-guess' } });
+    expect(guessedKeyError.message).toBe('Invalid API key');
   });
 
   if (body !== undefined)
     it('bodies that are broken, of another type or too large', async () => {
-      const broken = await expectStatus(400, { options: { raw: '{"a": ' } });
-      expect(broken).toMatchObject({ message: 'Request body must be valid JSON' });
+      const brokenBodyError = await expectStatus(400, { options: { rawBody: '{"a": ' } });
+      expect(brokenBodyError).toMatchObject({ message: 'Request body must be valid JSON' });
       const headers = { 'Content-Type': 'application/xml' };
-      const foreign = await expectStatus(415, { options: { raw: '<a/>', headers } });
-      expect(foreign).toMatchObject({ message: 'Request body must be sent as application/json' });
-      const large = { raw: JSON.stringify({ a: 'x'.repeat(AUTHENTICATED_LIMITS.bytes) }) };
-      expect(await expectStatus(413, { options: large })).toMatchObject({
+      const mediaTypeError = await expectStatus(415, { options: { rawBody: '<a/>', headers } });
+      expect(mediaTypeError).toMatchObject({ message: 'Request body must be sent as application/json' });
+      const largeBodyOptions = { rawBody: JSON.stringify({ a: 'x'.repeat(AUTHENTICATED_LIMITS.bytes) }) };
+      expect(await expectStatus(413, { options: largeBodyOptions })).toMatchObject({
         message: 'Request body is too large',
       });
-      if (!bodyOptional) await expectStatus(400, { options: { raw: '', body: undefined } });
-      for (const raw of ['[]', 'null', '7']) await expectStatus(400, { options: { raw } });
+      if (!bodyOptional) await expectStatus(400, { options: { rawBody: '', body: undefined } });
+      for (const raw of ['[]', 'null', '7']) await expectStatus(400, { options: { rawBody: raw } });
     });
 
-  if (body !== undefined && !OPEN_BODIES.has(id))
+  if (body !== undefined && !OPEN_BODY_OPERATIONS.has(id))
     it('unknown fields', async () => {
       const invalidBody = { ...acceptedCallOf(operation).body, colour: 'red' };
       expect(await expectStatus(400, { options: { body: invalidBody } })).toMatchObject({
@@ -158,8 +158,12 @@ describe('a refused answer to a pause records nothing', () => {
 
   it('with an unknown token, with an invalid answer, and for a run that has ended', async () => {
     const { runPath, answerCall, contextId } = await startPausedRun();
-    const wrong = await expectRefused({}, 404, answerCall({ contextId: 'wrong', input: { ok: true } }));
-    expect(wrong.message).toBe('Pause point not found');
+    const unknownTokenError = await expectRefused(
+      {},
+      404,
+      answerCall({ contextId: 'wrong', input: { ok: true } }),
+    );
+    expect(unknownTokenError.message).toBe('Pause point not found');
     await expectRefused({}, 400, answerCall({ contextId, input: { ok: 'perhaps' } }));
     await expectRefused({}, 400, answerCall({ contextId, input: { ok: true }, colour: 'red' }));
     await expectRefused({}, 400, answerCall({ input: { ok: true } }));
@@ -174,11 +178,11 @@ describe('a refused answer to a pause records nothing', () => {
 /** Expects that the body has exactly the fields that the operation declares for the status. */
 function expectDeclared({ success, legacy }: AnyOperation, { status, body }: ParsedResponse<unknown>): void {
   if (success.length === 0) return;
-  const declared = success.find((each) => each.status === status);
-  if (!declared) throw new Error(`The operation does not declare the status ${status}.`);
-  const { schema, page } = declared;
+  const declaredResponse = success.find((each) => each.status === status);
+  if (!declaredResponse) throw new Error(`The operation does not declare the status ${status}.`);
+  const { schema, isPage } = declaredResponse;
   const items = z.array(schema);
-  const shape = page
+  const shape = isPage
     ? z.strictObject({ data: items, nextCursor: z.string().nullable() })
     : z.strictObject({ data: schema });
   // Parsing removes fields that are not declared.
@@ -188,14 +192,14 @@ function expectDeclared({ success, legacy }: AnyOperation, { status, body }: Par
 // Last, because these calls change the resources of the other tests.
 describe.each(OPERATIONS)('%s', (_title, operation) => {
   it('accepts its request, responds with the declared body, and records its declared action', async () => {
-    const before = api.rowCounts()['audit'] ?? 0;
+    const auditCountBefore = api.countRows()['audit'] ?? 0;
     const response = await send(operation);
     expect([response.status, response.body]).toEqual([
       expect.toSatisfy((status: number) => status < 300),
       response.body,
     ]);
     expectDeclared(operation, response);
-    const recorded = (api.rowCounts()['audit'] ?? 0) - before;
-    expect(recorded > 0).toBe(operation.audit !== undefined);
+    const recordedCount = (api.countRows()['audit'] ?? 0) - auditCountBefore;
+    expect(recordedCount > 0).toBe(operation.audit !== undefined);
   });
 });

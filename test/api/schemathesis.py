@@ -40,8 +40,8 @@ def before_load_schema(context, raw_schema):
 def before_call(context, case, kwargs):
     method = case.operation.method.upper()
     accepted = CALLS.get(f"{method} {case.operation.path}")
-    is_wrong = case.meta is None or case.meta.generation.mode.is_negative or case.method.upper() != method
-    if accepted is None or is_wrong:
+    is_invalid = case.meta is None or case.meta.generation.mode.is_negative or case.method.upper() != method
+    if accepted is None or is_invalid:
         return
     number = next(numbers)
     # Calls are counted per operation, so that the first call of each operation is replaced.

@@ -5,21 +5,21 @@ import { fileURLToPath } from 'node:url';
 import { getRequestListener } from '@hono/node-server';
 import { openSandboxes } from '@heddle/service';
 import { afterAll, describe, expect, it } from 'vitest';
-import { fakeBuilder, openImages } from '../support/images.ts';
+import { createFakeBuilder, openImages } from '../support/images.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
-import { openServiceStore, testApi } from '../support/api.ts';
+import { openServiceStore, createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { dataFolder } from '../support/data-folder.ts';
-import { isFull, reportSkipped, sample } from '../support/scale.ts';
-import { requireTool } from '../tools/fetch.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { isFullRun, reportSkipped, sample } from '../support/scale.ts';
+import { resolveTool } from '../tools/fetch.ts';
 import { createAcceptedCalls } from './accepted-calls.ts';
 
-const tool = requireTool('schemathesis');
+const tool = resolveTool('schemathesis');
 /** Cache for the character tables and constants of Hypothesis. Without it each process builds them in three seconds. */
 const HYPOTHESIS_CACHE = fileURLToPath(
   new URL('../../node_modules/.cache/heddle-test/hypothesis', import.meta.url),
 );
-const HOOKS = fileURLToPath(new URL('schemathesis.py', import.meta.url));
+const HOOKS_FILE = fileURLToPath(new URL('schemathesis.py', import.meta.url));
 
 /**
  * The checks of each response. "Valid data is accepted" is not among them: a schema cannot express rules between
@@ -38,7 +38,7 @@ const CHECKS = [
 ];
 
 /** The statuses of each operation's responses. */
-type Statuses = Map<string, Set<number>>;
+type StatusesByOperation = Map<string, Set<number>>;
 
 /** In the order of the number of parameters, so that `runs/preview` is not the run `preview`. */
 const ROUTES = SERVED_OPERATIONS.toSorted((a, b) => countParameters(a) - countParameters(b)).map(
@@ -66,8 +66,8 @@ const SAMPLE = sample(
 );
 
 /** Starts the API. Returns its URL and the statuses of its responses. */
-async function startServer({ api }: TestApi): Promise<{ url: string; statusesById: Statuses }> {
-  const statusesById: Statuses = new Map(SAMPLE.map((id) => [id, new Set()]));
+async function startServer({ api }: TestApi): Promise<{ url: string; statusesById: StatusesByOperation }> {
+  const statusesById: StatusesByOperation = new Map(SAMPLE.map((id) => [id, new Set()]));
   const handle = async (request: Request): Promise<Response> => {
     const response = await api.fetch(request);
     statusesById.get(operationIdOf(request) ?? '')?.add(response.status);
@@ -98,51 +98,53 @@ function runSchemathesis(
   return promise;
 }
 
-if (!isFull) reportSkipped('the phase "coverage" of schemathesis, and most examples');
+if (!isFullRun) reportSkipped('the phase "coverage" of schemathesis, and most examples');
 
 /** The operations of each test. At full scale, each tag has its own test, so that a test ends within its time limit. */
-const TEST_CASES: readonly (readonly [string, readonly string[]])[] = isFull
+const TEST_CASES: readonly (readonly [string, readonly string[]])[] = isFullRun
   ? [...Map.groupBy(SERVED_OPERATIONS, ({ tag }) => tag)].map(
       ([tag, operations]) => [`of ${tag}`, operations.map(({ id }) => id)] as const,
     )
-  : [['of a part of the operations', SAMPLE]];
+  : [['of some operations', SAMPLE]];
 
 async function testOperations(operations: readonly string[]) {
   const store = await openServiceStore();
-  const images = openImages({ javascript: fakeBuilder(), python: fakeBuilder() });
-  const sandboxes = openSandboxes({ store, openImages: async () => images, onError: () => undefined });
-  const api = await testApi({ store, sandboxes });
+  const images = openImages({ javascript: createFakeBuilder(), python: createFakeBuilder() });
+  const sandboxes = openSandboxes({ store, openImageStore: async () => images, onError: () => undefined });
+  const api = await createTestApi({ store, sandboxes });
   const { url, statusesById } = await startServer(api);
   const calls = await createAcceptedCalls(api);
   const args = ['run', `${url}/openapi.json`, '-H', `X-API-Key: ${api.key}`, '--no-color'];
   const selection = operations.flatMap((id) => ['--include-operation-id', id]);
   // The phase "coverage" has a fixed number of calls for each operation, up to a thousand; these numbers limit the
   // other phases.
-  const scale = isFull ? ['--max-examples', '40'] : ['--max-examples', '8', '--phases', 'examples,fuzzing'];
+  const scale = isFullRun
+    ? ['--max-examples', '40']
+    : ['--max-examples', '8', '--phases', 'examples,fuzzing'];
   const seed = ['--seed', '1', '--generation-database', 'none'];
   // The time to generate requests depends on the machine.
   const healthChecks = ['--suppress-health-check', 'too_slow'];
   const checks = ['--checks', CHECKS.join(','), '--continue-on-failure', '--request-timeout', '10'];
   const env = {
-    SCHEMATHESIS_HOOKS: HOOKS,
+    SCHEMATHESIS_HOOKS: HOOKS_FILE,
     HYPOTHESIS_STORAGE_DIRECTORY: HYPOTHESIS_CACHE,
     HEDDLE_TEST_WORKSPACE: api.workspaceId,
     HEDDLE_TEST_CALLS: JSON.stringify(calls),
   };
   const { code, output } = await runSchemathesis(
     [...args, ...selection, ...scale, ...seed, ...healthChecks, ...checks],
-    dataFolder(),
+    createDataFolder(),
     env,
   );
-  return { code, output, statusesById, faults: api.faults };
+  return { code, output, statusesById, reportedErrors: api.reportedErrors };
 }
 
 describe.skipIf(!tool)('calls that are generated from /openapi.json', () => {
   it.each(TEST_CASES)(
     '%s get responses that match the document, and no internal errors',
-    { timeout: isFull ? 1_800_000 : 300_000 },
+    { timeout: isFullRun ? 1_800_000 : 300_000 },
     async (_name, operations) => {
-      const { code, output, statusesById, faults } = await testOperations(operations);
+      const { code, output, statusesById, reportedErrors } = await testOperations(operations);
       expect(Number(/ {2}Tested: (\d+)/.exec(output)?.[1])).toBe(operations.length);
       expect({
         code,
@@ -151,7 +153,7 @@ describe.skipIf(!tool)('calls that are generated from /openapi.json', () => {
         code: 0,
         output: '',
       });
-      expect(faults).toEqual([]);
+      expect(reportedErrors).toEqual([]);
       // Each operation got valid and invalid requests.
       const statuses = operations.map((id) => [id, [...(statusesById.get(id) ?? [])]] as const);
       const neverAccepted = statuses.filter(([, codes]) => !codes.some((status) => status < 300));

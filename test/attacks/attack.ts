@@ -5,7 +5,7 @@ import type { FunctionOutcome, JobLimits } from '@heddle/sandbox';
  * failure. A pattern matches the JSON, or `CODE name: message` of the failure. A list allows several outcomes, because
  * machines differ.
  */
-export type Expected = string | RegExp | readonly (string | RegExp)[];
+export type ExpectedOutcome = string | RegExp | readonly (string | RegExp)[];
 
 /** A hostile job, and its allowed outcomes. */
 export interface Attack {
@@ -15,11 +15,11 @@ export interface Attack {
   readonly code: string;
   /** Code of an earlier job in the same run and process. */
   readonly earlierCode?: string;
-  readonly expected: Expected;
+  readonly expected: ExpectedOutcome;
   /** Requires that the lists in the results of this job and of the earlier job share no element. */
   readonly requiresDistinctResults?: true;
   readonly limits?: Partial<JobLimits>;
-  /** Values of the job's variables by name, besides `internalPort`, `outerPort` and `rawPort`. */
+  /** Values of the job's variables by name, besides `internalPort`, `externalPort` and `rawPort`. */
   readonly values?: Readonly<Record<string, unknown>>;
   /** Name of the image whose packages the job uses. */
   readonly image?: string;
@@ -37,16 +37,18 @@ export interface AttackGroup {
   readonly attacks: readonly Attack[];
 }
 
-/** Formats an outcome for comparison with `Expected`. */
-export function formatOutcome(outcome: FunctionOutcome): { exact: string; text: string } {
-  if (outcome.ok) return { exact: outcome.json, text: outcome.json };
+/** Formats an outcome for comparison with `ExpectedOutcome`. */
+export function formatOutcome(outcome: FunctionOutcome): { jsonOrCode: string; text: string } {
+  if (outcome.ok) return { jsonOrCode: outcome.json, text: outcome.json };
   const { code, name, message } = outcome.error;
-  return { exact: code, text: `${code} ${name}: ${message}` };
+  return { jsonOrCode: code, text: `${code} ${name}: ${message}` };
 }
 
 /** Returns whether an outcome is expected. */
-export function isExpected(outcome: FunctionOutcome, expected: Expected): boolean {
-  const { exact, text } = formatOutcome(outcome);
-  const options = Array.isArray(expected) ? (expected as readonly (string | RegExp)[]) : [expected];
-  return options.some((one) => (typeof one === 'string' ? one === exact : (one as RegExp).test(text)));
+export function isExpected(outcome: FunctionOutcome, expected: ExpectedOutcome): boolean {
+  const { jsonOrCode, text } = formatOutcome(outcome);
+  const alternatives = Array.isArray(expected) ? (expected as readonly (string | RegExp)[]) : [expected];
+  return alternatives.some((alternative) =>
+    typeof alternative === 'string' ? alternative === jsonOrCode : (alternative as RegExp).test(text),
+  );
 }

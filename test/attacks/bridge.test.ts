@@ -1,6 +1,6 @@
-import { bridge } from './javascript/bridge.ts';
-import { pollution } from './javascript/pollution.ts';
+import { bridgeAttacks } from './javascript/bridge.ts';
+import { pollutionAttacks } from './javascript/pollution.ts';
 import { testAttacks } from './suite.ts';
 
-testAttacks(pollution);
-testAttacks(bridge);
+testAttacks(pollutionAttacks);
+testAttacks(bridgeAttacks);

@@ -10,38 +10,42 @@ const highestLevel = levels.at(-1) as Level;
 
 describe('a build of hostile packages', () => {
   const holder = useHarness(highestLevel);
-  let hostile: HostileImages;
+  let hostileImages: HostileImages;
   beforeAll(async () => {
-    hostile = await openHostileImages();
+    hostileImages = await openHostileImages();
   }, TIMEOUT_MS);
-  afterAll(() => hostile.close());
+  afterAll(() => hostileImages.close());
 
-  const HOSTILE: readonly (readonly [what: string, dependencies: string[], message: RegExp])[] = [
+  const HOSTILE_PACKAGES: readonly (readonly [what: string, dependencies: string[], message: RegExp])[] = [
     [
       'hide that other packages cannot be loaded',
-      ['covers', 'buries'],
-      /buries cannot be loaded: under the carpet/,
+      ['hides-failures', 'throws'],
+      /throws cannot be loaded: a failure at load time/,
     ],
     ['make the global object non-extensible', ['seals'], /cannot be loaded: .*not extensible/],
-    ['define globals of the guest runtime', ['occupies'], /occupies cannot be loaded: .*__heddleImage/],
+    [
+      'define globals of the guest runtime',
+      ['redefines-globals'],
+      /redefines-globals cannot be loaded: .*__heddleImage/,
+    ],
     ['forge reports to the builder', ['reports'], /reports cannot be loaded: .*report/],
     ['leave a rejected promise', ['rejects'], /nobody handles it/],
-    ['queue microtasks endlessly', ['turns'], /take more than 2000 ms|more than 64 MiB/],
-    ['allocate memory outside the heap', ['swells'], /allocation failed|more than 64 MiB/],
+    ['queue microtasks endlessly', ['loops'], /take more than 2000 ms|more than 64 MiB/],
+    ['allocate memory outside the heap', ['allocates'], /allocation failed|more than 64 MiB/],
   ];
 
-  it.each(sample(HOSTILE, 4, 'builds of hostile packages'))(
+  it.each(sample(HOSTILE_PACKAGES, 4, 'builds of hostile packages'))(
     'fails if they %s',
     { timeout: TIMEOUT_MS },
     async (_what, dependencies, message) => {
       const { harness } = holder;
       await harness.reset();
-      const { errorCode, errorMessage } = await hostile.build(dependencies);
+      const { errorCode, errorMessage } = await hostileImages.build(dependencies);
       expect({ errorCode, errorMessage }).toEqual({
         errorCode: 'load_failed',
         errorMessage: expect.stringMatching(message) as string,
       });
-      expect(await harness.violations(errorMessage)).toEqual([]);
+      expect(await harness.findViolations(errorMessage)).toEqual([]);
       expect(formatOutcome(await harness.sandbox.run({ runId: 'next', code: 'return 1' })).text).toBe('1');
     },
   );

@@ -1,4 +1,4 @@
-import { builtins } from './javascript/builtins.ts';
+import { builtinAttacks } from './javascript/builtins.ts';
 import { testAttacks } from './suite.ts';
 
-testAttacks(builtins, { share: 1 / 2 });
+testAttacks(builtinAttacks, { share: 1 / 2 });

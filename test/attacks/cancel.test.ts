@@ -7,7 +7,7 @@ import {
 } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sample } from '../support/scale.ts';
-import { levelsAtScale } from './levels.ts';
+import { sampleLevels } from './levels.ts';
 import { filterAlive, watchNewProcesses } from './processes.ts';
 import { watchHost } from './watch.ts';
 
@@ -29,8 +29,8 @@ interface State {
   readonly blockingCode?: string;
   /** Whether an earlier job starts the process. */
   readonly warm?: boolean;
-  /** Returns whether the job is in the state. `calls` is the number of calls to the host. */
-  readonly isReached: (sandbox: Sandbox, calls: number) => boolean;
+  /** Returns whether the job is in the state. `callCount` is the number of calls to the host. */
+  readonly isReached: (sandbox: Sandbox, callCount: number) => boolean;
   /** Whether the job blocks the thread of its process, so that the process must end. */
   readonly blocksThread: boolean;
 }
@@ -84,13 +84,13 @@ const STATES: readonly State[] = [
   {
     name: 'in a host call',
     code: 'await fetch("http://a.test/")',
-    isReached: (_sandbox, calls) => calls > 0,
+    isReached: (_sandbox, callCount) => callCount > 0,
     blocksThread: false,
   },
   {
     name: 'in a host call, and then a loop',
     code: 'fetch("http://a.test/"); for (;;);',
-    isReached: (_sandbox, calls) => calls > 0,
+    isReached: (_sandbox, callCount) => callCount > 0,
     blocksThread: true,
   },
   {
@@ -125,7 +125,7 @@ const STATES: readonly State[] = [
     name: 'while Python waits for the host',
     language: 'python',
     code: 'import requests\nrequests.get("http://a.test/")',
-    isReached: (_sandbox, calls) => calls > 0,
+    isReached: (_sandbox, callCount) => callCount > 0,
     blocksThread: true,
   },
 ];
@@ -144,21 +144,21 @@ const PYTHON_STATES = sample(
 
 watchHost();
 
-describe.each(levelsAtScale())('a job whose signal is aborted, isolation $name', ({ options }) => {
+describe.each(sampleLevels())('a job whose signal is aborted, isolation $name', ({ options }) => {
   it.each([...JAVASCRIPT_STATES, ...PYTHON_STATES])(
     'ends, and so does its process if the job blocks the thread: $name',
     async (state) => {
       const { language = 'javascript', code, blockingCode, warm, isReached, blocksThread } = state;
-      let calls = 0;
+      let callCount = 0;
       const limits = { cpuMs: 25_000, wallMs: 25_000 };
-      const newPids = watchNewProcesses();
+      const readNewPids = watchNewProcesses();
       const sandbox = createSandbox({
         ...options,
         maxProcesses: 1,
         python: { maxProcesses: 1 },
         limits,
         fetch: () => {
-          calls++;
+          callCount++;
           return new Promise(() => {});
         },
       });
@@ -166,15 +166,15 @@ describe.each(levelsAtScale())('a job whose signal is aborted, isolation $name',
       if (warm === true) await sandbox.run({ runId: 'r', language, code: 'return 0' });
       const controller = new AbortController();
       const { signal } = controller;
-      const others =
+      const otherJobs =
         blockingCode === undefined
           ? []
           : Array.from({ length: 5 }, () => sandbox.run({ runId: 'r', code: blockingCode, signal }));
       const job = sandbox.run({ runId: 'r', language, code, signal });
-      await waitUntil(() => isReached(sandbox, calls));
-      const pids = newPids();
+      await waitUntil(() => isReached(sandbox, callCount));
+      const pids = readNewPids();
       controller.abort();
-      const outcomes: FunctionOutcome[] = await Promise.all([job, ...others]);
+      const outcomes: FunctionOutcome[] = await Promise.all([job, ...otherJobs]);
       for (const outcome of outcomes)
         expect(outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
       expect(await sandbox.run({ runId: 'r', language, code: 'return 1' })).toMatchObject({
@@ -191,12 +191,12 @@ describe.each(levelsAtScale())('a job whose signal is aborted, isolation $name',
   );
 
   it('ends immediately while its image is opened', async () => {
-    const loading = Promise.withResolvers<LoadedImage>();
+    const imageLoad = Promise.withResolvers<LoadedImage>();
     const openCalled = Promise.withResolvers<void>();
     const images: ImageSource = {
       open: () => {
         openCalled.resolve();
-        return loading.promise;
+        return imageLoad.promise;
       },
     };
     const sandbox = createSandbox({ ...options, images });
@@ -206,7 +206,7 @@ describe.each(levelsAtScale())('a job whose signal is aborted, isolation $name',
     await openCalled.promise;
     controller.abort();
     expect(await job).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
-    loading.reject(new Error('no code awaits this'));
+    imageLoad.reject(new Error('no code awaits this'));
     expect(sandbox.stats()).toMatchObject({ processes: 0, queued: 0, totals: { CANCELLED: 1 } });
   });
 
@@ -241,16 +241,16 @@ describe.each(levelsAtScale())('a job whose signal is aborted, isolation $name',
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
     await sandbox.run({ runId: 'r', code: 'return 0' });
-    const ends = new Set<string>();
+    const outcomeTexts = new Set<string>();
     for (let round = 0; round < 60; round++) {
       const controller = new AbortController();
       const job = sandbox.run({ runId: 'r', code: `return ${round}`, signal: controller.signal });
       for (let turn = 0; turn < round % 12; turn++) await new Promise((resolve) => setImmediate(resolve));
       controller.abort();
       const outcome = await job;
-      ends.add(outcome.ok ? String(outcome.json === String(round)) : outcome.error.code);
+      outcomeTexts.add(outcome.ok ? String(outcome.json === String(round)) : outcome.error.code);
     }
-    expect([...ends].filter((end) => end !== 'true' && end !== 'CANCELLED')).toEqual([]);
+    expect([...outcomeTexts].filter((end) => end !== 'true' && end !== 'CANCELLED')).toEqual([]);
     await waitUntil(() => sandbox.stats().running === 0);
     expect(await sandbox.run({ runId: 'r', code: 'return 1' })).toMatchObject({ ok: true });
   });

@@ -36,32 +36,32 @@ interface Node {
 }
 
 /** Returns the name at the start of a callee, such as `describe` of `describe.skipIf(…).each(…)`. */
-function rootOf(node: Node | undefined): string | undefined {
+function rootNameOf(node: Node | undefined): string | undefined {
   if (node === undefined) return undefined;
-  return node.type === 'Identifier' ? node.name : rootOf(node.callee ?? node.object);
+  return node.type === 'Identifier' ? node.name : rootNameOf(node.callee ?? node.object);
 }
 
 interface FileStrings {
   readonly titles: ReadonlySet<string>;
-  readonly all: ReadonlySet<string>;
+  readonly allStrings: ReadonlySet<string>;
 }
 
 const cache = new Map<string, FileStrings>();
 
 /** Returns the titles of the tests in a file, and all strings in it. */
 function stringsOf(file: string): FileStrings {
-  const cached = cache.get(file);
-  if (cached !== undefined) return cached;
+  const cachedStrings = cache.get(file);
+  if (cachedStrings !== undefined) return cachedStrings;
   const titles = new Set<string>();
-  const all = new Set<string>();
+  const allStrings = new Set<string>();
   walk(parseSync(file, readText(file)).program.body, (value) => {
     const node = value as unknown as Node;
-    if (node.type === 'Literal' && typeof node.value === 'string') all.add(node.value);
-    if (node.type !== 'CallExpression' || !TEST_FUNCTIONS.has(rootOf(node.callee) ?? '')) return;
+    if (node.type === 'Literal' && typeof node.value === 'string') allStrings.add(node.value);
+    if (node.type !== 'CallExpression' || !TEST_FUNCTIONS.has(rootNameOf(node.callee) ?? '')) return;
     const [title] = node.arguments ?? [];
     if (title?.type === 'Literal' && typeof title.value === 'string') titles.add(title.value);
   });
-  const strings = { titles, all };
+  const strings = { titles, allStrings };
   cache.set(file, strings);
   return strings;
 }
@@ -73,9 +73,9 @@ export function findMissingTests({ id, tries, by }: Case): string[] {
     if (typeof reference === 'string')
       return GROUP_FILES.has(reference) ? [] : [`${id}: there is no attack ${reference}`];
     const { file, title, row } = reference;
-    const { titles, all } = stringsOf(file);
+    const { titles, allStrings } = stringsOf(file);
     if (!titles.has(title)) return [`${id}: ${file} has no test "${title}"`];
-    return row === undefined || all.has(row) ? [] : [`${id}: "${title}" has no case "${row}"`];
+    return row === undefined || allStrings.has(row) ? [] : [`${id}: "${title}" has no case "${row}"`];
   });
 }
 
@@ -85,7 +85,7 @@ const linkOf = (reference: string | TestReference): string =>
     : `[${reference.file.split('/').at(-1)}](../${reference.file})`;
 
 /** Returns the table of the corpus: each case, what it tries, and its tests. */
-export function corpusTable(): string[] {
+export function formatCorpusTable(): string[] {
   const rows = CORPUS.map(
     ({ id, tries, by }) => `| ${id} | ${tries} | ${[...new Set(by.map(linkOf))].join(', ')} |`,
   );

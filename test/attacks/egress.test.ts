@@ -1,8 +1,8 @@
 import { afterAll, beforeAll } from 'vitest';
-import { egress, urlAttacks } from './javascript/egress.ts';
-import { DENY_POLICY, names } from './javascript/names.ts';
-import { servers } from './javascript/servers.ts';
-import { OUTER } from './network.ts';
+import { egressAttacks, urlAttacks } from './javascript/egress.ts';
+import { DENY_POLICY, nameAttacks } from './javascript/names.ts';
+import { serverAttacks } from './javascript/servers.ts';
+import { EXTERNAL_ADDRESS } from './network.ts';
 import { testAttacks } from './suite.ts';
 
 /** Environment variables that set a proxy. The tests set them to an address at which no proxy listens. */
@@ -15,8 +15,8 @@ afterAll(() => {
   for (const name of PROXY_ENV) delete process.env[name];
 });
 
-testAttacks(egress);
-testAttacks(servers);
-testAttacks(names, { policy: { ...DENY_POLICY, allowPrivate: [`${OUTER.address}/32`] } });
+testAttacks(egressAttacks);
+testAttacks(serverAttacks);
+testAttacks(nameAttacks, { policy: { ...DENY_POLICY, allowPrivate: [`${EXTERNAL_ADDRESS.address}/32`] } });
 testAttacks(urlAttacks, { policy: {}, variant: ' with the default policy' });
 testAttacks(urlAttacks, { policy: { ports: 'any' }, variant: ' on any port' });

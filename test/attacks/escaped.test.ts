@@ -11,7 +11,7 @@ import { watchHost } from './watch.ts';
  */
 const PROGRAM = `
   const { writeSync } = require('node:fs');
-  const writeRaw = (bytes) => { for (let at = 0; at < bytes.length; ) try { at += writeSync(3, bytes, at) } catch (e) { if (e.code !== 'EAGAIN') throw e } };
+  const writeRaw = (bytes) => { for (let offset = 0; offset < bytes.length; ) try { offset += writeSync(3, bytes, offset) } catch (e) { if (e.code !== 'EAGAIN') throw e } };
   const writeFrame = (bytes, length = bytes.length) => { const head = Buffer.alloc(4); head.writeUInt32BE(length); writeRaw(Buffer.concat([head, bytes])) };
   const send = (message) => process.send(message);
   const done = (job, more) => ({ t: 'done', id: job.id, code: 'OK', text: '1', stdout: '', cpuMs: 1, wallMs: 1, late: false, next: 0, rssMiB: 1, ...more });
@@ -251,10 +251,10 @@ describe.runIf(process.platform === 'linux')('a compromised process', () => {
 
   /** Writes a program that the sandbox starts instead of Node.js and that runs the statement. Returns its path. */
   function writeImpostor(statement: string, name: number | string, prelude = ''): string {
-    const program = join(folder, `${name}.cjs`);
+    const programPath = join(folder, `${name}.cjs`);
     const path = join(folder, `node-${name}`);
-    writeFileSync(program, prelude + PROGRAM.replace('STATEMENT', () => statement));
-    writeFileSync(path, `#!/bin/sh\nexec ${process.execPath} ${program}\n`);
+    writeFileSync(programPath, prelude + PROGRAM.replace('STATEMENT', () => statement));
+    writeFileSync(path, `#!/bin/sh\nexec ${process.execPath} ${programPath}\n`);
     chmodSync(path, 0o755);
     return path;
   }

@@ -1,6 +1,6 @@
-import { floods } from './javascript/floods.ts';
-import { memory } from './javascript/memory.ts';
+import { floodAttacks } from './javascript/floods.ts';
+import { memoryAttacks } from './javascript/memory.ts';
 import { testAttacks } from './suite.ts';
 
-testAttacks(memory, { share: 1 / 3, sandbox: { limits: { memoryMiB: 32 } } });
-testAttacks(floods, { share: 1 / 2 });
+testAttacks(memoryAttacks, { share: 1 / 3, sandbox: { limits: { memoryMiB: 32 } } });
+testAttacks(floodAttacks, { share: 1 / 2 });

@@ -1,11 +1,11 @@
 import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { sample, scale } from '../support/scale.ts';
-import { levelsAtScale } from './levels.ts';
+import { sampleLevels } from './levels.ts';
 import { watchHost } from './watch.ts';
 
 /** Collects in `functions` every function that is reachable from the globals. */
-const COLLECT = `const seen = new Set(); const functions = [];
+const COLLECT_FUNCTIONS = `const seen = new Set(); const functions = [];
   const collect = (holder, depth) => {
     if (holder === null || (typeof holder !== 'object' && typeof holder !== 'function') || seen.has(holder)) return;
     seen.add(holder);
@@ -22,9 +22,9 @@ const COLLECT = `const seen = new Set(); const functions = [];
   const { apply, construct } = Reflect;`;
 
 /** Calls each collected function with almost no stack left. */
-const CALLS_AT_STACK_END = `${COLLECT}
+const CALLS_AT_STACK_END = `${COLLECT_FUNCTIONS}
   let called = 0;
-  for (const target of functions.filter((_, at) => at % PARTS === PART)) {
+  for (const target of functions.filter((_, index) => index % PARTS === PART)) {
     if (['eval', 'structuredClone', 'fetch'].includes(target.name)) continue;
     for (const [self, args] of [[[], [[], () => 0, 'x']], ['x', [/x/g, 'y']], [new Map(), [{}, {}]], [new Uint8Array(8), [1, 2, 3]]].slice(0, SHAPES)) {
       let left = 3;
@@ -42,7 +42,7 @@ const CALLS_AT_STACK_END = `${COLLECT}
   return called > 50`;
 
 /** Calls ROUNDS random functions of those collected, with unexpected arguments. */
-const HOSTILE_CALLS = `${COLLECT}
+const HOSTILE_CALLS = `${COLLECT_FUNCTIONS}
   let seed = SEED; const random = (n) => { seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0; return seed % n };
   const trap = new Proxy(function () {}, { get: (t, k) => k === Symbol.toPrimitive ? () => random(9) - 4 : k === 'length' ? random(99) : trap, has: () => true, ownKeys: () => [], apply: () => random(9), construct: () => ({}) });
   const detached = new ArrayBuffer(8); const view = new Uint8Array(detached); detached.transfer();
@@ -122,7 +122,7 @@ const GENEROUS_TIMEOUT = { timeout: scale(120_000, 1_800_000) };
 
 watchHost();
 
-describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) => {
+describe.each(sampleLevels())('every built-in, isolation $name', ({ options }) => {
   it('does not end the process when called at the end of the stack', GENEROUS_TIMEOUT, async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
@@ -148,32 +148,32 @@ describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) 
 });
 
 /**
- * Whether Python's recursion limit is removed. A quick run only tests with the limit, because each recursion needs a new
- * interpreter, which is slow.
+ * Whether Python's recursion limit is removed. A quick run only tests with the limit, because each recursion needs a
+ * new interpreter, which is slow.
  */
-const LIMIT_IS_REMOVED = [false, true].slice(0, scale(1, 2));
+const LIMIT_REMOVAL_CASES = [false, true].slice(0, scale(1, 2));
 const sampledCases = sample(Object.entries(DEEP_PYTHON), 12, 'recursions of Python');
 const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: scale(20_000, 60_000) };
 const FILLED_PRELUDE = fillIn(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });
 
-describe.each(levelsAtScale())('Python at the end of its stack, isolation $name', ({ options }) => {
-  it.each(LIMIT_IS_REMOVED)(
+describe.each(sampleLevels())('Python at the end of its stack, isolation $name', ({ options }) => {
+  it.each(LIMIT_REMOVAL_CASES)(
     'ends at most its own job (recursion limit removed: %s)',
     { timeout: scale(600_000, 1_800_000) },
-    async (isUnlimited) => {
+    async (isLimitRemoved) => {
       const sandbox = createSandbox({ ...options, python: { maxProcesses: 1 } });
       onTestFinished(() => sandbox.close());
       const outcomes: Record<string, string> = {};
-      for (const [what, code] of sampledCases) {
-        const program = `${FILLED_PRELUDE}${isUnlimited ? 'sys.setrecursionlimit(10 ** 9)\n' : ''}${code}`;
+      for (const [name, code] of sampledCases) {
+        const program = `${FILLED_PRELUDE}${isLimitRemoved ? 'sys.setrecursionlimit(10 ** 9)\n' : ''}${code}`;
         const job = { runId: 'deep', language: 'python' as const, limits: PYTHON_LIMITS };
         const outcome = await sandbox.run({ ...job, code: program });
-        outcomes[what] = outcome.ok ? 'OK' : outcome.error.code;
+        outcomes[name] = outcome.ok ? 'OK' : outcome.error.code;
       }
-      const next = await sandbox.run({ runId: 'next', language: 'python', code: 'return 1' });
-      expect(next).toMatchObject({ ok: true, json: '1' });
-      const allowed = new Set(['OK', 'USER_ERROR', 'SYNTAX_ERROR', 'TIMEOUT_CPU', 'OUT_OF_MEMORY']);
-      expect(Object.entries(outcomes).filter(([, code]) => !allowed.has(code))).toEqual([]);
+      const nextOutcome = await sandbox.run({ runId: 'next', language: 'python', code: 'return 1' });
+      expect(nextOutcome).toMatchObject({ ok: true, json: '1' });
+      const allowedOutcomes = new Set(['OK', 'USER_ERROR', 'SYNTAX_ERROR', 'TIMEOUT_CPU', 'OUT_OF_MEMORY']);
+      expect(Object.entries(outcomes).filter(([, code]) => !allowedOutcomes.has(code))).toEqual([]);
     },
   );
 });

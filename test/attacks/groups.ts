@@ -1,41 +1,41 @@
 import type { AttackGroup } from './attack.ts';
-import * as bridge from './javascript/bridge.ts';
-import * as egress from './javascript/egress.ts';
-import * as floods from './javascript/floods.ts';
-import * as builtins from './javascript/builtins.ts';
-import * as host from './javascript/host.ts';
-import * as leaks from './javascript/leaks.ts';
-import * as memory from './javascript/memory.ts';
-import * as names from './javascript/names.ts';
-import * as packages from './javascript/packages.ts';
-import * as pollution from './javascript/pollution.ts';
-import * as servers from './javascript/servers.ts';
-import * as time from './javascript/time.ts';
-import * as pythonBridge from './python/bridge.ts';
-import * as interpreterEscapes from './python/interpreter-escapes.ts';
-import * as pythonExhaustion from './python/exhaustion.ts';
-import * as pythonHost from './python/host.ts';
-import * as pythonLeaks from './python/leaks.ts';
-import * as pythonPackages from './python/packages.ts';
+import { bridgeAttacks } from './javascript/bridge.ts';
+import { egressAttacks } from './javascript/egress.ts';
+import { floodAttacks } from './javascript/floods.ts';
+import { builtinAttacks } from './javascript/builtins.ts';
+import { hostAttacks } from './javascript/host.ts';
+import { leakAttacks } from './javascript/leaks.ts';
+import { memoryAttacks } from './javascript/memory.ts';
+import { nameAttacks } from './javascript/names.ts';
+import { packageAttacks } from './javascript/packages.ts';
+import { pollutionAttacks } from './javascript/pollution.ts';
+import { serverAttacks } from './javascript/servers.ts';
+import { timeAttacks } from './javascript/time.ts';
+import { pythonBridgeAttacks } from './python/bridge.ts';
+import { interpreterEscapes } from './python/interpreter-escapes.ts';
+import { pythonExhaustionAttacks } from './python/exhaustion.ts';
+import { pythonHostAttacks } from './python/host.ts';
+import { pythonLeakAttacks } from './python/leaks.ts';
+import { pythonPackageAttacks } from './python/packages.ts';
 
 /** The groups by their files, in the order of docs/sandbox-attacks.md. */
 export const GROUPS: Readonly<Record<string, AttackGroup>> = {
-  'javascript/host.ts': host.host,
-  'javascript/pollution.ts': pollution.pollution,
-  'javascript/bridge.ts': bridge.bridge,
-  'javascript/time.ts': time.time,
-  'javascript/memory.ts': memory.memory,
-  'javascript/floods.ts': floods.floods,
-  'javascript/builtins.ts': builtins.builtins,
-  'javascript/egress.ts': egress.egress,
-  'javascript/servers.ts': servers.servers,
-  'javascript/names.ts': names.names,
-  'javascript/leaks.ts': leaks.leaks,
-  'javascript/packages.ts': packages.packages,
-  'python/host.ts': pythonHost.pythonHost,
-  'python/interpreter-escapes.ts': interpreterEscapes.interpreterEscapes,
-  'python/exhaustion.ts': pythonExhaustion.pythonExhaustion,
-  'python/leaks.ts': pythonLeaks.pythonLeaks,
-  'python/bridge.ts': pythonBridge.pythonBridge,
-  'python/packages.ts': pythonPackages.pythonPackages,
+  'javascript/host.ts': hostAttacks,
+  'javascript/pollution.ts': pollutionAttacks,
+  'javascript/bridge.ts': bridgeAttacks,
+  'javascript/time.ts': timeAttacks,
+  'javascript/memory.ts': memoryAttacks,
+  'javascript/floods.ts': floodAttacks,
+  'javascript/builtins.ts': builtinAttacks,
+  'javascript/egress.ts': egressAttacks,
+  'javascript/servers.ts': serverAttacks,
+  'javascript/names.ts': nameAttacks,
+  'javascript/leaks.ts': leakAttacks,
+  'javascript/packages.ts': packageAttacks,
+  'python/host.ts': pythonHostAttacks,
+  'python/interpreter-escapes.ts': interpreterEscapes,
+  'python/exhaustion.ts': pythonExhaustionAttacks,
+  'python/leaks.ts': pythonLeakAttacks,
+  'python/bridge.ts': pythonBridgeAttacks,
+  'python/packages.ts': pythonPackageAttacks,
 };

@@ -1,4 +1,4 @@
-import { host } from './javascript/host.ts';
+import { hostAttacks } from './javascript/host.ts';
 import { testAttacks } from './suite.ts';
 
-testAttacks(host);
+testAttacks(hostAttacks);

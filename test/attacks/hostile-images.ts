@@ -21,10 +21,10 @@ const IMAGES = {
   replaces: { language: 'javascript', dependencies: ['replaces'] },
   pollutes: { language: 'javascript', dependencies: ['pollutes'] },
   freezes: { language: 'javascript', dependencies: ['freezes'] },
-  lingers: { language: 'javascript', dependencies: ['lingers'] },
-  kept: {
+  'has-pending-work': { language: 'javascript', dependencies: ['has-pending-work'] },
+  combined: {
     language: 'javascript',
-    dependencies: ['first-use', 'intercepts', 'of-node', 'promises', 'prototype', 'remembers', 'then'],
+    dependencies: ['first-use', 'intercepts', 'promises', 'prototype', 'remembers', 'then', 'uses-node'],
   },
   wheels: {
     language: 'python',

@@ -6,7 +6,7 @@ const pkg = (name: string, source: string, files: Record<string, string> = {}): 
 });
 
 /** Built-ins that the guest runtime (the sandbox's own code in the isolate of a job) uses: objects with their keys. */
-const BUILT_INS = `[
+const BUILT_INS_CODE = `[
   [JSON, ['stringify', 'parse']], [Promise.prototype, ['then', 'catch', 'finally']], [Promise, ['resolve', 'reject']],
   [Function.prototype, ['call', 'apply', 'bind', 'toString', Symbol.hasInstance]],
   [Array.prototype, [Symbol.iterator, 'push', 'map', 'forEach', 'slice', 'join', 'shift']],
@@ -19,14 +19,14 @@ const BUILT_INS = `[
 ]`;
 
 /** Code that defines `breakBuiltIn`, which replaces a built-in with a function that returns garbage. */
-const BREAK = `const broken = function () { return 'forged'; };
+const BREAK_BUILT_IN_CODE = `const broken = function () { return 'forged'; };
 const breakBuiltIn = (target, key) => { try { target[key] = broken; } catch {} };`;
 
 /** The hostile npm packages of all images, and of builds that must fail. */
 export const HOSTILE_NPM: readonly FixturePackage[] = [
   pkg(
     'replaces',
-    `${BREAK} const all = ${BUILT_INS};
+    `${BREAK_BUILT_IN_CODE} const all = ${BUILT_INS_CODE};
     for (let i = 0; i < all.length; i++) for (let j = 0; j < all[i][1].length; j++) breakBuiltIn(all[i][0], all[i][1][j]);
     globalThis.Promise = globalThis.Map = globalThis.Error = globalThis.Proxy = globalThis.String = broken;`,
   ),
@@ -49,7 +49,7 @@ export const HOSTILE_NPM: readonly FixturePackage[] = [
   ),
   pkg('seals', 'Object.preventExtensions(globalThis);'),
   pkg(
-    'occupies',
+    'redefines-globals',
     `Object.defineProperty(globalThis, 'require', { configurable: false, get() { return () => 'forged'; }, set() {} });
     Object.defineProperty(globalThis, '__heddleImage', { configurable: false, writable: false, value: {} });
     exports.random = Math.random();`,
@@ -66,7 +66,7 @@ export const HOSTILE_NPM: readonly FixturePackage[] = [
     } catch {}`,
   ),
   pkg(
-    'lingers',
+    'has-pending-work',
     `exports.late = []; const late = (what) => exports.late.push(what);
     exports.chance = Math.random();
     setTimeout(() => late('timer'), 1); setInterval(() => late('interval'), 1); queueMicrotask(() => late('microtask'));
@@ -84,10 +84,10 @@ export const HOSTILE_NPM: readonly FixturePackage[] = [
     `let secret; const cache = new Map(); const weak = new WeakMap(); const key = {};
     exports.keep = (value) => { secret = value; cache.set('secret', value); weak.set(key, value); globalThis.kept = value; exports.kept = value; Object.prototype.kept = value;
       module.exports.keep.kept = value; Symbol.for('kept').constructor.kept = value; RegExp('(' + value + ')').test(value); };
-    exports.tell = () => [secret, cache.get('secret'), weak.get(key), globalThis.kept, exports.kept, ({}).kept, exports.keep.kept, Symbol.kept, RegExp.$1].map((value) => value || null);`,
+    exports.recall = () => [secret, cache.get('secret'), weak.get(key), globalThis.kept, exports.kept, ({}).kept, exports.keep.kept, Symbol.kept, RegExp.$1].map((value) => value || null);`,
   ),
   pkg(
-    'of-node',
+    'uses-node',
     `const names = ['fs', 'fs/promises', 'child_process', 'net', 'tls', 'dns', 'http', 'https', 'http2', 'dgram', 'vm', 'v8', 'worker_threads', 'cluster',
       'module', 'inspector', 'repl', 'process', 'os'];
     const fs = require('fs'); const child = require('node:child_process'); const net = require('net'); const vm = require('vm'); const os = require('os');
@@ -111,16 +111,16 @@ export const HOSTILE_NPM: readonly FixturePackage[] = [
     'proxy.js': `module.exports = new Proxy(function () {}, { get(_, key) { return key === 'then' ? undefined : module.exports; }, ownKeys() { for (;;); } });`,
     'then.js': `exports.then = (resolve) => { for (;;); };`,
     'throws.js': `throw { get message() { for (;;); }, get stack() { for (;;); }, toString() { for (;;); } };`,
-    'poses.js': `const e = new Error('a module'); e.code = 'ERR_MODULE_NOT_IN_IMAGE'; throw e;`,
+    'impersonates.js': `const e = new Error('a module'); e.code = 'ERR_MODULE_NOT_IN_IMAGE'; throw e;`,
     'regexp.js': `/^(a+)+$/.test('a'.repeat(60) + 'b');`,
   }),
   pkg('then', `exports.own = 'then'; exports.default = 'forged'; exports.__esModule = 'yes';`),
   pkg('prototype', `exports.own = 'prototype'; exports.toJSON = () => { throw new Error('read') };`, {
     'constructor.js': `exports.own = 'file'; exports.polluted = 1;`,
   }),
-  pkg('buries', 'throw new Error("under the carpet");'),
+  pkg('throws', 'throw new Error("a failure at load time");'),
   pkg(
-    'covers',
+    'hides-failures',
     `Map.prototype.forEach = () => {}; Array.prototype.push = () => 0; JSON.stringify = () => '{"failed":[],"touched":false}';
     try { __heddleImage.report = () => '{"failed":[],"touched":false}'; } catch {}
     try { Object.defineProperty(globalThis, '__heddleImage', { configurable: true, value: { ...__heddleImage, report: () => '{"failed":[],"touched":false}' } }); } catch {}`,
@@ -130,6 +130,6 @@ export const HOSTILE_NPM: readonly FixturePackage[] = [
     'reports',
     `'use strict'; __heddleImage.report = () => '{"failed":[null,{"module":{"a":1}}],"touched":"x"}';`,
   ),
-  pkg('turns', 'const go = () => Promise.resolve().then(go); go();'),
-  pkg('swells', 'const all = []; for (;;) all.push(new Uint8Array(1_000_000).fill(1));'),
+  pkg('loops', 'const go = () => Promise.resolve().then(go); go();'),
+  pkg('allocates', 'const all = []; for (;;) all.push(new Uint8Array(1_000_000).fill(1));'),
 ];

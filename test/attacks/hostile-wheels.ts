@@ -1,11 +1,11 @@
 import type { IndexedWheel } from '../support/python/python-index.ts';
 
 /** Returns code that adds the name of its module to the list `builtins.marks` of the interpreter. */
-const mark = (name: string): string =>
+const markCode = (name: string): string =>
   `import builtins\nbuiltins.marks = [*getattr(builtins, "marks", []), "${name}"]\n`;
 
 /** An invalid extension module. */
-const NO_WASM = '\x7fELF: no WebAssembly';
+const INVALID_WASM = '\x7fELF: no WebAssembly';
 
 /** The hostile wheels, by name. */
 export const HOSTILE_WHEELS: readonly IndexedWheel[] = [
@@ -15,29 +15,29 @@ export const HOSTILE_WHEELS: readonly IndexedWheel[] = [
       'broken_part/__init__.py':
         'try:\n    from . import _fast\n    FAST = "loaded"\nexcept BaseException as error:\n    FAST = type(error).__name__\n',
     },
-    entries: [{ path: 'broken_part/_fast.cpython-314-wasm32-emscripten.so', content: NO_WASM }],
+    entries: [{ path: 'broken_part/_fast.cpython-314-wasm32-emscripten.so', content: INVALID_WASM }],
   },
   {
     name: 'collides',
     files: {
       'collides.py': 'VALUE = 1\n',
-      'js.py': mark('js'),
-      'pyodide_js.py': mark('pyodide_js'),
-      'pyodide/__init__.py': mark('pyodide'),
-      '_pyodide/__init__.py': mark('_pyodide'),
-      'pyodide/ffi.py': mark('pyodide.ffi'),
-      '__main__.py': mark('__main__'),
-      'site.py': mark('site'),
-      'encodings/__init__.py': mark('encodings'),
-      'importlib/__init__.py': mark('importlib'),
-      'heddle_sync.py': mark('heddle_sync'),
-      'heddle_failure.py': `${mark('heddle_failure')}def describe(*args): return "{}"\n`,
+      'js.py': markCode('js'),
+      'pyodide_js.py': markCode('pyodide_js'),
+      'pyodide/__init__.py': markCode('pyodide'),
+      '_pyodide/__init__.py': markCode('_pyodide'),
+      'pyodide/ffi.py': markCode('pyodide.ffi'),
+      '__main__.py': markCode('__main__'),
+      'site.py': markCode('site'),
+      'encodings/__init__.py': markCode('encodings'),
+      'importlib/__init__.py': markCode('importlib'),
+      'heddle_sync.py': markCode('heddle_sync'),
+      'heddle_failure.py': `${markCode('heddle_failure')}def describe(*args): return "{}"\n`,
     },
   },
   {
-    name: 'overtakes',
+    name: 'patches-runtime',
     files: {
-      'overtakes.py': `
+      'patches_runtime.py': `
 import heddle_runtime, heddle_values
 SEEN = []
 _start = heddle_runtime.start
@@ -77,18 +77,18 @@ def patch_json():
     },
   },
   {
-    name: 'poses',
+    name: 'impersonates',
     files: {
-      'poses.py': 'VALUE = 1\n',
-      'usercustomize.py': mark('usercustomize'),
-      'sitecustomize/__init__.py': mark('sitecustomize'),
-      'poses.pth': 'import builtins; builtins.marks = ["pth"]\n',
-      'json.py': `${mark('json')}dumps = loads = lambda *a, **k: "forged"\n`,
-      'random.py': `${mark('random')}random = seed = lambda *a: 0\n`,
-      'asyncio/__init__.py': mark('asyncio'),
-      'heddle_runtime.py': `${mark('heddle_runtime')}def connect(bridge): bridge.succeed("1")\n`,
-      'heddle_http.py': `${mark('heddle_http')}def install(): pass\n`,
-      'heddle_values.py': `${mark('heddle_values')}def to_json(value): return "forged"\n`,
+      'impersonates.py': 'VALUE = 1\n',
+      'usercustomize.py': markCode('usercustomize'),
+      'sitecustomize/__init__.py': markCode('sitecustomize'),
+      'impersonates.pth': 'import builtins; builtins.marks = ["pth"]\n',
+      'json.py': `${markCode('json')}dumps = loads = lambda *a, **k: "forged"\n`,
+      'random.py': `${markCode('random')}random = seed = lambda *a: 0\n`,
+      'asyncio/__init__.py': markCode('asyncio'),
+      'heddle_runtime.py': `${markCode('heddle_runtime')}def connect(bridge): bridge.succeed("1")\n`,
+      'heddle_http.py': `${markCode('heddle_http')}def install(): pass\n`,
+      'heddle_values.py': `${markCode('heddle_values')}def to_json(value): return "forged"\n`,
     },
   },
   {
@@ -102,7 +102,7 @@ def keep(value):
     global _secret
     _secret = _cache["secret"] = builtins.kept = os.environ["KEPT"] = keep.kept = sys.modules["kept"] = value
     os.makedirs("/opt/site/kept", exist_ok=True)
-def tell():
+def recall():
     return [_secret, _cache.get("secret"), getattr(builtins, "kept", None), os.environ.get("KEPT"), getattr(keep, "kept", None),
       sys.modules.get("kept"), os.path.exists("/opt/site/kept") or None]
 `,

@@ -1,5 +1,8 @@
-import { leaks } from './javascript/leaks.ts';
+import { leakAttacks } from './javascript/leaks.ts';
 import { testAttacks } from './suite.ts';
 
 for (const share of ['run', 'tenant', 'none'] as const)
-  testAttacks(leaks, { variant: `, an isolate per ${share === 'none' ? 'job' : share}`, sandbox: { share } });
+  testAttacks(leakAttacks, {
+    variant: `, an isolate per ${share === 'none' ? 'job' : share}`,
+    sandbox: { share },
+  });

@@ -1,6 +1,6 @@
 import { probeIsolation, type SandboxOptions } from '@heddle/sandbox';
-import { bubblewrap } from '../support/bubblewrap.ts';
-import { isFull, reportSkipped } from '../support/scale.ts';
+import { findBubblewrap } from '../support/bubblewrap.ts';
+import { isFullRun, reportSkipped } from '../support/scale.ts';
 
 type IsolationOptions = NonNullable<SandboxOptions['isolation']>;
 
@@ -10,9 +10,9 @@ export interface Level {
   readonly options: SandboxOptions;
 }
 
-const bubblewrapPath = bubblewrap();
+const bubblewrapPath = findBubblewrap();
 const tools: IsolationOptions = bubblewrapPath === undefined ? {} : { bubblewrap: bubblewrapPath };
-const { level: highest } = await probeIsolation(tools);
+const { level: highestLevel } = await probeIsolation(tools);
 const createLevel = (name: 'strict' | 'standard'): Level => ({
   name,
   options: { isolation: { ...tools, level: name } },
@@ -20,11 +20,11 @@ const createLevel = (name: 'strict' | 'standard'): Level => ({
 
 /** The levels for attacks: `standard`, which every Linux supports, and `strict` if this machine supports it. */
 export const levels: readonly Level[] =
-  highest === 'strict' ? [createLevel('standard'), createLevel('strict')] : [createLevel('standard')];
+  highestLevel === 'strict' ? [createLevel('standard'), createLevel('strict')] : [createLevel('standard')];
 
 /** Returns the levels for tests that have the same result on each: in a quick run only the highest. */
-export function levelsAtScale(): readonly Level[] {
-  if (isFull || levels.length === 1) return levels;
+export function sampleLevels(): readonly Level[] {
+  if (isFullRun || levels.length === 1) return levels;
   reportSkipped(`isolation ${levels[0]?.name}`);
   return levels.slice(-1);
 }

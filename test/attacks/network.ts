@@ -3,19 +3,19 @@ import { createServer as createRawServer, type AddressInfo, type Server as RawSe
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { IpAddress } from '../../packages/sandbox/src/egress/types.ts';
 
-const LOOPBACK: IpAddress = { address: '127.0.0.1', family: 4 };
+const LOOPBACK_ADDRESS: IpAddress = { address: '127.0.0.1', family: 4 };
 /** Represents the internet. All addresses of 127.0.0.0/8 belong to this machine. */
-export const OUTER: IpAddress = { address: '127.0.0.2', family: 4 };
-const PUBLIC: IpAddress = { address: '93.184.216.34', family: 4 };
+export const EXTERNAL_ADDRESS: IpAddress = { address: '127.0.0.2', family: 4 };
+const PUBLIC_ADDRESS: IpAddress = { address: '93.184.216.34', family: 4 };
 
 /** The attack network: a forbidden internal server, a server that represents the internet, and host names. */
 export interface Network {
   readonly internalPort: number;
-  readonly outerPort: number;
+  readonly externalPort: number;
   /** The port of a server with invalid responses, at the address of the server that represents the internet. */
   readonly rawPort: number;
   /** Returns the number of connections to the internal server since the last call. */
-  takeIntrusions(): number;
+  takeConnectionCount(): number;
   /** Returns the addresses of a name. An unknown name has the address of the internal server. */
   resolve(host: string): Promise<readonly IpAddress[]>;
   close(): void;
@@ -27,26 +27,26 @@ const listen = (server: RawServer, host: string, port: number): Promise<number> 
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
   });
 
-type Reply = (response: ServerResponse, request: IncomingMessage) => void;
+type Handler = (response: ServerResponse, request: IncomingMessage) => void;
 
-const compressedReply = (encoding: string, body: Buffer): Reply => {
+const createCompressedHandler = (encoding: string, body: Buffer): Handler => {
   return (response) => void response.writeHead(200, { 'content-encoding': encoding }).end(body);
 };
 
-const REPLIES: Readonly<Record<string, Reply>> = {
+const HANDLERS: Readonly<Record<string, Handler>> = {
   '/echo': (response, { headers }) => void response.end(JSON.stringify(headers)),
   '/loop': (response) => void response.writeHead(302, { location: '/loop' }).end(),
   '/big': (response) => void response.end('x'.repeat(3_000_000)),
-  '/gzip-bomb': compressedReply('gzip', gzipSync(Buffer.alloc(50_000_000))),
-  '/brotli-bomb': compressedReply('br', brotliCompressSync(Buffer.alloc(50_000_000))),
-  '/packed-twice': compressedReply('gzip, gzip', gzipSync(gzipSync(Buffer.alloc(50_000_000)))),
-  '/packed-members': compressedReply(
+  '/gzip-bomb': createCompressedHandler('gzip', gzipSync(Buffer.alloc(50_000_000))),
+  '/brotli-bomb': createCompressedHandler('br', brotliCompressSync(Buffer.alloc(50_000_000))),
+  '/packed-twice': createCompressedHandler('gzip, gzip', gzipSync(gzipSync(Buffer.alloc(50_000_000)))),
+  '/packed-members': createCompressedHandler(
     'gzip',
     Buffer.concat(Array(40).fill(gzipSync(Buffer.alloc(1_000_000))) as Buffer[]),
   ),
-  '/packed-wrongly': compressedReply('br', gzipSync('x')),
-  '/packed-half': compressedReply('gzip', gzipSync(Buffer.alloc(500_000, 'abc')).subarray(0, -9)),
-  '/packed-unknown': compressedReply('zstd', Buffer.from('28b52ffd', 'hex')),
+  '/packed-wrongly': createCompressedHandler('br', gzipSync('x')),
+  '/packed-half': createCompressedHandler('gzip', gzipSync(Buffer.alloc(500_000, 'abc')).subarray(0, -9)),
+  '/packed-unknown': createCompressedHandler('zstd', Buffer.from('28b52ffd', 'hex')),
   '/headers': (response) => void response.writeHead(200, { 'x-long': 'h'.repeat(60_000) }).end(),
   '/silent': () => undefined,
   '/hold': (response) => void response.write('x'.repeat(900_000)),
@@ -56,31 +56,31 @@ const REPLIES: Readonly<Record<string, Reply>> = {
 /** Number of requests to a path that only a smuggled request can contain. */
 let smuggledCount = 0;
 
-const HEAD = 'HTTP/1.1 200 OK\r\n';
+const STATUS_LINE = 'HTTP/1.1 200 OK\r\n';
 
 /** Raw responses by path, some of them invalid. */
 const RAW_RESPONSES: Readonly<Record<string, string>> = {
   '/garbage': '\0\xff garbage\r\n\r\n',
   '/old': 'HTTP/0.9 200 OK\r\n\r\nok',
-  '/two-lengths': `${HEAD}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!`,
-  '/both-lengths': `${HEAD}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
-  '/huge-chunk': `${HEAD}Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\nx`,
+  '/two-lengths': `${STATUS_LINE}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!`,
+  '/both-lengths': `${STATUS_LINE}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  '/huge-chunk': `${STATUS_LINE}Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\nx`,
   '/switch': 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nraw',
   '/informs': 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(50_000),
-  '/fold': `${HEAD}X-A: b\r\n  Host: evil\r\nContent-Length: 2\r\n\r\nok`,
+  '/fold': `${STATUS_LINE}X-A: b\r\n  Host: evil\r\nContent-Length: 2\r\n\r\nok`,
   '/status': 'HTTP/1.1 999 \x1b[2J\r\nContent-Length: 2\r\n\r\nok',
-  '/names': `${HEAD}__proto__: polluted\r\nconstructor: x\r\ntoString: y\r\nContent-Length: 2\r\n\r\nok`,
-  '/poison': `${HEAD}Content-Length: 2\r\n\r\nok${HEAD}Content-Length: 8\r\n\r\npoisoned`,
-  '/huge-length': `${HEAD}Content-Length: 999999999999999\r\n\r\nx`,
-  '/negative-length': `${HEAD}Content-Length: -5\r\n\r\nhello`,
-  '/exponent-length': `${HEAD}Content-Length: 1e9\r\n\r\nhello`,
-  '/endless-length': `${HEAD}Content-Length: ${'9'.repeat(400)}\r\n\r\nhello`,
-  '/cut': `${HEAD}Content-Length: 100\r\n\r\nhello`,
-  '/many-cookies': `${HEAD}${'Set-Cookie: a=1\r\n'.repeat(700)}Content-Length: 2\r\n\r\nok`,
+  '/names': `${STATUS_LINE}__proto__: polluted\r\nconstructor: x\r\ntoString: y\r\nContent-Length: 2\r\n\r\nok`,
+  '/poison': `${STATUS_LINE}Content-Length: 2\r\n\r\nok${STATUS_LINE}Content-Length: 8\r\n\r\npoisoned`,
+  '/huge-length': `${STATUS_LINE}Content-Length: 999999999999999\r\n\r\nx`,
+  '/negative-length': `${STATUS_LINE}Content-Length: -5\r\n\r\nhello`,
+  '/exponent-length': `${STATUS_LINE}Content-Length: 1e9\r\n\r\nhello`,
+  '/endless-length': `${STATUS_LINE}Content-Length: ${'9'.repeat(400)}\r\n\r\nhello`,
+  '/cut': `${STATUS_LINE}Content-Length: 100\r\n\r\nhello`,
+  '/many-cookies': `${STATUS_LINE}${'Set-Cookie: a=1\r\n'.repeat(700)}Content-Length: 2\r\n\r\nok`,
   '/location': 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1\x00/\r\nContent-Length: 0\r\n\r\n',
 };
 
-const createRawResponder = () =>
+const createRawResponseServer = () =>
   createRawServer((socket) => {
     socket.on('error', () => socket.destroy());
     socket.once('data', (data) => {
@@ -89,88 +89,88 @@ const createRawResponder = () =>
     });
   });
 
-/** Responds with REPLIES. `/to?at=URL` redirects to the URL. */
+/** Responds with HANDLERS. `/to?at=URL` redirects to the URL. */
 function serve(request: IncomingMessage, response: ServerResponse): void {
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://outer.test');
-  const reply = REPLIES[pathname];
-  if (reply !== undefined) return reply(response, request);
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://external.test');
+  const handler = HANDLERS[pathname];
+  if (handler !== undefined) return handler(response, request);
   if (pathname.startsWith('/url/')) {
     response.end(JSON.stringify({ url: request.url, headers: request.headers }));
     return;
   }
   if (pathname === '/smuggled') smuggledCount++;
-  if (pathname !== '/to') return void response.end('outer');
+  if (pathname !== '/to') return void response.end('external');
   const status = Number(searchParams.get('status') ?? 302);
   response.writeHead(status, { location: searchParams.get('at') ?? '/' }).end();
 }
 
 /** Names whose addresses change, with the addresses of each resolution in order. The last addresses repeat. */
-const CHANGING_NAMES: Readonly<Record<string, readonly (readonly IpAddress[])[]>> = {
-  'rebind.test': [[LOOPBACK, PUBLIC], [LOOPBACK]],
-  'rebind-later.test': [[OUTER], [LOOPBACK]],
+const ANSWERS_BY_CHANGING_NAME: Readonly<Record<string, readonly (readonly IpAddress[])[]>> = {
+  'rebind.test': [[LOOPBACK_ADDRESS, PUBLIC_ADDRESS], [LOOPBACK_ADDRESS]],
+  'rebind-later.test': [[EXTERNAL_ADDRESS], [LOOPBACK_ADDRESS]],
 };
 
-const ipv6 = (address: string): readonly IpAddress[] => [{ address, family: 6 }];
+const ipv6Addresses = (address: string): readonly IpAddress[] => [{ address, family: 6 }];
 
 /** The addresses of the names that the attacker's resolver knows. */
-const NAMES: Readonly<Record<string, readonly IpAddress[]>> = {
-  'ok.test': [OUTER],
-  'no.test': [OUTER],
-  notest: [OUTER],
-  'deep.x.xn--l-0ga.test': [OUTER],
-  'x.xn--l-0ga.test': [OUTER],
-  'mapped.test': ipv6('::ffff:127.0.0.1'),
-  'mapped-hex.test': ipv6('::ffff:7f00:1'),
-  'mapped-long.test': ipv6('0:0:0:0:0:ffff:7f00:0001'),
-  'six.test': ipv6('::1'),
-  'zone.test': ipv6('fe80::1%lo'),
-  'translated.test': ipv6('64:ff9b::7f00:1'),
-  'tunnel.test': ipv6('2002:7f00:1::'),
-  'many.test': [...Array.from({ length: 500 }, () => OUTER), LOOPBACK],
+const ADDRESSES_BY_NAME: Readonly<Record<string, readonly IpAddress[]>> = {
+  'ok.test': [EXTERNAL_ADDRESS],
+  'no.test': [EXTERNAL_ADDRESS],
+  notest: [EXTERNAL_ADDRESS],
+  'deep.x.xn--l-0ga.test': [EXTERNAL_ADDRESS],
+  'x.xn--l-0ga.test': [EXTERNAL_ADDRESS],
+  'mapped.test': ipv6Addresses('::ffff:127.0.0.1'),
+  'mapped-hex.test': ipv6Addresses('::ffff:7f00:1'),
+  'mapped-long.test': ipv6Addresses('0:0:0:0:0:ffff:7f00:0001'),
+  'six.test': ipv6Addresses('::1'),
+  'zone.test': ipv6Addresses('fe80::1%lo'),
+  'translated.test': ipv6Addresses('64:ff9b::7f00:1'),
+  'tunnel.test': ipv6Addresses('2002:7f00:1::'),
+  'many.test': [...Array.from({ length: 500 }, () => EXTERNAL_ADDRESS), LOOPBACK_ADDRESS],
 };
 
 export async function openNetwork(): Promise<Network> {
-  let intrusions = 0;
-  const countConnection = (): void => void intrusions++;
-  const internal = createServer((_request, response) => void response.end('INTERNAL')).on(
+  let connectionCount = 0;
+  const countConnection = (): void => void connectionCount++;
+  const internalServer = createServer((_request, response) => void response.end('INTERNAL')).on(
     'connection',
     countConnection,
   );
-  const internal6 = createServer((_request, response) => void response.end('INTERNAL')).on(
+  const internalServer6 = createServer((_request, response) => void response.end('INTERNAL')).on(
     'connection',
     countConnection,
   );
-  const outer = createServer(serve);
-  const raw = createRawResponder();
-  const internalPort = await listen(internal, '127.0.0.1', 0);
+  const externalServer = createServer(serve);
+  const rawServer = createRawResponseServer();
+  const internalPort = await listen(internalServer, '127.0.0.1', 0);
   // Machines without IPv6 have no such targets.
-  await listen(internal6, '::1', internalPort).catch(() => undefined);
-  const outerPort = await listen(outer, OUTER.address, 0);
-  const rawPort = await listen(raw, OUTER.address, 0);
+  await listen(internalServer6, '::1', internalPort).catch(() => undefined);
+  const externalPort = await listen(externalServer, EXTERNAL_ADDRESS.address, 0);
+  const rawPort = await listen(rawServer, EXTERNAL_ADDRESS.address, 0);
   const resolutions = new Map<string, number>();
   return {
     internalPort,
-    outerPort,
+    externalPort,
     rawPort,
-    takeIntrusions() {
-      const total = intrusions;
-      intrusions = 0;
+    takeConnectionCount() {
+      const total = connectionCount;
+      connectionCount = 0;
       return total;
     },
     async resolve(host) {
       if (host === 'silent.test') return new Promise(() => undefined);
-      const answers = CHANGING_NAMES[host];
-      if (answers === undefined) return NAMES[host] ?? [LOOPBACK];
+      const answers = ANSWERS_BY_CHANGING_NAME[host];
+      if (answers === undefined) return ADDRESSES_BY_NAME[host] ?? [LOOPBACK_ADDRESS];
       const index = resolutions.get(host) ?? 0;
       resolutions.set(host, index + 1);
       return answers[Math.min(index, answers.length - 1)]!;
     },
     close() {
-      for (const server of [internal, internal6, outer]) {
+      for (const server of [internalServer, internalServer6, externalServer]) {
         server.closeAllConnections();
         server.close();
       }
-      raw.close();
+      rawServer.close();
     },
   };
 }

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { formatOutcome } from './attack.ts';
-import { packages } from './javascript/packages.ts';
+import { packageAttacks } from './javascript/packages.ts';
 import { levels, type Level } from './levels.ts';
 import { testStoredFiles, testTenants, useHostileImages } from './stored-images.ts';
 import { testAttacks, useHarness } from './suite.ts';
 
-const hostileImages = useHostileImages('kept', 'replaces', 'pollutes', 'freezes', 'lingers');
+const hostileImages = useHostileImages('combined', 'replaces', 'pollutes', 'freezes', 'has-pending-work');
 
-testAttacks(packages, { share: 1 / 3, sandbox: { images: hostileImages.images } });
+testAttacks(packageAttacks, { share: 1 / 3, sandbox: { images: hostileImages.images } });
 
 describe('an image whose name looks like a path, a query or a property', () => {
   const holder = useHarness(levels.at(-1) as Level, { sandbox: { images: hostileImages.images } });
@@ -17,8 +17,8 @@ describe('an image whose name looks like a path, a query or a property', () => {
     '/etc/passwd',
     'file:///etc/passwd',
     '..%2f..%2fetc%2fpasswd',
-    'kept/../kept',
-    'kept\0',
+    'combined/../combined',
+    'combined\0',
     "' OR 1=1 --",
     '__proto__',
     '%',
@@ -29,19 +29,19 @@ describe('an image whose name looks like a path, a query or a property', () => {
     const { harness } = holder;
     await harness.reset();
     const outcome = await harness.sandbox.run({ runId: 'run', code: 'return 1', image });
-    expect(formatOutcome(outcome).exact).toBe('IMAGE_NOT_FOUND');
-    expect(await harness.violations(outcome)).toEqual([]);
+    expect(formatOutcome(outcome).jsonOrCode).toBe('IMAGE_NOT_FOUND');
+    expect(await harness.findViolations(outcome)).toEqual([]);
   });
 });
 
-testTenants(hostileImages, 'javascript', 'kept', [
+testTenants(hostileImages, 'javascript', 'combined', [
   'const r = require("remembers"); r.keep("secret"); return 1',
-  'return require("remembers").tell()',
+  'return require("remembers").recall()',
 ]);
 
 testStoredFiles(hostileImages, 'javascript', [
-  ['snapshot.bin', 'kept'],
-  ['bundle.js', 'kept'],
-  ['bundle.js', 'lingers'],
-  ['code-cache.bin', 'lingers'],
+  ['snapshot.bin', 'combined'],
+  ['bundle.js', 'combined'],
+  ['bundle.js', 'has-pending-work'],
+  ['code-cache.bin', 'has-pending-work'],
 ]);

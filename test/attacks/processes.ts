@@ -1,37 +1,41 @@
 import { readdirSync } from 'node:fs';
-import { processStat } from '../../packages/sandbox/src/process-stat.ts';
+import { readProcessStat } from '../../packages/sandbox/src/process-stat.ts';
 
 interface Status {
-  readonly parent: number;
+  readonly parentPid: number;
   readonly state: string;
 }
 
 /** Returns the parent and the state of a process, or undefined if there is no such process. */
 function statusOf(pid: number): Status | undefined {
-  const stat = processStat(pid);
-  return stat && { parent: Number(stat(4)), state: stat(3) };
+  const stat = readProcessStat(pid);
+  return stat && { parentPid: Number(stat(4)), state: stat(3) };
 }
 
 /**
- * Returns the ids of all descendants of a process, without the processes `excluded` and their descendants. Returns none
+ * Returns the ids of all descendants of a process, without `excludedPids` and their descendants. Returns none
  * on systems other than Linux.
  */
-export function descendantPidsOf(ancestor: number, excluded: ReadonlySet<number> = new Set()): number[] {
+export function descendantPidsOf(
+  ancestorPid: number,
+  excludedPids: ReadonlySet<number> = new Set(),
+): number[] {
   let entries: string[];
   try {
     entries = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
   } catch {
     return [];
   }
-  const children = new Map<number, number[]>();
+  const childPidsByParent = new Map<number, number[]>();
   for (const pid of entries.map(Number)) {
-    const parent = statusOf(pid)?.parent;
-    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), pid]);
+    const parentPid = statusOf(pid)?.parentPid;
+    if (parentPid !== undefined)
+      childPidsByParent.set(parentPid, [...(childPidsByParent.get(parentPid) ?? []), pid]);
   }
   const descendants: number[] = [];
-  for (const queue = [ancestor]; queue.length > 0;) {
-    for (const pid of children.get(queue.pop() as number) ?? []) {
-      if (excluded.has(pid)) continue;
+  for (const queue = [ancestorPid]; queue.length > 0;) {
+    for (const pid of childPidsByParent.get(queue.pop() as number) ?? []) {
+      if (excludedPids.has(pid)) continue;
       descendants.push(pid);
       queue.push(pid);
     }
@@ -50,6 +54,6 @@ export function filterAlive(pids: readonly number[]): number[] {
  * at any time.
  */
 export function watchNewProcesses(): () => number[] {
-  const earlier = new Set(descendantPidsOf(process.pid));
-  return () => filterAlive(descendantPidsOf(process.pid, earlier));
+  const earlierPids = new Set(descendantPidsOf(process.pid));
+  return () => filterAlive(descendantPidsOf(process.pid, earlierPids));
 }

@@ -70,23 +70,24 @@ function takeSnapshot(): Snapshot {
 const isSameProperty = (a: PropertyDescriptor | undefined, b: PropertyDescriptor): boolean =>
   a !== undefined && Object.is(a.value, b.value) && a.get === b.get && a.set === b.set;
 
-/** Records the properties of the shared objects. `changes` returns those that were added, removed or replaced since. */
-export function watchPrototypes(): { changes(): string[] } {
+/** Records the properties of the shared objects. `findChanges` returns those added, removed or replaced since. */
+export function watchPrototypes(): { findChanges(): string[] } {
   const baseline = takeSnapshot();
   return {
-    changes: () =>
+    findChanges: () =>
       [...takeSnapshot()].flatMap(([holder, properties]) => {
         const baselineProperties = baseline.get(holder)!;
         const name = `${Object.prototype.toString.call(holder)} ${(holder as { name?: string }).name ?? ''}`;
         // The test runner adds and removes globals.
-        const compared = holder === globalThis ? new Map<PropertyKey, PropertyDescriptor>() : properties;
-        const changed = [...compared].filter(
+        const comparedProperties =
+          holder === globalThis ? new Map<PropertyKey, PropertyDescriptor>() : properties;
+        const changedProperties = [...comparedProperties].filter(
           ([key, property]) => !isSameProperty(baselineProperties.get(key), property),
         );
-        const removed = [...baselineProperties.keys()].filter((key) => !properties.has(key));
+        const removedKeys = [...baselineProperties.keys()].filter((key) => !properties.has(key));
         return [
-          ...changed.map(([key]) => `${name}: ${String(key)}`),
-          ...removed.map((key) => `${name}: no ${String(key)}`),
+          ...changedProperties.map(([key]) => `${name}: ${String(key)}`),
+          ...removedKeys.map((key) => `${name}: no ${String(key)}`),
         ];
       }),
   };

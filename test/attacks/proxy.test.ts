@@ -5,67 +5,71 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { createEgress, type Egress } from '@heddle/sandbox/egress';
 import type { Target } from '../../packages/sandbox/src/egress/types.ts';
 import { EgressProxy } from '../../packages/sandbox/src/native/proxy.ts';
-import { OUTER, type Network } from './network.ts';
+import { EXTERNAL_ADDRESS, type Network } from './network.ts';
 import { watchHost } from './watch.ts';
 
 const CRLF = '\r\n';
-const HOST = `Host: x${CRLF}`;
-const REFUSED = /^HTTP\/1\.1 (?:400|403)/;
+const HOST_HEADER = `Host: x${CRLF}`;
+const REFUSED_RESPONSE = /^HTTP\/1\.1 (?:400|403)/;
 
-const connectTo = (target: string): string => `CONNECT ${target} HTTP/1.1${CRLF}${HOST}${CRLF}`;
-const get = (target: string, headers = HOST): string =>
+const connectRequest = (target: string): string => `CONNECT ${target} HTTP/1.1${CRLF}${HOST_HEADER}${CRLF}`;
+const getRequest = (target: string, headers = HOST_HEADER): string =>
   `GET ${target} HTTP/1.1${CRLF}${headers}Connection: close${CRLF}${CRLF}`;
 
-/** Bytes that a process sends to its proxy, with the expected response. I is the internal port, O the outer port. */
-const TUNNELS: readonly (readonly [what: string, bytes: string, response: RegExp])[] = [
+/** Bytes that a process sends to its proxy, with the expected response. I is the internal port, E the external port. */
+const TUNNEL_CASES: readonly (readonly [what: string, bytes: string, response: RegExp])[] = [
   ...['127.0.0.1:I', '2130706433:I', '0177.0.0.1:I', '0x7f.1:I', '127.1:I', '0:I', '[::1]:I', '[::]:I'],
   ...['[::ffff:127.0.0.1]:I', 'localhost:I', 'LOCALHOST.:I', 'x.nip.test:I', 'mapped.test:I', 'many.test:I'],
-  ...['169.254.169.254:80', '168.63.129.16:80', '127.0.0.1', 'ok.test:O@127.0.0.1:I', 'a:b@ok.test:O'],
-  ...['127.0.0.1:I/ok.test:O', '127.0.0.1:I#ok.test:O', '127.0.0.1:I?ok.test:O', '127.0.0.1:I\\@ok.test:O'],
+  ...['169.254.169.254:80', '168.63.129.16:80', '127.0.0.1', 'ok.test:E@127.0.0.1:I', 'a:b@ok.test:E'],
+  ...['127.0.0.1:I/ok.test:E', '127.0.0.1:I#ok.test:E', '127.0.0.1:I?ok.test:E', '127.0.0.1:I\\@ok.test:E'],
   ...['http://127.0.0.1:I', '', ':I', 'ok.test:99999', '127.0.0.1%00.ok.test:I'],
-].map((target) => [`a tunnel to ${target}`, connectTo(target), REFUSED] as const);
+].map((target) => [`a tunnel to ${target}`, connectRequest(target), REFUSED_RESPONSE] as const);
 
-const REQUESTS: typeof TUNNELS = [
-  ['a request to the internal server', get('http://127.0.0.1:I/'), REFUSED],
-  ['a request whose host is only in its header', get('/', `Host: 127.0.0.1:I${CRLF}`), REFUSED],
-  ['a request to a file', get('file:///etc/passwd'), REFUSED],
-  ['a request with credentials', get('http://a:b@ok.test:O/'), REFUSED],
+const REQUEST_CASES: typeof TUNNEL_CASES = [
+  ['a request to the internal server', getRequest('http://127.0.0.1:I/'), REFUSED_RESPONSE],
+  [
+    'a request whose host is only in its header',
+    getRequest('/', `Host: 127.0.0.1:I${CRLF}`),
+    REFUSED_RESPONSE,
+  ],
+  ['a request to a file', getRequest('file:///etc/passwd'), REFUSED_RESPONSE],
+  ['a request with credentials', getRequest('http://a:b@ok.test:E/'), REFUSED_RESPONSE],
   [
     'a request whose header names another host',
-    get('http://ok.test:O/echo', `Host: 127.0.0.1:I${CRLF}X-Ok: 1${CRLF}`),
+    getRequest('http://ok.test:E/echo', `Host: 127.0.0.1:I${CRLF}X-Ok: 1${CRLF}`),
     /"host":"ok\.test:\d+"/,
   ],
   [
     'a request to upgrade to another protocol',
-    get('http://ok.test:O/', `${HOST}Upgrade: h2c${CRLF}`),
-    /outer/,
+    getRequest('http://ok.test:E/', `${HOST_HEADER}Upgrade: h2c${CRLF}`),
+    /external/,
   ],
-  ['the beginning of HTTP/2', `PRI * HTTP/2.0${CRLF}${CRLF}SM${CRLF}${CRLF}`, REFUSED],
+  ['the connection preface of HTTP/2', `PRI * HTTP/2.0${CRLF}${CRLF}SM${CRLF}${CRLF}`, REFUSED_RESPONSE],
   [
     'a body with two lengths',
-    `POST http://ok.test:O/ HTTP/1.1${CRLF}${HOST}Content-Length: 4${CRLF}Transfer-Encoding: chunked${CRLF}${CRLF}0${CRLF}${CRLF}${get('http://127.0.0.1:I/')}`,
-    REFUSED,
+    `POST http://ok.test:E/ HTTP/1.1${CRLF}${HOST_HEADER}Content-Length: 4${CRLF}Transfer-Encoding: chunked${CRLF}${CRLF}0${CRLF}${CRLF}${getRequest('http://127.0.0.1:I/')}`,
+    REFUSED_RESPONSE,
   ],
   [
     'two pipelined requests',
-    `GET http://ok.test:O/ HTTP/1.1${CRLF}${HOST}${CRLF}${get('http://127.0.0.1:I/')}`,
-    /outer[^]*HTTP\/1\.1 403/,
+    `GET http://ok.test:E/ HTTP/1.1${CRLF}${HOST_HEADER}${CRLF}${getRequest('http://127.0.0.1:I/')}`,
+    /external[^]*HTTP\/1\.1 403/,
   ],
   [
     'a folded header',
-    get('http://ok.test:O/', `${HOST}X-A: b${CRLF} Host: 127.0.0.1${CRLF}`),
+    getRequest('http://ok.test:E/', `${HOST_HEADER}X-A: b${CRLF} Host: 127.0.0.1${CRLF}`),
     /^HTTP\/1\.1 (?:400|200)/,
   ],
   [
     'endless headers',
-    get('http://ok.test:O/', `${HOST}${`X-A: ${'b'.repeat(1_000)}${CRLF}`.repeat(99)}`),
+    getRequest('http://ok.test:E/', `${HOST_HEADER}${`X-A: ${'b'.repeat(1_000)}${CRLF}`.repeat(99)}`),
     /^HTTP\/1\.1 431/,
   ],
-  ['bytes that are not a request', '\0\xff\xfe'.repeat(999), REFUSED],
+  ['bytes that are not a request', '\0\xff\xfe'.repeat(999), REFUSED_RESPONSE],
   [
     'a request that is sent before its tunnel is open',
-    `${connectTo('ok.test:O')}${get('/')}`,
-    /^HTTP\/1\.1 200 Connected[^]*outer/,
+    `${connectRequest('ok.test:E')}${getRequest('/')}`,
+    /^HTTP\/1\.1 200 Connected[^]*external/,
   ],
 ];
 
@@ -87,8 +91,8 @@ describe('the proxy of a native image', () => {
   let egress: Egress;
   const holder = watchHost();
   beforeAll(() => {
-    ({ network } = holder.watch);
-    egress = createEgress({ allowPrivate: [`${OUTER.address}/32`], ports: 'any' }, (host) =>
+    ({ network } = holder.monitor);
+    egress = createEgress({ allowPrivate: [`${EXTERNAL_ADDRESS.address}/32`], ports: 'any' }, (host) =>
       network.resolve(host),
     );
   });
@@ -105,13 +109,13 @@ describe('the proxy of a native image', () => {
     return proxy;
   };
 
-  it.each([...TUNNELS, ...REQUESTS])(
+  it.each([...TUNNEL_CASES, ...REQUEST_CASES])(
     'forwards nothing to an internal server: %s',
     async (_what, bytes, response) => {
       const proxy = await openProxy((url) => egress.check(url));
       const requestBytes = bytes
         .replaceAll(/(?<=:)I/g, String(network.internalPort))
-        .replaceAll(/(?<=:)O/g, String(network.outerPort));
+        .replaceAll(/(?<=:)E/g, String(network.externalPort));
       expect(await responseTo(proxy.path, requestBytes)).toMatch(response);
     },
   );
@@ -127,12 +131,12 @@ describe('the proxy of a native image', () => {
       connections++;
       socket.on('error', () => socket.destroy());
     });
-    server.listen(0, OUTER.address);
+    server.listen(0, EXTERNAL_ADDRESS.address);
     await once(server, 'listening');
     onTestFinished(() => void server.close());
     const { port } = server.address() as AddressInfo;
     const url = new URL(`https://ok.test:${port}/`);
-    return { server, target: { url, addresses: [OUTER] }, connections: () => connections };
+    return { server, target: { url, addresses: [EXTERNAL_ADDRESS] }, connections: () => connections };
   }
 
   it('connects to no server for an ended job', async () => {
@@ -145,14 +149,14 @@ describe('the proxy of a native image', () => {
     });
     const client = connect(proxy.path);
     client.on('error', () => undefined);
-    client.write(connectTo('ok.test:1'));
+    client.write(connectRequest('ok.test:1'));
     await checkCalled.promise;
     await proxy.close();
     checkResult.resolve(target);
-    for (let turns = 0; turns < 50; turns++) await nextTurn();
+    for (let turn = 0; turn < 50; turn++) await nextTurn();
     // An earlier connection would be counted first.
     const accepted = once(server, 'connection');
-    const secondClient = connect(Number(target.url.port), OUTER.address);
+    const secondClient = connect(Number(target.url.port), EXTERNAL_ADDRESS.address);
     await accepted;
     secondClient.destroy();
     expect(connections()).toBe(1);
@@ -165,7 +169,7 @@ describe('the proxy of a native image', () => {
     const proxy = await openProxy(() => checkResult.promise);
     const client = connect(proxy.path);
     client.on('error', () => undefined);
-    client.write(connectTo('ok.test:1'), () => client.destroy());
+    client.write(connectRequest('ok.test:1'), () => client.destroy());
     await once(client, 'close');
     checkResult.resolve(target);
     const [serverSocket] = (await accepted) as [Socket];
@@ -173,13 +177,13 @@ describe('the proxy of a native image', () => {
     expect(serverSocket.destroyed).toBe(true);
   });
 
-  it('ends its tunnels with the job', async () => {
+  it('closes its tunnels when the job ends', async () => {
     const { server, target } = await startCountingServer();
     const proxy = await openProxy(async () => target);
     const accepted = once(server, 'connection');
     const client = connect(proxy.path);
     client.on('error', () => undefined);
-    client.write(connectTo('ok.test:1'));
+    client.write(connectRequest('ok.test:1'));
     const [serverSocket] = (await accepted) as [Socket];
     const closed = once(serverSocket.resume(), 'close');
     await proxy.close();

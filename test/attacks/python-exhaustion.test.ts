@@ -1,4 +1,4 @@
-import { pythonExhaustion } from './python/exhaustion.ts';
+import { pythonExhaustionAttacks } from './python/exhaustion.ts';
 import { testAttacks } from './suite.ts';
 
-testAttacks(pythonExhaustion, { share: 1 / 3, sandbox: { python: { maxProcesses: 1 } } });
+testAttacks(pythonExhaustionAttacks, { share: 1 / 3, sandbox: { python: { maxProcesses: 1 } } });

@@ -1,14 +1,14 @@
-import { pythonPackages } from './python/packages.ts';
+import { pythonPackageAttacks } from './python/packages.ts';
 import { testStoredFiles, testTenants, useHostileImages } from './stored-images.ts';
 import { testAttacks } from './suite.ts';
 
 const hostileImages = useHostileImages('wheels');
 
-testAttacks(pythonPackages, { sandbox: { images: hostileImages.images, python: { maxProcesses: 1 } } });
+testAttacks(pythonPackageAttacks, { sandbox: { images: hostileImages.images, python: { maxProcesses: 1 } } });
 
 testTenants(hostileImages, 'python', 'wheels', [
   'import remembers\nremembers.keep("secret")\nreturn 1',
-  'import remembers\nreturn remembers.tell()',
+  'import remembers\nreturn remembers.recall()',
 ]);
 
 testStoredFiles(hostileImages, 'python', [

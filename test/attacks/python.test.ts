@@ -1,7 +1,7 @@
-import { pythonBridge } from './python/bridge.ts';
-import { pythonHost } from './python/host.ts';
-import { pythonLeaks } from './python/leaks.ts';
+import { pythonBridgeAttacks } from './python/bridge.ts';
+import { pythonHostAttacks } from './python/host.ts';
+import { pythonLeakAttacks } from './python/leaks.ts';
 import { testAttacks } from './suite.ts';
 
-for (const group of [pythonHost, pythonLeaks, pythonBridge])
+for (const group of [pythonHostAttacks, pythonLeakAttacks, pythonBridgeAttacks])
   testAttacks(group, { share: 1 / 3, sandbox: { python: { maxProcesses: 1 } } });

@@ -3,18 +3,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { functionExecutor } from '../../packages/engine/src/executors/function.ts';
 import { contextOf, type BlockFixture } from '../support/block.ts';
 import { HOSTILE_STRINGS } from './hostile-strings.ts';
-import { levelsAtScale } from './levels.ts';
+import { sampleLevels } from './levels.ts';
 import { watchHost } from './watch.ts';
 
 watchHost();
 
-const JAVASCRIPT =
+const JAVASCRIPT_CODE =
   'return [{{K}}, "{{K}}", `{{K}}`, environmentVariables.K, <p.result.s>, typeof globalThis.pwned, typeof pwned] // {{K}} <p.result.s>';
-const PYTHON = `# {{K}} <p.result.s>
+const PYTHON_CODE = `# {{K}} <p.result.s>
 x = [{{K}}, "{{K}}", '''{{K}}''', environmentVariables["K"], <p.result.s>]
 return x + ["pwned" in globals()]`;
 
-describe.each(levelsAtScale())('secrets with hostile values, isolation $name', ({ options }) => {
+describe.each(sampleLevels())('secrets with hostile values, isolation $name', ({ options }) => {
   let sandbox: Sandbox;
   const jobs: FunctionJob[] = [];
   beforeAll(() => {
@@ -50,7 +50,7 @@ describe.each(levelsAtScale())('secrets with hostile values, isolation $name', (
   }
 
   it.each(HOSTILE_STRINGS)('are JavaScript values, and never part of the code: %j', async (secret) => {
-    expect(await runBlock(secret, 'javascript', JAVASCRIPT)).toEqual([
+    expect(await runBlock(secret, 'javascript', JAVASCRIPT_CODE)).toEqual([
       secret,
       secret,
       secret,
@@ -64,7 +64,7 @@ describe.each(levelsAtScale())('secrets with hostile values, isolation $name', (
 
   it('are Python values, and never part of the code', { timeout: 120_000 }, async () => {
     for (const secret of HOSTILE_STRINGS) {
-      expect(await runBlock(secret, 'python', PYTHON)).toEqual([
+      expect(await runBlock(secret, 'python', PYTHON_CODE)).toEqual([
         secret,
         secret,
         secret,

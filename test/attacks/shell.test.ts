@@ -11,7 +11,7 @@ const nativeImages = await setUpNativeImages();
 afterAll(() => nativeImages.close());
 
 /** Strings that a shell would run, expand or treat as the end of a here-document. */
-const HOSTILE_TO_SHELLS = [
+const HOSTILE_SHELL_STRINGS = [
   '$(touch /tmp/owned)',
   '`touch /tmp/owned`',
   '; touch /tmp/owned;',
@@ -86,16 +86,16 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
   });
 
   it('leave no files for the next script', async () => {
-    const leaveFiles = 'ls -A /tmp /work | grep -c left; touch /tmp/left left';
+    const leaveFilesCode = 'ls -A /tmp /work | grep -c left; touch /tmp/left left';
     const result = await run(
-      [sh('A', leaveFiles), sh('B', leaveFiles), fn('Z', 'return [<a.stdout>, <b.stdout>]')],
+      [sh('A', leaveFilesCode), sh('B', leaveFilesCode), fn('Z', 'return [<a.stdout>, <b.stdout>]')],
       ['Start -> A -> B -> Z'],
     );
     expect(result).toMatchObject({ output: { result: ['0', '0'] } });
   });
 
   // Variables cannot hold a null character, which is refused.
-  it.each([...HOSTILE_STRINGS.filter((text) => !text.includes('\0')), ...HOSTILE_TO_SHELLS])(
+  it.each([...HOSTILE_STRINGS.filter((text) => !text.includes('\0')), ...HOSTILE_SHELL_STRINGS])(
     'get the string %j unchanged, and never as code: unquoted, in all quotes and in here-documents',
     async (text) => {
       const result = await run(
@@ -103,8 +103,8 @@ echo "__HEDDLE_RESULT__=$(cat out.json)"`;
         ['Start -> S -> Z'],
         { text },
       );
-      const all = [text, text, text, text, `in ${text} double`, `in ${text} single`, text, `${text}.`];
-      expect(result).toMatchObject({ output: { result: [all, ''] } });
+      const expected = [text, text, text, text, `in ${text} double`, `in ${text} single`, text, `${text}.`];
+      expect(result).toMatchObject({ output: { result: [expected, ''] } });
     },
   );
 

@@ -26,16 +26,16 @@ type Language = AttackGroup['language'];
 
 /** Opens images of hostile packages. Builds the named images before the first test. */
 export function useHostileImages(...names: readonly HostileImage[]): {
-  readonly hostile: HostileImages;
+  readonly hostileImages: HostileImages;
   readonly images: ImageSource;
 } {
-  const holder = {} as { hostile: HostileImages };
+  const holder = {} as { hostileImages: HostileImages };
   beforeAll(async () => {
-    holder.hostile = await openHostileImages();
-    for (const name of names) await holder.hostile.open(name);
+    holder.hostileImages = await openHostileImages();
+    for (const name of names) await holder.hostileImages.open(name);
   }, TIMEOUT_MS);
-  afterAll(() => holder.hostile.close());
-  const images: ImageSource = { open: (id) => holder.hostile.open(id) };
+  afterAll(() => holder.hostileImages.close());
+  const images: ImageSource = { open: (id) => holder.hostileImages.open(id) };
   return Object.assign(holder, { images });
 }
 
@@ -59,14 +59,14 @@ export function testTenants(
           python: { maxProcesses: 2 },
         });
         onTestFinished(() => sandbox.close());
-        const newPids = watchNewProcesses();
+        const readNewPids = watchNewProcesses();
         const run = (tenant: string, code: string) =>
           sandbox.run({ runId: 'run', tenant, language, image, code });
         expect(formatOutcome(await run('a', storeSecretCode)).text).toBe('1');
-        const firstPids = newPids();
+        const firstPids = readNewPids();
         const output = formatOutcome(await run('b', readSecretCode)).text;
         expect(new Set(JSON.parse(output) as unknown[])).toEqual(new Set([null]));
-        const allPids = newPids();
+        const allPids = readNewPids();
         expect(allPids.length).toBeGreaterThan(firstPids.length);
       },
       TIMEOUT_MS,
@@ -75,7 +75,7 @@ export function testTenants(
 }
 
 /** Replaces a stored file during a test. */
-function tamper(folder: string, path: string, replace: Replace): void {
+function tamper(folder: string, path: string, replace: ReplaceFile): void {
   const original = join(folder, 'original');
   renameSync(path, original);
   onTestFinished(() => {
@@ -85,9 +85,9 @@ function tamper(folder: string, path: string, replace: Replace): void {
   replace(path, original, folder);
 }
 
-type Replace = (path: string, original: string, folder: string) => void;
+type ReplaceFile = (path: string, original: string, folder: string) => void;
 
-const CHANGES: readonly [what: string, replace: Replace][] = [
+const CHANGES: readonly [what: string, replace: ReplaceFile][] = [
   [
     'with a flipped bit',
     (path, original) => {
@@ -115,7 +115,7 @@ const CHANGES: readonly [what: string, replace: Replace][] = [
 
 /** Defines tests that a changed file of an image is refused by a host that has verified the file, and by a new host. */
 export function testStoredFiles(
-  holder: { readonly hostile: HostileImages },
+  holder: { readonly hostileImages: HostileImages },
   language: Language,
   files: readonly (readonly [file: string, image: HostileImage])[],
 ): void {
@@ -131,14 +131,14 @@ export function testStoredFiles(
     describe.each(files)('%s of %s', (file, image) => {
       const changes = sample(CHANGES, 2, `changes of the stored ${file} of ${image}`);
       it.each(changes)('%s is refused with an error that names it', async (_what, replace) => {
-        const { hostile } = holder;
-        const { id, blobs } = await hostile.open(image);
-        const newHost = hostile.reopen();
-        onTestFinished(() => newHost.close());
-        tamper(hostile.folder, blobs[file]!.path, replace);
-        for (const source of [newHost, hostile.images]) {
-          const { exact, text } = formatOutcome(await runWithImage(source, id));
-          expect([exact, text]).toEqual(['IMAGE_FAILED', expect.stringContaining(file) as string]);
+        const { hostileImages } = holder;
+        const { id, blobs } = await hostileImages.open(image);
+        const newHostImages = hostileImages.reopen();
+        onTestFinished(() => newHostImages.close());
+        tamper(hostileImages.folder, blobs[file]!.path, replace);
+        for (const source of [newHostImages, hostileImages.images]) {
+          const { jsonOrCode, text } = formatOutcome(await runWithImage(source, id));
+          expect([jsonOrCode, text]).toEqual(['IMAGE_FAILED', expect.stringContaining(file) as string]);
         }
       });
     });
@@ -147,8 +147,8 @@ export function testStoredFiles(
       'is used again after it is restored',
       async () => {
         for (const image of new Set(files.map(([, name]) => name))) {
-          const { id } = await holder.hostile.open(image);
-          expect(formatOutcome(await runWithImage(holder.hostile.images, id)).text).toBe('1');
+          const { id } = await holder.hostileImages.open(image);
+          expect(formatOutcome(await runWithImage(holder.hostileImages.images, id)).text).toBe('1');
         }
       },
       TIMEOUT_MS,

@@ -8,7 +8,7 @@ import { levels } from './levels.ts';
 import { useHarness } from './suite.ts';
 
 /** Keeps this thread busy for an amount of CPU time. */
-function useCpu(ms: number): void {
+function consumeCpu(ms: number): void {
   const start = process.threadCpuUsage();
   for (let spentUs = 0; spentUs < ms * 1e3;) {
     const { user, system } = process.threadCpuUsage(start);
@@ -25,45 +25,45 @@ describe('the checks of the invariants of the attack suite', () => {
     socket.destroy();
     await new Promise((resolve) => socket.once('close', resolve));
     await holder.harness.reset();
-    expect(await holder.harness.violations('')).toEqual(['1 connections to the internal server']);
-    expect(await holder.harness.violations('')).toEqual([]);
+    expect(await holder.harness.findViolations('')).toEqual(['1 connections to the internal server']);
+    expect(await holder.harness.findViolations('')).toEqual([]);
   });
 
   it.each([
-    ['work', () => useCpu(2 * MAX_LAG_MS)],
+    ['work', () => consumeCpu(2 * MAX_LAG_MS)],
     ['waiting', () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * MAX_LAG_MS)],
     ['waiting for a program', () => void execFileSync('sleep', [String((2 * MAX_LAG_MS) / 1e3)])],
   ])('detect that the event loop is blocked by %s', async (_what, block) => {
     await holder.harness.reset();
     block();
-    const violations = await holder.harness.violations('');
+    const violations = await holder.harness.findViolations('');
     expect(violations.filter((text) => text.includes('event loop'))).toHaveLength(1);
-    expect(await holder.harness.violations('')).toEqual([]);
+    expect(await holder.harness.findViolations('')).toEqual([]);
   });
 
   it('ignore that the operating system pauses the whole process', async () => {
     await holder.harness.reset();
     const pauseCommand = `kill -STOP ${process.pid}; sleep ${(2 * MAX_LAG_MS) / 1e3}; kill -CONT ${process.pid}`;
     await promisify(execFile)('sh', ['-c', pauseCommand]);
-    expect(await holder.harness.violations('')).toEqual([]);
+    expect(await holder.harness.findViolations('')).toEqual([]);
   });
 
   it('detect a changed prototype until it is restored', async () => {
     await holder.harness.reset();
     (Object.prototype as { polluted?: number }).polluted = 1;
-    const pollution = await holder.harness.violations('');
+    const pollution = await holder.harness.findViolations('');
     delete (Object.prototype as { polluted?: number }).polluted;
     expect(pollution).toEqual([expect.stringContaining('polluted')]);
     const { at } = Array.prototype;
     Array.prototype.at = () => undefined;
-    const replacement = await holder.harness.violations('').finally(() => (Array.prototype.at = at));
+    const replacement = await holder.harness.findViolations('').finally(() => (Array.prototype.at = at));
     expect(replacement).toEqual([expect.stringContaining('at')]);
-    expect(await holder.harness.violations('')).toEqual([]);
+    expect(await holder.harness.findViolations('')).toEqual([]);
   });
 
   it('detect a secret of the host', async () => {
     const secret = process.env['HEDDLE_ATTACK_TARGET'];
-    expect(await holder.harness.violations({ json: `"${secret}"` })).toEqual([
+    expect(await holder.harness.findViolations({ json: `"${secret}"` })).toEqual([
       'a secret of the host in the outcome',
     ]);
   });

@@ -10,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatOutcome, isExpected, type Attack, type AttackGroup } from './attack.ts';
 import { sample } from '../support/scale.ts';
 import { levels, type Level } from './levels.ts';
-import { OUTER, type Network } from './network.ts';
-import { openWatch, type Watch } from './watch.ts';
+import { EXTERNAL_ADDRESS, type Network } from './network.ts';
+import { openHostMonitor, type HostMonitor } from './watch.ts';
 
 /** Enough for every attack that ends by itself, even on a busy machine. */
 const GENEROUS_LIMITS: Partial<JobLimits> = { cpuMs: 20_000, wallMs: 25_000 };
@@ -34,14 +34,18 @@ export class Harness {
   readonly sandbox: Sandbox;
   readonly network: Network;
   readonly #egress: Egress;
-  readonly #watch: Watch;
+  readonly #monitor: HostMonitor;
 
-  constructor(level: Level, watch: Watch, { policy, sandbox }: SuiteOptions) {
-    const { network } = watch;
-    this.#watch = watch;
+  constructor(level: Level, monitor: HostMonitor, { policy, sandbox }: SuiteOptions) {
+    const { network } = monitor;
+    this.#monitor = monitor;
     this.network = network;
     this.#egress = createEgress(
-      policy ?? { allowPrivate: [`${OUTER.address}/32`], ports: 'any', maxResponseBytes: 1_000_000 },
+      policy ?? {
+        allowPrivate: [`${EXTERNAL_ADDRESS.address}/32`],
+        ports: 'any',
+        maxResponseBytes: 1_000_000,
+      },
       (host) => network.resolve(host),
     );
     this.sandbox = createSandbox({
@@ -57,9 +61,9 @@ export class Harness {
   async run(
     attack: Attack,
     language: AttackGroup['language'],
-  ): Promise<{ outcome: FunctionOutcome; earlier: FunctionOutcome | undefined }> {
-    const { internalPort, outerPort, rawPort } = this.network;
-    const values = Object.entries({ internalPort, outerPort, rawPort, ...attack.values });
+  ): Promise<{ outcome: FunctionOutcome; earlierOutcome: FunctionOutcome | undefined }> {
+    const { internalPort, externalPort, rawPort } = this.network;
+    const values = Object.entries({ internalPort, externalPort: externalPort, rawPort, ...attack.values });
     const job = {
       runId: attack.id,
       language,
@@ -67,30 +71,30 @@ export class Harness {
       values: Object.fromEntries(values.map(([name, value]) => [name, JSON.stringify(value)])),
     };
     const { earlierCode } = attack;
-    const earlier =
+    const earlierOutcome =
       earlierCode === undefined ? undefined : await this.sandbox.run({ ...job, code: earlierCode });
-    if (earlier?.ok === false)
-      throw new Error(`The job before ${attack.id} failed: ${formatOutcome(earlier).text}`);
+    if (earlierOutcome?.ok === false)
+      throw new Error(`The job before ${attack.id} failed: ${formatOutcome(earlierOutcome).text}`);
     const limits = { ...attack.limits };
     const outcome = await this.sandbox.run({ ...job, code: attack.code, limits });
     this.sandbox.release(attack.id);
-    return { outcome, earlier };
+    return { outcome, earlierOutcome };
   }
 
   /** Starts the checks. */
   async reset(): Promise<void> {
-    await this.#watch.reset();
+    await this.#monitor.reset();
   }
 
   /** Returns the violations of the invariants, which do not depend on the expected outcome. */
-  async violations(outcome: unknown): Promise<string[]> {
-    return this.#watch.violations(outcome);
+  async findViolations(outcome: unknown): Promise<string[]> {
+    return this.#monitor.findViolations(outcome);
   }
 
   async close(): Promise<void> {
     await this.sandbox.close();
     await this.#egress.close();
-    await this.#watch.close();
+    await this.#monitor.close();
   }
 }
 
@@ -98,11 +102,11 @@ export class Harness {
 export function useHarness(level: Level, options: SuiteOptions = {}): { readonly harness: Harness } {
   const holder = {} as { harness: Harness };
   beforeAll(async () => {
-    holder.harness = new Harness(level, await openWatch(), options);
+    holder.harness = new Harness(level, await openHostMonitor(), options);
   });
   afterAll(async () => {
     // Late effects may occur after the last job.
-    expect(await holder.harness.violations('')).toEqual([]);
+    expect(await holder.harness.findViolations('')).toEqual([]);
     await holder.harness.close();
   });
   return holder;
@@ -126,19 +130,19 @@ export function testAttacks(group: AttackGroup, options: SuiteOptions = {}): voi
       async (_id, _title, attack) => {
         const { harness } = holder;
         await harness.reset();
-        const { outcome, earlier } = await harness.run(attack, language);
+        const { outcome, earlierOutcome } = await harness.run(attack, language);
         const { text } = formatOutcome(outcome);
         expect(isExpected(outcome, attack.expected) ? attack.expected : text).toEqual(attack.expected);
         if (attack.requiresDistinctResults) {
-          const earlierItems = parseItems(earlier);
+          const earlierItems = parseItems(earlierOutcome);
           expect(parseItems(outcome).filter((item) => earlierItems.includes(item))).toEqual([]);
         }
         if (attack.stdout !== undefined) expect(outcome.stdout).toMatch(attack.stdout);
-        expect(await harness.violations(outcome)).toEqual([]);
+        expect(await harness.findViolations(outcome)).toEqual([]);
         // Skipped for Python, whose next interpreter starts slowly; the next attack covers it.
         if (language === 'python') return;
-        const next = await harness.sandbox.run({ runId: 'next', code: 'return 1' });
-        expect(formatOutcome(next).text, 'the next job').toBe('1');
+        const nextOutcome = await harness.sandbox.run({ runId: 'next', code: 'return 1' });
+        expect(formatOutcome(nextOutcome).text, 'the next job').toBe('1');
       },
     );
   });

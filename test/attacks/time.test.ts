@@ -1,4 +1,4 @@
-import { time } from './javascript/time.ts';
+import { timeAttacks } from './javascript/time.ts';
 import { testAttacks } from './suite.ts';
 
-testAttacks(time, { share: 1 / 2 });
+testAttacks(timeAttacks, { share: 1 / 2 });

@@ -11,16 +11,16 @@ const SECRET_VARIABLE = 'HEDDLE_ATTACK_TARGET';
 const heap: { secret?: string | undefined } = {};
 
 /** Checks the invariants of the host after an attack. */
-export interface Watch {
+export interface HostMonitor {
   readonly network: Network;
   /** Starts the checks for the next attack. Connections to the internal server since the last check still count. */
   reset(): Promise<void>;
   /** Returns all violations of the invariants, including secrets in `output`. */
-  violations(output: unknown): Promise<string[]>;
+  findViolations(output: unknown): Promise<string[]>;
   close(): Promise<void>;
 }
 
-export async function openWatch(): Promise<Watch> {
+export async function openHostMonitor(): Promise<HostMonitor> {
   [process.env[SECRET_VARIABLE], heap.secret] = SECRETS;
   const network = await openNetwork();
   const lag = watchLag();
@@ -28,14 +28,14 @@ export async function openWatch(): Promise<Watch> {
   return {
     network,
     reset: () => lag.reset(),
-    async violations(output) {
-      const lagMs = await lag.lagMs();
-      const intrusions = network.takeIntrusions();
+    async findViolations(output) {
+      const lagMs = await lag.measureLagMs();
+      const connectionCount = network.takeConnectionCount();
       const text = JSON.stringify(output) ?? '';
       return [
-        ...(lagMs < MAX_LAG_MS ? [] : [`the host's event loop was late by ${lagMs} ms`]),
-        ...(intrusions === 0 ? [] : [`${intrusions} connections to the internal server`]),
-        ...prototypes.changes().map((change) => `changed in the host: ${change}`),
+        ...(lagMs < MAX_LAG_MS ? [] : [`the host's event loop was blocked for ${lagMs} ms`]),
+        ...(connectionCount === 0 ? [] : [`${connectionCount} connections to the internal server`]),
+        ...prototypes.findChanges().map((change) => `changed in the host: ${change}`),
         ...SECRETS.filter((secret) => text.includes(secret)).map(() => 'a secret of the host in the outcome'),
       ];
     },
@@ -48,18 +48,18 @@ export async function openWatch(): Promise<Watch> {
 }
 
 /** Checks the invariants after every test of the describe block in which this is called. */
-export function watchHost(): { readonly watch: Watch } {
-  const holder = {} as { watch: Watch };
+export function watchHost(): { readonly monitor: HostMonitor } {
+  const holder = {} as { monitor: HostMonitor };
   beforeAll(async () => {
-    holder.watch = await openWatch();
+    holder.monitor = await openHostMonitor();
   });
-  beforeEach(() => holder.watch.reset());
+  beforeEach(() => holder.monitor.reset());
   afterEach(async () => {
-    expect(await holder.watch.violations('')).toEqual([]);
+    expect(await holder.monitor.findViolations('')).toEqual([]);
   });
   afterAll(async () => {
-    expect(await holder.watch.violations('')).toEqual([]);
-    await holder.watch.close();
+    expect(await holder.monitor.findViolations('')).toEqual([]);
+    await holder.monitor.close();
   });
   return holder;
 }

@@ -5,7 +5,7 @@ import { PROCESS_ENV } from './process-env.ts';
 import type { Row } from './rows.ts';
 import type { Reply, Request } from './workload.ts';
 
-const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
+const MAIN_PROGRAM = fileURLToPath(new URL('main.ts', import.meta.url));
 
 /** Default time limit of a contender for its start and for one sample. */
 const TIMEOUT_MS = 60_000;
@@ -15,17 +15,17 @@ export class ContenderProcess {
   readonly name: string;
   readonly values: number[] = [];
   /** Why the contender has no values. */
-  missing: string | undefined;
+  missingReason: string | undefined;
   readonly #child: ChildProcess | undefined;
   readonly #limitMs: number;
 
   private constructor(
     name: string,
-    { child, missing, limitMs }: { child?: ChildProcess; missing?: string; limitMs: number },
+    { child, missingReason, limitMs }: { child?: ChildProcess; missingReason?: string; limitMs: number },
   ) {
     this.name = name;
     this.#child = child;
-    this.missing = missing;
+    this.missingReason = missingReason;
     this.#limitMs = limitMs;
   }
 
@@ -35,7 +35,7 @@ export class ContenderProcess {
     { workload, size, limitMs = TIMEOUT_MS }: Pick<Row, 'workload' | 'size' | 'limitMs'>,
     contender = name,
   ): Promise<ContenderProcess> {
-    const child = fork(MAIN, ['serve', contender, workload, String(size)], {
+    const child = fork(MAIN_PROGRAM, ['serve', contender, workload, String(size)], {
       execArgv: ['--no-warnings', '--no-node-snapshot', '--expose-gc'],
       // Output of engines is ignored. Failures are reported over the process channel.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -44,16 +44,16 @@ export class ContenderProcess {
     const reply = await nextReply(child, limitMs);
     if ('ready' in reply) return new ContenderProcess(name, { child, limitMs });
     child.kill('SIGKILL');
-    return new ContenderProcess(name, { missing: failureIn(reply), limitMs });
+    return new ContenderProcess(name, { missingReason: errorMessageIn(reply), limitMs });
   }
 
   /** Takes one sample and converts it with `toUnit`. A contender that fails is not measured further. */
-  async sample(sampleMs: number, toUnit: (measured: number) => number): Promise<void> {
-    if (!this.#child || this.missing !== undefined) return;
+  async sample(sampleMs: number, toUnit: (measuredValue: number) => number): Promise<void> {
+    if (!this.#child || this.missingReason !== undefined) return;
     this.#child.send({ sampleMs } satisfies Request);
     const reply = await nextReply(this.#child, this.#limitMs);
     if ('value' in reply) this.values.push(toUnit(reply.value));
-    else this.missing = failureIn(reply);
+    else this.missingReason = errorMessageIn(reply);
   }
 
   async stop(): Promise<void> {
@@ -67,8 +67,10 @@ export class ContenderProcess {
   }
 }
 
-function failureIn(reply: Reply): string {
-  return 'failed' in reply ? reply.failed : `The process sent an unexpected reply: ${JSON.stringify(reply)}.`;
+function errorMessageIn(reply: Reply): string {
+  return 'errorMessage' in reply
+    ? reply.errorMessage
+    : `The process sent an unexpected reply: ${JSON.stringify(reply)}.`;
 }
 
 function nextReply(child: ChildProcess, limitMs: number): Promise<Reply> {
@@ -81,9 +83,9 @@ function nextReply(child: ChildProcess, limitMs: number): Promise<Reply> {
     };
     const onMessage = (reply: unknown): void => settle(reply as Reply);
     const onExit = (code: number | null): void =>
-      settle({ failed: `The process ended with exit code ${code}.` });
+      settle({ errorMessage: `The process ended with exit code ${code}.` });
     const onTimeout = (): void =>
-      settle({ failed: `The process did not answer within ${limitMs / 1000} s.` });
+      settle({ errorMessage: `The process did not respond within ${limitMs / 1000} s.` });
     const timer = setTimeout(onTimeout, limitMs);
     child.on('message', onMessage);
     child.on('exit', onExit);

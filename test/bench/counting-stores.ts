@@ -25,10 +25,10 @@ export function countingStores(stores: Stores): { stores: Stores; counts: Counts
     return result;
   };
   const countingStore: TailableRunStore = {
-    create(run, first, record) {
+    create(header, firstEntry, record) {
       counts.entries++;
       counts.writes++;
-      return runs.create(run, first, record);
+      return runs.create(header, firstEntry, record);
     },
     append(runId, entries, saved) {
       counts.entries += entries.length;
@@ -60,7 +60,7 @@ export function countingStores(stores: Stores): { stores: Stores; counts: Counts
     lastLogOrder: (runId) => countRead(runs.lastLogOrder(runId)),
     list: (query) => countRead(runs.list(query)),
     unfinishedRunIds: () => countRead(runs.unfinishedRunIds()),
-    children: (runId, filter) => countRead(runs.children(runId, filter)),
+    childRunIds: (runId, filter) => countRead(runs.childRunIds(runId, filter)),
     remove: (runId) => runs.remove(runId),
     steps: (runId, place) => countRead(runs.steps(runId, place)),
     beginStep(runId, place, key) {

@@ -1,6 +1,6 @@
 /** The medians of a row and their ratios. */
 export interface Figures {
-  ours: number | undefined;
+  heddle: number | undefined;
   baseline: number | undefined;
   peers: ReadonlyMap<string, number>;
   bestPeer: string | undefined;
@@ -15,15 +15,15 @@ export interface Figures {
 export function figuresOf(medians: ReadonlyMap<string, number>, isRate = false): Figures {
   const peers = new Map([...medians].filter(([name]) => name !== 'heddle' && name !== 'baseline'));
   const [best] = [...peers].toSorted(([, a], [, b]) => (isRate ? b - a : a - b));
-  const ours = medians.get('heddle');
+  const heddle = medians.get('heddle');
   const baseline = medians.get('baseline');
   return {
-    ours,
+    heddle,
     baseline,
     peers,
     bestPeer: best?.[0],
-    ratioToBestPeer: costRatio(ours, best?.[1], isRate),
-    ratioToBaseline: costRatio(ours, baseline, isRate),
+    ratioToBestPeer: costRatio(heddle, best?.[1], isRate),
+    ratioToBaseline: costRatio(heddle, baseline, isRate),
   };
 }
 

@@ -3,24 +3,24 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const HERE = fileURLToPath(new URL('.', import.meta.url));
-const MARKER_FILE = join(HERE, 'node_modules', '.heddle-bench');
+const BENCH_FOLDER = fileURLToPath(new URL('.', import.meta.url));
+const MARKER_FILE = join(BENCH_FOLDER, 'node_modules', '.heddle-bench');
 
 /** Ten minutes, because the peers are hundreds of packages. */
 const TIMEOUT_MS = 600_000;
 
 /**
- * Installs the peers (the packages that Heddle is compared with) of the lockfile into this folder, unless they are
+ * Installs the peers (the packages that Heddle is compared with) from the lockfile into this folder, unless they are
  * installed. Returns an error message if the installation fails. The table then names the peers that cannot be loaded.
  */
 export async function installPeers(log: (text: string) => void): Promise<string | undefined> {
-  const lockfile = readFileSync(join(HERE, 'package-lock.json'), 'utf8');
+  const lockfile = readFileSync(join(BENCH_FOLDER, 'package-lock.json'), 'utf8');
   if (existsSync(MARKER_FILE) && readFileSync(MARKER_FILE, 'utf8') === markerOf(lockfile)) return undefined;
   log('Installing the peers into test/bench/node_modules; this takes a minute or two.');
   // Install scripts are disabled, except the one that builds or downloads SQLite.
   const errorMessage =
-    (await npm('ci', '--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund')) ??
-    (await npm('rebuild', 'better-sqlite3'));
+    (await runNpm('ci', '--ignore-scripts', '--legacy-peer-deps', '--no-audit', '--no-fund')) ??
+    (await runNpm('rebuild', 'better-sqlite3'));
   if (errorMessage === undefined) writeFileSync(MARKER_FILE, markerOf(lockfile));
   return errorMessage;
 }
@@ -34,14 +34,14 @@ function markerOf(lockfile: string): string {
 }
 
 /** Runs npm with this Node.js. Returns an error message, or undefined on success. */
-function npm(...args: string[]): Promise<string | undefined> {
-  const cli = process.env['npm_execpath'];
-  const [command, prefix] = cli === undefined ? ['npm', []] : [process.execPath, [cli]];
+function runNpm(...args: string[]): Promise<string | undefined> {
+  const npmPath = process.env['npm_execpath'];
+  const [command, prefix] = npmPath === undefined ? ['npm', []] : [process.execPath, [npmPath]];
   // Settings inherited from the outer npm refer to its own folder.
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')));
   return new Promise((resolve) => {
     const child = spawn(command, [...prefix, ...args], {
-      cwd: HERE,
+      cwd: BENCH_FOLDER,
       env,
       stdio: ['ignore', 'ignore', 'pipe'],
     });

@@ -1,5 +1,5 @@
 /** Returns the CPU time of this process and its threads so far, in milliseconds. */
-export function cpuMs(): number {
+export function readCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
@@ -12,13 +12,14 @@ export function firstMessageLine(error: unknown): string {
 
 /** Answers the requests of the benchmark over the IPC channel until the benchmark sends `close` or disconnects. */
 export function serve<Request, Reply extends object | string>(
-  answer: (request: Request) => Promise<Reply>,
+  handle: (request: Request) => Promise<Reply>,
 ): void {
-  const sendFailure = (error: unknown): void => void process.send?.({ failed: firstMessageLine(error) });
+  const sendFailure = (error: unknown): void =>
+    void process.send?.({ errorMessage: firstMessageLine(error) });
   process.on('uncaughtException', sendFailure);
   process.on('disconnect', () => process.exit(1));
   process.on('message', (request: Request) => {
-    answer(request).then((reply) => {
+    handle(request).then((reply) => {
       process.send?.(reply, () => request === 'close' && process.exit(0));
     }, sendFailure);
   });

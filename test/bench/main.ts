@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { bubblewrap } from '../support/bubblewrap.ts';
+import { findBubblewrap } from '../support/bubblewrap.ts';
 import { benchApi } from './api/bench.ts';
 import type { Figures } from './figures.ts';
 import { installPeers } from './install.ts';
 import { measureRow } from './measure-row.ts';
-import type { Pace, Result } from './measure-row.ts';
+import type { SamplingOptions, RowResult } from './measure-row.ts';
 import { jsonOf, describeMachine, tableOf } from './report.ts';
 import { ROWS } from './rows.ts';
 import { SANDBOX_ROWS } from './sandbox/rows.ts';
@@ -17,8 +17,8 @@ import type { WorkloadName } from './workload.ts';
 import type { Row } from './rows.ts';
 import { openImages, IMAGE_SPECS } from './sandbox/images.ts';
 
-const FULL: Pace = { rounds: 7, sampleMs: 400 };
-const QUICK: Pace = { rounds: 3, sampleMs: 60 };
+const FULL_SAMPLING: SamplingOptions = { rounds: 7, sampleMs: 400 };
+const QUICK_SAMPLING: SamplingOptions = { rounds: 3, sampleMs: 60 };
 
 /** Rounds of rows with long samples if `--quick` is set. */
 const QUICK_LONG_ROUNDS = 1;
@@ -56,15 +56,17 @@ async function benchRows(options: ReturnType<typeof parseOptions>): Promise<void
   const installError = await installPeers(log);
   if (installError !== undefined) log(`Some peers could not be installed: ${installError}`);
   if (options.sandbox) await prepareSandboxes(rows, log);
-  const results: Result[] = [];
-  const figures = new Map<string, Figures>();
+  const results: RowResult[] = [];
+  const earlierFigures = new Map<string, Figures>();
   const loadBefore = loadavg()[0] as number;
   for (const row of rows) {
     log(`${row.name} …`);
-    const isLong = options.quick && row.rounds !== undefined;
-    const pace = options.quick ? { ...QUICK, ...(isLong && { rounds: QUICK_LONG_ROUNDS }) } : FULL;
-    const result = await measureRow(row, pace, figures);
-    figures.set(row.name, result);
+    const hasLongSamples = options.quick && row.rounds !== undefined;
+    const samplingOptions = options.quick
+      ? { ...QUICK_SAMPLING, ...(hasLongSamples && { rounds: QUICK_LONG_ROUNDS }) }
+      : FULL_SAMPLING;
+    const result = await measureRow(row, samplingOptions, earlierFigures);
+    earlierFigures.set(row.name, result);
     results.push(result);
     if (options.json !== undefined)
       writeFileSync(options.json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
@@ -83,7 +85,7 @@ else await bench();
  * a failed image, the table shows the reason instead of figures.
  */
 async function prepareSandboxes(rows: readonly Row[], log: (text: string) => void): Promise<void> {
-  if (rows.some(({ contender }) => contender === 'heddle-strict')) bubblewrap();
+  if (rows.some(({ contender }) => contender === 'heddle-strict')) findBubblewrap();
   const names = new Set(rows.flatMap(({ image }) => image ?? []));
   if (names.size === 0) return;
   const images = openImages();

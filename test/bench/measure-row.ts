@@ -5,17 +5,17 @@ import type { TableRow, Row } from './rows.ts';
 import { medianOf } from './worker.ts';
 
 /** A row of the table with its measurements. */
-export interface Result extends Figures {
+export interface RowResult extends Figures {
   row: TableRow;
-  met: boolean | undefined;
+  isTargetMet: boolean | undefined;
   /** Smallest and largest sample of each contender. */
   spread: ReadonlyMap<string, readonly [number, number]>;
   /** Reasons why contenders have no figures. */
-  missing: ReadonlyMap<string, string>;
+  missingReasons: ReadonlyMap<string, string>;
 }
 
 /** Number of rounds, and the duration of a sample. */
-export interface Pace {
+export interface SamplingOptions {
   rounds: number;
   sampleMs: number;
 }
@@ -23,24 +23,24 @@ export interface Pace {
 /** Measures a row. Each contender takes one sample per round, so that other load on the machine affects all of them. */
 export async function measureRow(
   row: Row,
-  pace: Pace,
-  earlierRows: ReadonlyMap<string, Figures>,
-): Promise<Result> {
+  samplingOptions: SamplingOptions,
+  earlierFigures: ReadonlyMap<string, Figures>,
+): Promise<RowResult> {
   const names = ['heddle', ...(row.hasBaseline ? ['baseline'] : []), ...row.peers];
   const contenderOf = (name: string): string => (name === 'heddle' ? (row.contender ?? name) : name);
   const contenders = await Promise.all(
     names.map((name) => ContenderProcess.start(name, row, contenderOf(name))),
   );
-  const toUnit = (measured: number): number =>
-    row.isRate === true ? row.scale / measured : measured * row.scale;
+  const toUnit = (measuredValue: number): number =>
+    row.isRate === true ? row.scale / measuredValue : measuredValue * row.scale;
   try {
-    const rounds = Math.min(pace.rounds, row.rounds ?? pace.rounds);
+    const rounds = Math.min(samplingOptions.rounds, row.rounds ?? samplingOptions.rounds);
     for (let round = 0; round < rounds; round++)
-      for (const contender of contenders) await contender.sample(pace.sampleMs, toUnit);
+      for (const contender of contenders) await contender.sample(samplingOptions.sampleMs, toUnit);
   } finally {
     await Promise.all(contenders.map((contender) => contender.stop()));
   }
-  return resultOf(row, contenders, earlierRows);
+  return resultOf(row, contenders, earlierFigures);
 }
 
 /** Measurements of a contender for a row. */
@@ -48,27 +48,31 @@ export interface ContenderSamples {
   name: string;
   /** One value per sample, in the row's unit. */
   values: readonly number[];
-  missing: string | undefined;
+  missingReason: string | undefined;
 }
 
 /** Returns the row with the medians of the contenders and the ratios of the medians. */
 export function resultOf(
   row: TableRow,
   contenders: readonly ContenderSamples[],
-  earlierRows: ReadonlyMap<string, Figures>,
-): Result {
-  const measured = contenders.filter(({ missing }) => missing === undefined);
+  earlierFigures: ReadonlyMap<string, Figures>,
+): RowResult {
+  const measuredContenders = contenders.filter(({ missingReason }) => missingReason === undefined);
   const figures = figuresOf(
-    new Map(measured.map(({ name, values }) => [name, medianOf(values)])),
+    new Map(measuredContenders.map(({ name, values }) => [name, medianOf(values)])),
     row.isRate,
   );
   return {
     row,
     ...figures,
-    met: row.met(figures, earlierRows),
-    spread: new Map(measured.map(({ name, values }) => [name, [Math.min(...values), Math.max(...values)]])),
-    missing: new Map(
-      contenders.flatMap(({ name, missing }) => (missing === undefined ? [] : [[name, missing]])),
+    isTargetMet: row.isTargetMet(figures, earlierFigures),
+    spread: new Map(
+      measuredContenders.map(({ name, values }) => [name, [Math.min(...values), Math.max(...values)]]),
+    ),
+    missingReasons: new Map(
+      contenders.flatMap(({ name, missingReason }) =>
+        missingReason === undefined ? [] : [[name, missingReason]],
+      ),
     ),
   };
 }

@@ -9,7 +9,7 @@ import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.
 import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import { collect } from '../streams/talk.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { chainOf, fanOutOf, loopOf } from './contenders/workflows.ts';
@@ -18,7 +18,7 @@ import type { Counts } from './counting-stores.ts';
 
 // These tests assert operation counts, not times: the writes and commands of a run, and how they grow with its size.
 
-interface Operations {
+interface OperationCounts {
   counts: Counts;
   /** Commits of the data file while the run was executed. */
   commits: number;
@@ -30,7 +30,7 @@ interface Operations {
 async function countOperations(
   workflow: Json,
   options: { data?: string; chars?: number; runs?: number } = {},
-): Promise<Operations> {
+): Promise<OperationCounts> {
   const { data, chars = 1, runs = 1 } = options;
   const clock = new TestClock();
   let outputs = 0;
@@ -43,33 +43,33 @@ async function countOperations(
   const engine = await createEngineOn(counted.stores, createRegistry(builtInExecutors, [step]), { clock });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const { workflow: parsed } = parseWorkflow(workflow);
-  const compiled = parsed && compile(parsed, { blocks: [{ type: 'step', class: 'compute' }] });
+  const compiled = parsed && compile(parsed, { blockTypes: [{ type: 'step', class: 'compute' }] });
   if (!compiled?.ok) throw new Error(JSON.stringify(compiled?.diagnostics));
   const { plan } = compiled;
   // Stores the plan for all later runs.
   await engine.execute({ plan });
-  const initial = { ...counted.counts };
-  const statements = vi.spyOn(StatementSync.prototype, 'run');
+  const initialCounts = { ...counted.counts };
+  const runSpy = vi.spyOn(StatementSync.prototype, 'run');
   const results = await Promise.all(Array.from({ length: runs }, () => engine.execute({ plan })));
-  const executed = statements.mock.contexts as StatementSync[];
-  const commits = executed.filter(({ sourceSQL }) => sourceSQL === 'COMMIT').length;
-  statements.mockRestore();
-  const counts = differences(counted.counts, initial);
+  const executedStatements = runSpy.mock.contexts as StatementSync[];
+  const commits = executedStatements.filter(({ sourceSQL }) => sourceSQL === 'COMMIT').length;
+  runSpy.mockRestore();
+  const counts = subtractCounts(counted.counts, initialCounts);
   expect(results.map(({ status }) => status)).toEqual(Array(runs).fill('completed'));
   const journal = await counted.stores.runs.journal(results[0]?.runId as string);
-  return { counts, commits, commands: commandsOf(new Replica('run', plan), journal) };
+  return { counts, commits, commands: countCommands(new Replica('run', plan), journal) };
 }
 
-function differences(after: Counts, before: Counts): Counts {
+function subtractCounts(after: Counts, before: Counts): Counts {
   const names = Object.keys(after) as (keyof Counts)[];
   return Object.fromEntries(names.map((name) => [name, after[name] - before[name]])) as unknown as Counts;
 }
 
-function commandsOf(replica: Replica, journal: readonly Entry[]): { [type: string]: number } {
-  const commands: { [type: string]: number } = {};
+function countCommands(replica: Replica, journal: readonly Entry[]): { [type: string]: number } {
+  const counts: { [type: string]: number } = {};
   for (const entry of journal)
-    for (const { type } of replica.apply(entry).commands) commands[type] = (commands[type] ?? 0) + 1;
-  return commands;
+    for (const { type } of replica.apply(entry).commands) counts[type] = (counts[type] ?? 0) + 1;
+  return counts;
 }
 
 it.each([10, 100])('a chain of %i blocks writes one entry and one log for each block', async (size) => {
@@ -100,18 +100,18 @@ it.each([10, 100])('a fan-out of %i blocks writes one entry and one log for each
 });
 
 it('a chain on disk commits each entry once, the first and the last together with the record', async () => {
-  const { commits } = await countOperations(chainOf(10), { data: dataFolder() });
+  const { commits } = await countOperations(chainOf(10), { data: createDataFolder() });
   expect(commits).toBe(12);
 });
 
 it('concurrent runs share commits', async () => {
-  const { commits, counts } = await countOperations(chainOf(10), { data: dataFolder(), runs: 32 });
+  const { commits, counts } = await countOperations(chainOf(10), { data: createDataFolder(), runs: 32 });
   expect(counts.entries).toBe(32 * 12);
   expect(commits).toBeLessThanOrEqual(13);
 });
 
 it('a fan-out on disk commits its branches together', async () => {
-  const { commits } = await countOperations(fanOutOf(100), { data: dataFolder() });
+  const { commits } = await countOperations(fanOutOf(100), { data: createDataFolder() });
   expect(commits).toBe(4);
 });
 
@@ -127,14 +127,14 @@ it('the events of a run after `attach` are read without the journal if the run h
   const source = workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask']);
   const { runId } = await engine.execute({ workflow: source });
   const attached = await engine.attach(runId);
-  const journal = vi.spyOn(stores.runs, 'journal');
+  const journalSpy = vi.spyOn(stores.runs, 'journal');
   const events = collect(attached.events());
   await new Promise(setImmediate);
-  expect(journal).not.toHaveBeenCalled();
+  expect(journalSpy).not.toHaveBeenCalled();
   await engine.resume(runId);
   expect((await events).map(({ type }) => type)).toEqual(['block:completed', 'run:ended']);
-  journal.mockClear();
+  journalSpy.mockClear();
   const laterEvents = await collect(attached.events());
   expect(laterEvents.map(({ type }) => type)).toEqual(['block:completed', 'run:ended']);
-  expect(journal).toHaveBeenCalledTimes(1);
+  expect(journalSpy).toHaveBeenCalledTimes(1);
 });

@@ -1,5 +1,5 @@
 import { cpus, release, totalmem } from 'node:os';
-import type { Result } from './measure-row.ts';
+import type { RowResult } from './measure-row.ts';
 import { NO_TARGET } from './rows.ts';
 
 /** Formats a number with three significant digits. */
@@ -9,7 +9,7 @@ export function formatNumber(value: number | undefined): string {
   return String(Number(value.toPrecision(3)));
 }
 
-function formatSpread({ spread }: Result, name: string): string {
+function formatSpread({ spread }: RowResult, name: string): string {
   const [min, max] = spread.get(name) ?? [];
   return min === undefined ? '' : ` (${formatNumber(min)}–${formatNumber(max)})`;
 }
@@ -18,69 +18,71 @@ function formatRatio(ratio: number | undefined): string {
   return ratio === undefined ? '–' : `${formatNumber(ratio)}×`;
 }
 
-function verdict({ met, row }: Result): string {
+function formatVerdict({ isTargetMet, row }: RowResult): string {
   if (row.target === NO_TARGET) return '';
-  return met === undefined ? 'unknown' : met ? 'met' : 'missed';
+  return isTargetMet === undefined ? 'unknown' : isTargetMet ? 'met' : 'missed';
 }
 
 /** Returns the results as a Markdown table, and a second table with all peers and the reasons for missing figures. */
-export function tableOf(results: readonly Result[]): string {
+export function tableOf(results: readonly RowResult[]): string {
   const lines = [
     '| row | unit | Heddle (spread) | baseline | × baseline | best peer | × best peer | target | |',
     '|---|---|---|---|---|---|---|---|---|',
   ];
   for (const result of results) {
-    const { row, ours, baseline, bestPeer, peers } = result;
+    const { row, heddle, baseline, bestPeer, peers } = result;
     const best = bestPeer === undefined ? '–' : `${formatNumber(peers.get(bestPeer))} ${bestPeer}`;
     const cells = [
       row.name,
       row.unit,
-      `${formatNumber(ours)}${formatSpread(result, 'heddle')}`,
+      `${formatNumber(heddle)}${formatSpread(result, 'heddle')}`,
       `${formatNumber(baseline)}${formatSpread(result, 'baseline')}`,
       formatRatio(result.ratioToBaseline),
       best,
       formatRatio(result.ratioToBestPeer),
       row.target,
-      verdict(result),
+      formatVerdict(result),
     ];
     lines.push(`| ${cells.join(' | ')} |`);
   }
   return [...lines, '', ...peerTable(results)].join('\n');
 }
 
-function peerTable(results: readonly Result[]): string[] {
-  const withPeers = results.filter(({ row }) => row.peers.length > 0);
+function peerTable(results: readonly RowResult[]): string[] {
+  const resultsWithPeers = results.filter(({ row }) => row.peers.length > 0);
   const lines = ['| row | peers: median (spread), or why there is none |', '|---|---|'];
-  for (const result of withPeers) {
+  for (const result of resultsWithPeers) {
     const cells = result.row.peers.map((name) => {
       const value = result.peers.get(name);
-      const figure = value === undefined ? result.missing.get(name) : formatNumber(value);
+      const figure = value === undefined ? result.missingReasons.get(name) : formatNumber(value);
       return `${name} ${figure}${formatSpread(result, name)}`;
     });
     lines.push(`| ${result.row.name} | ${cells.join('; ')} |`);
   }
-  const incomplete = results.filter(({ missing }) => missing.has('heddle') || missing.has('baseline'));
-  for (const { row, missing } of incomplete)
+  const incompleteResults = results.filter(
+    ({ missingReasons }) => missingReasons.has('heddle') || missingReasons.has('baseline'),
+  );
+  for (const { row, missingReasons } of incompleteResults)
     for (const name of ['heddle', 'baseline'])
-      if (missing.has(name)) lines.push(`| ${row.name} | ${name}: ${missing.get(name)} |`);
-  return withPeers.length + incomplete.length === 0 ? [] : lines;
+      if (missingReasons.has(name)) lines.push(`| ${row.name} | ${name}: ${missingReasons.get(name)} |`);
+  return resultsWithPeers.length + incompleteResults.length === 0 ? [] : lines;
 }
 
 /** Returns the results for the file of `--json`; missing numbers are `null`. */
-export function jsonOf(results: readonly Result[]): object[] {
-  return results.map(({ row, peers, spread, missing, ...figures }) => ({
+export function jsonOf(results: readonly RowResult[]): object[] {
+  return results.map(({ row, peers, spread, missingReasons, ...figures }) => ({
     row: row.name,
     unit: row.unit,
-    ours: figures.ours ?? null,
+    ours: figures.heddle ?? null,
     baseline: figures.baseline ?? null,
     peers: Object.fromEntries(row.peers.map((name) => [name, peers.get(name) ?? null])),
     bestPeer: figures.bestPeer ?? null,
     ratioToBestPeer: figures.ratioToBestPeer ?? null,
     ratioToBaseline: figures.ratioToBaseline ?? null,
     target: row.target,
-    met: figures.met ?? null,
+    met: figures.isTargetMet ?? null,
     spread: Object.fromEntries(spread),
-    missing: Object.fromEntries(missing),
+    missing: Object.fromEntries(missingReasons),
   }));
 }
 

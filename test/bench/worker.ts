@@ -2,10 +2,10 @@ import { performance } from 'node:perf_hooks';
 import { firstMessageLine } from './ipc.ts';
 import type { Workload, Reply, Request, TimedWorkload, WorkloadName, Contender } from './workload.ts';
 
-type Load = () => Promise<{ contender: Contender }>;
+type LoadContender = () => Promise<{ contender: Contender }>;
 
 /** The contenders by their names in the table. Each is loaded only in its own process. */
-const CONTENDERS: { readonly [name: string]: Load } = {
+const CONTENDERS: { readonly [name: string]: LoadContender } = {
   heddle: () => import('./contenders/heddle.ts'),
   'heddle-isolates': async () => ({ contender: (await import('./sandbox/heddle.ts')).isolates }),
   'heddle-python': () => import('./sandbox/heddle-python.ts'),
@@ -30,19 +30,20 @@ const CONTENDERS: { readonly [name: string]: Load } = {
 };
 
 /** Number of parts of a sample. The sample is the median of their means, so that one outlier does not decide it. */
-const PIECES = 5;
+const PARTS_PER_SAMPLE = 5;
 
 /** Serves one workload of one contender to the parent process. */
 export async function serve(name: string, workload: WorkloadName, size: number): Promise<void> {
   const send = (reply: Reply): void => void process.send?.(reply);
-  const sendFailure = (error: unknown): void => send({ failed: firstMessageLine(error) });
+  const sendFailure = (error: unknown): void => send({ errorMessage: firstMessageLine(error) });
   process.on('uncaughtException', sendFailure);
   try {
     const prepare = (await CONTENDERS[name]?.())?.contender[workload];
     if (!prepare) throw new Error(`The contender ${name} has no workload "${workload}".`);
-    const prepared = await prepare(size);
+    const preparedWorkload = await prepare(size);
     process.on('message', (request: Request) => {
-      const answer = request === 'close' ? close(prepared) : sample(prepared, request.sampleMs).then(send);
+      const answer =
+        request === 'close' ? close(preparedWorkload) : sample(preparedWorkload, request.sampleMs).then(send);
       answer.catch(sendFailure);
     });
     send({ ready: true });
@@ -51,32 +52,33 @@ export async function serve(name: string, workload: WorkloadName, size: number):
   }
 }
 
-async function close(prepared: Workload): Promise<void> {
-  await prepared.close?.();
+async function close(workload: Workload): Promise<void> {
+  await workload.close?.();
   process.exit(0);
 }
 
-async function sample(prepared: Workload, sampleMs: number): Promise<Reply> {
-  if ('sample' in prepared) return { value: await prepared.sample(sampleMs) };
-  await prepared.beforeSample?.();
+async function sample(workload: Workload, sampleMs: number): Promise<Reply> {
+  if ('sample' in workload) return { value: await workload.sample(sampleMs) };
+  await workload.beforeSample?.();
   // Two runs before each sample warm up the compiler and caches.
-  await prepared.once();
-  await prepared.once();
+  await workload.runOnce();
+  await workload.runOnce();
   const means: number[] = [];
-  for (let piece = 0; piece < PIECES; piece++) means.push(await mean(prepared, sampleMs / PIECES));
+  for (let part = 0; part < PARTS_PER_SAMPLE; part++)
+    means.push(await measureMeanMs(workload, sampleMs / PARTS_PER_SAMPLE));
   return { value: medianOf(means) };
 }
 
-/** Returns the milliseconds per run, measured over `pieceMs` but at least one run. */
-async function mean(timed: TimedWorkload, pieceMs: number): Promise<number> {
+/** Returns the milliseconds per run, measured over `partMs` but at least one run. */
+async function measureMeanMs(workload: TimedWorkload, partMs: number): Promise<number> {
   const startMs = performance.now();
   for (let runs = 1; ; runs++) {
-    const pending = timed.once();
+    const pending = workload.runOnce();
     if (pending) await pending;
     // Reading the clock costs as much as a few function calls.
     if (runs % 8 !== 0 && runs > 8) continue;
     const elapsedMs = performance.now() - startMs;
-    if (elapsedMs >= pieceMs) return elapsedMs / runs;
+    if (elapsedMs >= partMs) return elapsedMs / runs;
   }
 }
 

@@ -1,17 +1,17 @@
 /** A workload that is ready to be measured. */
-export type Workload = TimedWorkload | MeasuredWorkload;
+export type Workload = TimedWorkload | SelfMeasuringWorkload;
 
 /** A workload that the benchmark times, with as many runs as fit into a sample. */
 export interface TimedWorkload {
   /** Executes the workload once. Throws if its result is wrong. */
-  once(): Promise<void> | void;
+  runOnce(): Promise<void> | void;
   /** Prepares a sample, for example with new stores. The preparation is not timed. */
   beforeSample?(): Promise<void> | void;
   close?(): Promise<void> | void;
 }
 
 /** A workload that measures itself. Its samples are milliseconds, MB, or another unit that its row converts. */
-export interface MeasuredWorkload {
+export interface SelfMeasuringWorkload {
   sample(sampleMs: number): Promise<number>;
   close?(): Promise<void> | void;
 }
@@ -20,7 +20,7 @@ export interface MeasuredWorkload {
 export type WorkloadName =
   | 'chain'
   | 'loop'
-  | 'fan'
+  | 'fan-out'
   | 'durable'
   | 'durable in flight'
   | 'sandbox'
@@ -53,7 +53,7 @@ export type Contender = {
 
 /** Requests of the benchmark to the process of a contender, and their responses. */
 export type Request = { sampleMs: number } | 'close';
-export type Reply = { ready: true } | { value: number } | { failed: string };
+export type Reply = { ready: true } | { value: number } | { errorMessage: string };
 
 /** Number of steps of the durable chains. */
 export const DURABLE_CHAIN_LENGTH = 10;

@@ -5,10 +5,10 @@ import { BLOCK_FIELDS } from '@heddle/core/drafts';
 import type { CatalogTool, ConnectorType } from '@heddle/service/areas';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { main } from '../../packages/cli/src/main.ts';
-import { errorIn, testApi } from '../support/api.ts';
+import { errorIn, createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { dataFolder } from '../support/data-folder.ts';
-import { recordedIo } from '../support/io.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { createRecordingIo } from '../support/io.ts';
 
 interface Block {
   id: string;
@@ -28,7 +28,7 @@ describe('the catalog of block types', () => {
   let workspaceQuery: string;
 
   beforeAll(async () => {
-    api = await testApi();
+    api = await createTestApi();
     workspaceQuery = `workspaceId=${api.workspaceId}`;
   });
 
@@ -86,11 +86,11 @@ describe('the catalog of block types', () => {
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
     expect((await api.call('GET', `/api/v2/blocks?${workspaceQuery}`, { key })).status).toBe(200);
     const userId = await api.store.workspaces.createUser({ email: 'other@x.test', name: 'O' });
-    const other = (await api.store.keys.create({ userId }, 'other')).key;
+    const otherUserKey = (await api.store.keys.create({ userId }, 'other')).key;
     for (const path of ['/api/v2/blocks', '/api/v2/blocks/api']) {
-      const foreign = await api.call('GET', `${path}?${workspaceQuery}`, { key: other });
-      const absent = await api.call('GET', `${path}?workspaceId=none`, { key: other });
-      expect([foreign.status, foreign.body]).toEqual([404, absent.body]);
+      const foreignResponse = await api.call('GET', `${path}?${workspaceQuery}`, { key: otherUserKey });
+      const absentResponse = await api.call('GET', `${path}?workspaceId=none`, { key: otherUserKey });
+      expect([foreignResponse.status, foreignResponse.body]).toEqual([404, absentResponse.body]);
       expect((await api.call('GET', path)).status).toBe(400);
     }
   });
@@ -118,7 +118,7 @@ describe('the tools of the host', () => {
         return { sunny: true };
       },
     };
-    api = await testApi({ tools: [forecast] });
+    api = await createTestApi({ tools: [forecast] });
   });
 
   const execute = (body: object, options: { id?: string; key?: string } = {}) =>
@@ -127,7 +127,7 @@ describe('the tools of the host', () => {
       ...(options.key !== undefined && { key: options.key }),
     });
 
-  async function createMember(role: 'read' | 'write'): Promise<string> {
+  async function createMemberKey(role: 'read' | 'write'): Promise<string> {
     const userId = await api.store.workspaces.createUser({
       email: `${crypto.randomUUID()}@x.test`,
       name: 'B',
@@ -152,7 +152,7 @@ describe('the tools of the host', () => {
   });
 
   it('run for members with write access, and each execution is in the audit log', async () => {
-    const { status, data } = await execute({}, { key: await createMember('write') });
+    const { status, data } = await execute({}, { key: await createMemberKey('write') });
     expect([status, data]).toEqual([
       200,
       { toolId: 'forecast', status: 'completed', output: { sunny: true }, error: null },
@@ -169,14 +169,14 @@ describe('the tools of the host', () => {
   it('do not run for readers, workspace keys or users of other workspaces, or with invalid input', async () => {
     const callCount = calls.length;
     const { key: workspaceKey } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'w');
-    const otherWorkspace = await api.store.workspaces.createWorkspace('Else', api.userId);
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Else', api.userId);
     const userId = await api.store.workspaces.createUser({ email: 'foreign@x.test', name: 'F' });
-    const foreign = (await api.store.keys.create({ userId }, 'foreign')).key;
-    expect((await execute({}, { key: await createMember('read') })).status).toBe(403);
+    const otherUserKey = (await api.store.keys.create({ userId }, 'foreign')).key;
+    expect((await execute({}, { key: await createMemberKey('read') })).status).toBe(403);
     expect((await execute({}, { key: workspaceKey })).status).toBe(403);
-    expect((await execute({}, { key: foreign })).status).toBe(404);
+    expect((await execute({}, { key: otherUserKey })).status).toBe(404);
     expect(
-      (await execute({ workspaceId: otherWorkspace }, { key: await createMember('write') })).status,
+      (await execute({ workspaceId: otherWorkspaceId }, { key: await createMemberKey('write') })).status,
     ).toBe(404);
     expect((await execute({}, { id: 'none' })).status).toBe(404);
     expect((await execute({ credentialId: 'c' })).status).toBe(404);
@@ -195,10 +195,10 @@ describe('the tools of integrations and tool files', () => {
       },
     ];
     const file = { version: 1 as const, services: {}, tools: [], $defs: {}, code };
-    const folder = dataFolder();
+    const folder = createDataFolder();
     const path = join(folder, 'own.tools.json');
     writeFileSync(path, JSON.stringify(file));
-    const api = await testApi({ tools: [], describeTools: () => describeTools([file]) });
+    const api = await createTestApi({ tools: [], describeTools: () => describeTools([file]) });
     const query = `workspaceId=${api.workspaceId}`;
     const ids: string[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
@@ -208,7 +208,7 @@ describe('the tools of integrations and tool files', () => {
       cursor = nextCursor === null ? null : `&cursor=${nextCursor}`;
     }
     const listToolIds = async (...files: string[]): Promise<string[]> => {
-      const io = recordedIo();
+      const io = createRecordingIo();
       await main(['tools', 'list', ...files, '--json'], io);
       return (JSON.parse(io.stdout.text) as { data: { id: string }[] }).data.map(({ id }) => id);
     };
@@ -249,7 +249,7 @@ describe('the connector types', () => {
   let api: TestApi;
 
   beforeAll(async () => {
-    api = await testApi({ connectorTypes: [registered, drive] });
+    api = await createTestApi({ connectorTypes: [registered, drive] });
   });
 
   const list = async (query = '') => {
@@ -281,14 +281,16 @@ describe('the connector types', () => {
   });
 
   it('are an empty list by default, and are refused with duplicate names or missing fields', async () => {
-    const emptyApi = await testApi();
+    const emptyApi = await createTestApi();
     const { body } = await emptyApi.call(
       'GET',
       `/api/v2/connector-types?workspaceId=${emptyApi.workspaceId}`,
     );
     expect(body).toEqual({ data: [], nextCursor: null });
-    await expect(testApi({ connectorTypes: [wiki, wiki] })).rejects.toThrow('two connector types "wiki"');
+    await expect(createTestApi({ connectorTypes: [wiki, wiki] })).rejects.toThrow(
+      'two connector types "wiki"',
+    );
     const { version: _, ...partial } = wiki;
-    await expect(testApi({ connectorTypes: [partial as ConnectorType] })).rejects.toThrow('"version"');
+    await expect(createTestApi({ connectorTypes: [partial as ConnectorType] })).rejects.toThrow('"version"');
   });
 });

@@ -2,7 +2,7 @@ import axe from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chromiumTool, startBrowser } from '../support/browser.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { draftOf } from '../support/draft.ts';
 import { startServe } from '../support/heddle.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
@@ -13,7 +13,7 @@ const FIELDS = [
   { name: 'city', type: 'string', label: 'Your city', required: true },
   { name: 'papers', type: 'file[]' },
 ];
-const ECHO = workflow(
+const ECHO_WORKFLOW = workflow(
   [
     block('Start', 'start_trigger', { inputFormat: FIELDS }),
     fn(
@@ -24,7 +24,7 @@ const ECHO = workflow(
   ['Start -> F'],
 );
 
-const APPROVAL = workflow(
+const APPROVAL_WORKFLOW = workflow(
   [
     block('Start', 'start_trigger', {}),
     block('Approve the order', 'human_in_the_loop', {
@@ -44,15 +44,15 @@ const APPROVAL = workflow(
 
 describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
   const browserErrors: string[] = [];
-  const stops: (() => unknown)[] = [];
+  const cleanups: (() => unknown)[] = [];
   let url = '';
   let browser: Browser;
   /** Starts a run that waits for a person. Returns the URL of its page and a function that reads its status. */
   let startPausedRun: () => Promise<{ pageUrl: string; readStatus: () => Promise<string> }>;
 
   beforeAll(async () => {
-    const whenDone = (stop: () => void): void => void stops.push(stop);
-    const server = await startServe(['--data', dataFolder(whenDone)], { whenDone });
+    const registerCleanup = (stop: () => void): void => void cleanups.push(stop);
+    const server = await startServe(['--data', createDataFolder(registerCleanup)], { registerCleanup });
     ({ url } = server);
     const headers = { 'X-API-Key': server.key, 'Content-Type': 'application/json' };
     const call = async (method: string, path: string, body: unknown): Promise<{ id: string }> => {
@@ -63,33 +63,35 @@ describe.skipIf(!chromiumTool)('the pages of a workflow in a browser', () => {
     };
     const { workspaceId } = server;
     const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Support' });
-    await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(ECHO));
+    await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(ECHO_WORKFLOW));
     await call('POST', `/api/v2/workflows/${id}/deploy`, {});
     await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, {
       ...{ identifier: 'support', title: 'Support', pages: ['chat', 'form'] },
       ...{ outputs: ['F.result.content'], authType: 'password', password: 'open sesame' },
     });
     const approval = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Orders' });
-    await call('PUT', `/api/v2/workflows/${approval.id}/state`, draftOf(APPROVAL));
+    await call('PUT', `/api/v2/workflows/${approval.id}/state`, draftOf(APPROVAL_WORKFLOW));
     await call('POST', `/api/v2/workflows/${approval.id}/deploy`, {});
     startPausedRun = async () => {
-      const execute = `${url}/api/v2/workflows/${approval.id}/execute`;
+      const executeUrl = `${url}/api/v2/workflows/${approval.id}/execute`;
       const body = JSON.stringify({ input: { text: HOSTILE_HTML } });
-      const started = await fetch(execute, { method: 'POST', headers, body });
-      const result = (await started.json()) as { data: { runId: string; output: { url: string } } };
-      if (!started.ok) throw new Error(JSON.stringify(result));
+      const response = await fetch(executeUrl, { method: 'POST', headers, body });
+      const result = (await response.json()) as { data: { runId: string; output: { url: string } } };
+      if (!response.ok) throw new Error(JSON.stringify(result));
       const { data } = result;
       const readStatus = async (): Promise<string> => {
-        const run = await fetch(`${url}/api/v2/workflows/${approval.id}/runs/${data.runId}`, { headers });
-        return ((await run.json()) as { data: { status: string } }).data.status;
+        const response = await fetch(`${url}/api/v2/workflows/${approval.id}/runs/${data.runId}`, {
+          headers,
+        });
+        return ((await response.json()) as { data: { status: string } }).data.status;
       };
       return { pageUrl: data.output.url, readStatus };
     };
     browser = await startBrowser();
-    stops.push(() => browser.close());
+    cleanups.push(() => browser.close());
   });
   afterAll(async () => {
-    for (const stop of stops.toReversed()) await stop();
+    for (const stop of cleanups.toReversed()) await stop();
   });
 
   async function enterPage(path: string): Promise<Page> {

@@ -1,7 +1,7 @@
 import type { BlockExecutor } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { draftOf, errorIn, testApi } from '../support/api.ts';
+import { draftOf, errorIn, createTestApi } from '../support/api.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
 /** Resolved when the test has received the response. */
@@ -19,7 +19,7 @@ const talker: BlockExecutor = {
 };
 
 const now = { ms: Date.parse('2026-01-01T00:00:00Z') };
-const api = await testApi({
+const api = await createTestApi({
   now: () => now.ms,
   engineOptions: { blocks: [talker] },
 });
@@ -33,10 +33,10 @@ const workflowOf = (code = 'return {input: <start.input>, conversation: <start.c
 let pageCount = 0;
 /** Deploys the workflow with a chat. Returns the id of the workflow and the identifier of the chat. */
 async function deployPages(
-  exported: Json,
+  exportedWorkflow: Json,
   options: { [name: string]: unknown } = {},
 ): Promise<{ id: string; name: string }> {
-  const id = await deploy(exported);
+  const id = await deploy(exportedWorkflow);
   const name = `page-${++pageCount}`;
   const body = { identifier: name, title: 'Ask <us>', ...options };
   const response = await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
@@ -96,16 +96,19 @@ describe('a chat', () => {
     expect(done).toBe('[DONE]');
     const second = await visit(`/chat/${name}`, { body: { message: 'Again', conversationId } });
     expect(JSON.stringify(await eventsOf(second))).toContain(conversation);
-    const { data: listed } = await call<{ trigger: string }[]>(
+    const { data: logs } = await call<{ trigger: string }[]>(
       'GET',
       `/api/v2/logs?workspaceId=${api.workspaceId}&workflowIds=${id}`,
     );
-    expect(listed.map(({ trigger }) => trigger)).toEqual(['chat', 'chat']);
+    expect(logs.map(({ trigger }) => trigger)).toEqual(['chat', 'chat']);
   });
 
   it('streams the text of selected blocks while they run', async () => {
-    const exported = workflow([startBlock() as never, block('Talker', 'talker')], ['Start -> Talker']);
-    const { name } = await deployPages(exported, { outputs: ['talker.content'] });
+    const exportedWorkflow = workflow(
+      [startBlock() as never, block('Talker', 'talker')],
+      ['Start -> Talker'],
+    );
+    const { name } = await deployPages(exportedWorkflow, { outputs: ['talker.content'] });
     const response = await visit(`/chat/${name}`, { body: { message: 'Hello' } });
     gate.resolve(undefined);
     const events = await eventsOf(response);
@@ -120,8 +123,10 @@ describe('a chat', () => {
     expect(events[0]).toMatchObject({
       data: { output: { result: { files: [{ name: 'note.txt', size: 5 }] } } },
     });
-    const linked = { name: 'note.txt', data: 'http://127.0.0.1/secret' };
-    expect((await visit(`/chat/${name}`, { body: { message: 'Read', files: [linked] } })).status).toBe(400);
+    const linkedFile = { name: 'note.txt', data: 'http://127.0.0.1/secret' };
+    expect((await visit(`/chat/${name}`, { body: { message: 'Read', files: [linkedFile] } })).status).toBe(
+      400,
+    );
   });
 
   it('does not show the reason of a failure to visitors', async () => {
@@ -190,19 +195,19 @@ describe('a chat with a password', () => {
       return (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
     };
     const cookie = await enterPassword(password);
-    const status = async (headers: { cookie: string }) =>
+    const getStatus = async (headers: { cookie: string }) =>
       (await visit(`/chat/${name}`, { body: { message: 'x' }, headers })).status;
-    expect(await status({ cookie })).toBe(200);
+    expect(await getStatus({ cookie })).toBe(200);
     const body = { identifier: name, title: 'T', authType: 'password', password: 'another one' };
     await call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
-    expect(await status({ cookie })).toBe(401);
+    expect(await getStatus({ cookie })).toBe(401);
     const newCookie = await enterPassword('another one');
-    expect(await status({ cookie: newCookie })).toBe(200);
+    expect(await getStatus({ cookie: newCookie })).toBe(200);
     now.ms += 24 * 3600 * 1000;
-    expect(await status({ cookie: newCookie })).toBe(401);
+    expect(await getStatus({ cookie: newCookie })).toBe(401);
     const [expiry = '', signature = ''] = newCookie.slice('heddle_page='.length).split('.');
-    const forged = `heddle_page=${Number(expiry) + 24 * 3600 * 1000}.${signature}`;
-    expect(await status({ cookie: forged })).toBe(401);
+    const forgedCookie = `heddle_page=${Number(expiry) + 24 * 3600 * 1000}.${signature}`;
+    expect(await getStatus({ cookie: forgedCookie })).toBe(401);
   });
 
   it('keeps its password if an update omits it, and never returns it', async () => {
@@ -216,7 +221,7 @@ describe('a chat with a password', () => {
 
   it('limits the password attempts of each IP address separately', async () => {
     const caller = { address: '192.0.2.1' };
-    const limitedApi = await testApi({ now: () => now.ms, clientAddress: () => caller.address });
+    const limitedApi = await createTestApi({ now: () => now.ms, clientAddress: () => caller.address });
     const id = await limitedApi.deploy(workflowOf());
     const body = { identifier: 'guessed', title: 'T', authType: 'password', password };
     await limitedApi.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
@@ -241,7 +246,7 @@ describe('a form', () => {
     { name: 'more', type: 'object' },
     { name: 'papers', type: 'file[]' },
   ];
-  const exported = workflow(
+  const exportedWorkflow = workflow(
     [
       startBlock(fields) as never,
       fn('F', 'return {city: <start.city>, many: <start.many>, sure: <start.sure>}'),
@@ -250,7 +255,7 @@ describe('a form', () => {
   );
 
   it('has a control for each field of the input format', async () => {
-    const { name } = await deployPages(exported, { pages: ['form'] });
+    const { name } = await deployPages(exportedWorkflow, { pages: ['form'] });
     const html = await (await visit(`/form/${name}`)).text();
     expect(html).toContain('<label for="field-0">Your city (required)</label>');
     expect(html).toContain('Where you &quot;live&quot;');
@@ -262,15 +267,15 @@ describe('a form', () => {
   });
 
   it('runs the workflow with the fields', async () => {
-    const { id, name } = await deployPages(exported, { pages: ['chat', 'form'] });
+    const { id, name } = await deployPages(exportedWorkflow, { pages: ['chat', 'form'] });
     const body = { input: { city: 'Oslo', many: 3, sure: true } };
     const [final] = await eventsOf(await visit(`/form/${name}`, { body }));
     expect(final).toMatchObject({ data: { output: { result: { city: 'Oslo', many: 3, sure: true } } } });
-    const { data: listed } = await call<{ trigger: string }[]>(
+    const { data: logs } = await call<{ trigger: string }[]>(
       'GET',
       `/api/v2/logs?workspaceId=${api.workspaceId}&workflowIds=${id}`,
     );
-    expect(listed.map(({ trigger }) => trigger)).toEqual(['form']);
+    expect(logs.map(({ trigger }) => trigger)).toEqual(['form']);
   });
 
   it.each([
@@ -282,7 +287,7 @@ describe('a form', () => {
       'Unknown field of the form: papers',
     ],
   ])('refuses %s', async (_what, body, message) => {
-    const { name } = await deployPages(exported, { pages: ['form'] });
+    const { name } = await deployPages(exportedWorkflow, { pages: ['form'] });
     const response = await visit(`/form/${name}`, { body });
     expect(response.status).toBe(400);
     expect(errorIn(await response.json()).message).toBe(message);
@@ -303,8 +308,8 @@ describe('a chat deployment', () => {
       `/api/v2/chat-deployments?workspaceId=${api.workspaceId}`,
     );
     expect(list.data.map((each) => each.id)).toContain(data.id);
-    const renamed = { identifier: `${name}-new`, title: 'T' };
-    expect((await call('PUT', path, { body: renamed })).data).toMatchObject({ id: data.id, formUrl: null });
+    const body = { identifier: `${name}-new`, title: 'T' };
+    expect((await call('PUT', path, { body })).data).toMatchObject({ id: data.id, formUrl: null });
     expect((await visit(`/chat/${name}`)).status).toBe(404);
     expect((await visit(`/chat/${name}-new`)).status).toBe(200);
     expect((await call('DELETE', path)).data).toEqual({ id: data.id, deleted: true });
@@ -315,19 +320,19 @@ describe('a chat deployment', () => {
 
   it('is not served while its workflow is undeployed or archived', async () => {
     const { id, name } = await deployPages(workflowOf());
-    const status = async () => (await visit(`/chat/${name}`)).status;
+    const getStatus = async () => (await visit(`/chat/${name}`)).status;
     await call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    expect(await status()).toBe(404);
+    expect(await getStatus()).toBe(404);
     expect((await call('GET', `/api/v2/workflows/${id}/deployments/chat`)).data).toMatchObject({
       isLive: false,
     });
     await call('POST', `/api/v2/workflows/${id}/deploy`);
-    expect(await status()).toBe(200);
+    expect(await getStatus()).toBe(200);
     await call('DELETE', `/api/v2/workflows/${id}`);
-    expect(await status()).toBe(404);
+    expect(await getStatus()).toBe(404);
     await call('POST', `/api/v2/workflows/${id}/restore`);
     await call('POST', `/api/v2/workflows/${id}/deploy`);
-    expect(await status()).toBe(200);
+    expect(await getStatus()).toBe(200);
   });
 
   it('returns the same response for unknown pages and for pages that are not live', async () => {
@@ -344,18 +349,20 @@ describe('a chat deployment', () => {
 
   it('cannot have the identifier of another workflow, or a removed identifier of another workspace', async () => {
     const { name } = await deployPages(workflowOf());
-    const other = await deploy(workflowOf());
-    const path = `/api/v2/workflows/${other}/deployments/chat`;
+    const otherWorkflowId = await deploy(workflowOf());
+    const path = `/api/v2/workflows/${otherWorkflowId}/deployments/chat`;
     expect((await call('PUT', path, { body: { identifier: name, title: 'T' } })).status).toBe(409);
-    const otherApi = await testApi({ store: api.store, engine });
+    const otherApi = await createTestApi({ store: api.store, engine });
     const otherId = await otherApi.deploy(workflowOf());
-    const { id, name: removed } = await deployPages(workflowOf());
+    const { id, name: removedIdentifier } = await deployPages(workflowOf());
     await call('DELETE', `/api/v2/workflows/${id}/deployments/chat`);
     const response = await otherApi.call('PUT', `/api/v2/workflows/${otherId}/deployments/chat`, {
-      body: { identifier: removed, title: 'T' },
+      body: { identifier: removedIdentifier, title: 'T' },
     });
     expect(response.status).toBe(409);
-    expect((await call('PUT', path, { body: { identifier: removed, title: 'T' } })).status).toBe(200);
+    expect((await call('PUT', path, { body: { identifier: removedIdentifier, title: 'T' } })).status).toBe(
+      200,
+    );
   });
 
   it.each([
@@ -371,19 +378,19 @@ describe('a chat deployment', () => {
   });
 
   it('needs a live version, and a workspace that allows public sharing', async () => {
-    const draft = await api.createDraft(workflowOf());
+    const draftId = await api.createDraft(workflowOf());
     const body = { identifier: 'never-live', title: 'T' };
-    expect((await call('PUT', `/api/v2/workflows/${draft}/deployments/chat`, { body })).status).toBe(409);
-    const strictApi = await testApi({ allowsPublicRuns: () => false });
+    expect((await call('PUT', `/api/v2/workflows/${draftId}/deployments/chat`, { body })).status).toBe(409);
+    const strictApi = await createTestApi({ allowsPublicRuns: () => false });
     const id = await strictApi.deploy(workflowOf());
-    const refused = await strictApi.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
-    expect(errorIn(refused.body).details?.code).toBe('PUBLIC_SHARING_NOT_ALLOWED');
+    const response = await strictApi.call('PUT', `/api/v2/workflows/${id}/deployments/chat`, { body });
+    expect(errorIn(response.body).details?.code).toBe('PUBLIC_SHARING_NOT_ALLOWED');
   });
 
   it('ignores selected outputs that no longer exist in the live version', async () => {
     const { id, name } = await deployPages(workflowOf(), { outputs: ['F.result'] });
-    const renamed = workflow([startBlock() as never, fn('G', 'return "new"')], ['Start -> G']);
-    await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(renamed) });
+    const changedWorkflow = workflow([startBlock() as never, fn('G', 'return "new"')], ['Start -> G']);
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(changedWorkflow) });
     await call('POST', `/api/v2/workflows/${id}/deploy`);
     const [final] = await eventsOf(await visit(`/chat/${name}`, { body: { message: 'x' } }));
     expect(final).toMatchObject({ data: { success: true, output: { result: 'new' } } });
@@ -391,5 +398,5 @@ describe('a chat deployment', () => {
 });
 
 it('the tests above cause no internal errors', () => {
-  expect(api.faults).toEqual([]);
+  expect(api.reportedErrors).toEqual([]);
 });

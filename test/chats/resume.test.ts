@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@heddle/core';
-import { ORIGIN, testApi } from '../support/api.ts';
+import { ORIGIN, createTestApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
 const HOSTILE_HTML = '</dd><script>alert(1)</script><img src=x onerror=alert(1)>';
-const approvalWith = (fields: JsonObject) =>
+const approvalWorkflow = (fields: JsonObject) =>
   workflow(
     [
       block('Start', 'start_trigger', {}),
@@ -24,8 +24,8 @@ const approvalWith = (fields: JsonObject) =>
     ],
     ['Start -> Approve', 'Approve -> Done'],
   );
-const APPROVAL = approvalWith({});
-const JSON_TYPE = { 'Content-Type': 'application/json' };
+const APPROVAL_WORKFLOW = approvalWorkflow({});
+const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 interface PausedRun {
   api: TestApi;
@@ -43,13 +43,16 @@ const pauseLinks: NonNullable<NonNullable<TestApiOptions['engineOptions']>['paus
 }) => ({ url: `${ORIGIN}/resume/${workflowId}/${runId}/${token}`, resumeEndpoint: `${ORIGIN}/api/resume/x` });
 
 /** Starts a run that waits for an answer. Reads the URL of the page that accepts the answer as an admin. */
-async function startPausedRun(options: TestApiOptions = {}, exported = APPROVAL): Promise<PausedRun> {
-  const api = await testApi({ ...options, engineOptions: { ...options.engineOptions, pauseLinks } });
-  const workflowId = await api.deploy(exported);
-  const started = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
+async function startPausedRun(
+  options: TestApiOptions = {},
+  exportedWorkflow = APPROVAL_WORKFLOW,
+): Promise<PausedRun> {
+  const api = await createTestApi({ ...options, engineOptions: { ...options.engineOptions, pauseLinks } });
+  const workflowId = await api.deploy(exportedWorkflow);
+  const startResponse = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
     body: { input: { text: HOSTILE_HTML }, async: true },
   });
-  const { runId } = started.data;
+  const { runId } = startResponse.data;
   await expect
     .poll(async () => (await api.engine.getRun(runId).catch(() => undefined))?.status)
     .toBe('paused');
@@ -66,7 +69,7 @@ function send({ api, path }: Pick<PausedRun, 'api' | 'path'>, input: JsonObject,
   return api.fetch('POST', path, {
     key: null,
     body: { input },
-    headers: { ...JSON_TYPE, ...headers },
+    headers: { ...JSON_HEADERS, ...headers },
   });
 }
 
@@ -84,20 +87,20 @@ describe('the page of a pause', () => {
     expect(
       (await api.fetch('GET', `${path.split('/').slice(0, -1).join('/')}/assets/resume.js`)).status,
     ).toBe(200);
-    const wrong = await send(run, { approved: true, amount: 'many' });
-    expect(wrong.status).toBe(400);
-    expect(JSON.stringify(await wrong.json())).toContain('amount');
+    const wrongResponse = await send(run, { approved: true, amount: 'many' });
+    expect(wrongResponse.status).toBe(400);
+    expect(JSON.stringify(await wrongResponse.json())).toContain('amount');
     expect((await send(run, { approved: true, amount: 3 })).status).toBe(200);
     await expect.poll(async () => (await api.engine.getRun(runId)).status).toBe('completed');
     expect((await api.engine.getRun(runId)).output).toMatchObject({ result: { approved: true, amount: 3 } });
-    const secondAnswer = await send(run, { approved: false });
-    expect(secondAnswer.status).toBe(404);
+    const secondResponse = await send(run, { approved: false });
+    expect(secondResponse.status).toBe(404);
     expect((await api.fetch('GET', path, { key: null })).status).toBe(404);
   });
 
   it('shows which notifications were sent, without the reasons', async () => {
     const notification = { type: 'pigeon', title: HOSTILE_HTML, params: { text: '<approve.url>' } };
-    const { api, path } = await startPausedRun({}, approvalWith({ notification: [notification] }));
+    const { api, path } = await startPausedRun({}, approvalWorkflow({ notification: [notification] }));
     const html = await (await api.fetch('GET', path, { key: null })).text();
     expect(html).toContain('Notifications: &lt;/dd&gt;&lt;script&gt;');
     expect(html).toContain(': not sent.');
@@ -126,12 +129,12 @@ describe('the page of a pause', () => {
 
   it('returns the same response for a wrong token, run or workflow', async () => {
     const { api, workflowId, runId, token } = await startPausedRun();
-    const other = await api.deploy(APPROVAL);
+    const otherWorkflowId = await api.deploy(APPROVAL_WORKFLOW);
     const responses = new Set<string>();
     const paths = [
       `${workflowId}/${runId}/${'x'.repeat(32)}`,
       `${workflowId}/${crypto.randomUUID()}/${token}`,
-      `${other}/${runId}/${token}`,
+      `${otherWorkflowId}/${runId}/${token}`,
       `${workflowId}/${runId}`,
       `${workflowId}/${runId}/%ff`,
     ];
@@ -147,12 +150,12 @@ describe('the page of a pause', () => {
   it('refuses answers from pages of other sites', async () => {
     const run = await startPausedRun();
     expect((await send(run, { approved: true }, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403);
-    const form = await run.api.fetch('POST', run.path, {
+    const formResponse = await run.api.fetch('POST', run.path, {
       key: null,
-      raw: 'approved=true',
+      rawBody: 'approved=true',
       headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     });
-    expect(form.status).toBe(415);
+    expect(formResponse.status).toBe(415);
     expect((await run.api.engine.getRun(run.runId)).status).toBe('paused');
   });
 

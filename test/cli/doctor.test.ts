@@ -1,18 +1,18 @@
 import { checkControlGroup } from '@heddle/sandbox';
 import { describe, expect, it } from 'vitest';
-import { bubblewrap } from '../support/bubblewrap.ts';
-import { heddle } from '../support/heddle.ts';
+import { findBubblewrap } from '../support/bubblewrap.ts';
+import { runHeddle } from '../support/heddle.ts';
 import { isReadableByOthers } from '../support/other-users.ts';
-import { ADD, createFlowFolder, run } from './flow.ts';
+import { ADD_WORKFLOW, createFlowFolder, run } from './flow.ts';
 
 const isLinux = process.platform === 'linux';
-const bubblewrapPath = isLinux ? bubblewrap() : undefined;
+const bubblewrapPath = isLinux ? findBubblewrap() : undefined;
 
 describe('heddle sandbox doctor', () => {
   it.runIf(bubblewrapPath !== undefined)('reports strict isolation, and exits with 0', async () => {
     const args = ['sandbox', 'doctor', '--minimum', 'strict', '--bubblewrap', bubblewrapPath!];
-    const { exit, stdout, stderr } = await heddle(args);
-    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    const { exitCode, stdout, stderr } = await runHeddle(args);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(stdout).toMatch(/^✓ The isolation level is strict; the minimum is strict\.$/m);
     expect(stdout).toMatch(/^✓ A process that tried to escape was refused everything$/m);
     for (const { found } of checkControlGroup()) expect(stdout).toContain(found);
@@ -23,8 +23,8 @@ describe('heddle sandbox doctor', () => {
 
   it.runIf(isLinux)('reports what is missing for the minimum level, and exits with 1', async () => {
     const args = ['sandbox', 'doctor', '--minimum', 'strict', '--bubblewrap', '/nowhere/bwrap'];
-    const { exit, stdout } = await heddle(args);
-    expect(exit).toBe(1);
+    const { exitCode, stdout } = await runHeddle(args);
+    expect(exitCode).toBe(1);
     expect(stdout).toMatch(/^✗ The isolation level is standard; the minimum strict is not met\.$/m);
     expect(stdout).toMatch(/^ {2}Native images need the level strict: /m);
     expect(stdout).toMatch(/^✗ \/nowhere\/bwrap cannot be run\n {2}→ correct isolation\.bubblewrap$/m);
@@ -33,14 +33,14 @@ describe('heddle sandbox doctor', () => {
   it.runIf(isLinux && isReadableByOthers)(
     'requires the level standard by default, and prints JSON',
     async () => {
-      const { exit, stdout } = await heddle([
+      const { exitCode, stdout } = await runHeddle([
         'sandbox',
         'doctor',
         '--json',
         '--bubblewrap',
         '/nowhere/bwrap',
       ]);
-      expect(exit).toBe(0);
+      expect(exitCode).toBe(0);
       expect(JSON.parse(stdout)).toMatchObject({
         data: {
           level: 'standard',
@@ -56,8 +56,8 @@ describe('heddle sandbox doctor', () => {
   );
 
   it('refuses an unknown level, and names the three levels', async () => {
-    const { exit, stderr } = await heddle(['sandbox', 'doctor', '--minimum', 'total']);
-    expect(exit).toBe(2);
+    const { exitCode, stderr } = await runHeddle(['sandbox', 'doctor', '--minimum', 'total']);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain('basic, standard, strict');
   });
 });
@@ -66,11 +66,11 @@ const INPUT = ['--input', '{"a": 1, "b": 2}'];
 
 describe('heddle run --isolation', () => {
   it('runs a workflow only with sufficient isolation', async () => {
-    const { stdout } = await heddle(['sandbox', 'doctor', '--json']);
+    const { stdout } = await runHeddle(['sandbox', 'doctor', '--json']);
     const { level } = (JSON.parse(stdout) as { data: { level: string } }).data;
-    expect((await run(createFlowFolder(ADD), ...INPUT, '--isolation', level)).exit).toBe(0);
-    const { exit, stderr } = await run(createFlowFolder(ADD), ...INPUT, '--isolation', 'strict');
-    if (level === 'strict') expect(exit).toBe(0);
-    else expect([exit, stderr]).toEqual([2, expect.stringContaining('strict is the minimum')]);
+    expect((await run(createFlowFolder(ADD_WORKFLOW), ...INPUT, '--isolation', level)).exitCode).toBe(0);
+    const { exitCode, stderr } = await run(createFlowFolder(ADD_WORKFLOW), ...INPUT, '--isolation', 'strict');
+    if (level === 'strict') expect(exitCode).toBe(0);
+    else expect([exitCode, stderr]).toEqual([2, expect.stringContaining('strict is the minimum')]);
   });
 });

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { heddle } from '../support/heddle.ts';
+import { runHeddle } from '../support/heddle.ts';
 import { code, start } from '../support/workflow-file.ts';
 import { createFlowFolder } from './flow.ts';
 
@@ -30,22 +30,22 @@ const createFolderWithFetch = (port: number): string =>
   });
 
 const run = (cwd: string, args: string[], env: { [name: string]: string } = {}) =>
-  heddle(['run', 'flow.json', '--json', ...args], { cwd, env });
+  runHeddle(['run', 'flow.json', '--json', ...args], { cwd, env });
 
-describe('requests of blocks to an internal network', { timeout: 60_000 }, () => {
+describe('requests from blocks to an internal network', { timeout: 60_000 }, () => {
   it.each([
     ['api blocks', createFolderWithApiBlock],
     ['code', createFolderWithFetch],
   ])('are denied to %s with a hint that names the option that allows them', async (_, createFolder) => {
     const port = await startInternalServer();
     const cwd = createFolder(port);
-    const denied = await run(cwd, []);
-    expect(denied.exit).toBe(1);
-    const { data } = JSON.parse(denied.stdout) as { data: { error: { message: string } } };
+    const deniedResult = await run(cwd, []);
+    expect(deniedResult.exitCode).toBe(1);
+    const { data } = JSON.parse(deniedResult.stdout) as { data: { error: { message: string } } };
     expect(data.error.message).toContain(`use --allow-host localhost:${port} to allow it`);
-    const allowed = await run(cwd, ['--allow-host', `localhost:${port}`]);
-    expect({ exit: allowed.exit, stdout: allowed.stdout }).toEqual({
-      exit: 0,
+    const allowedResult = await run(cwd, ['--allow-host', `localhost:${port}`]);
+    expect({ exitCode: allowedResult.exitCode, stdout: allowedResult.stdout }).toEqual({
+      exitCode: 0,
       stdout: expect.stringContaining('"inside"'),
     });
   });
@@ -53,22 +53,22 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
   it('are allowed by an address range, by a wildcard port, and by HEDDLE_ALLOW_HOSTS', async () => {
     const port = await startInternalServer();
     const cwd = createFolderWithApiBlock(port);
-    expect((await run(cwd, ['--allow-host', `127.0.0.0/8:${port}`])).exit).toBe(0);
-    expect((await run(cwd, ['--allow-host', 'a.test', '--allow-host', 'localhost:*'])).exit).toBe(0);
-    expect((await run(cwd, [], { HEDDLE_ALLOW_HOSTS: `a.test, localhost:${port}` })).exit).toBe(0);
-    expect((await run(cwd, ['--allow-host', 'localhost'])).exit).toBe(1);
+    expect((await run(cwd, ['--allow-host', `127.0.0.0/8:${port}`])).exitCode).toBe(0);
+    expect((await run(cwd, ['--allow-host', 'a.test', '--allow-host', 'localhost:*'])).exitCode).toBe(0);
+    expect((await run(cwd, [], { HEDDLE_ALLOW_HOSTS: `a.test, localhost:${port}` })).exitCode).toBe(0);
+    expect((await run(cwd, ['--allow-host', 'localhost'])).exitCode).toBe(1);
   });
 
   it('are denied by --deny-host, even if another option allows them', async () => {
     const port = await startInternalServer();
     const cwd = createFolderWithApiBlock(port);
-    const allow = ['--allow-host', 'localhost:*'];
+    const allowArgs = ['--allow-host', 'localhost:*'];
     for (const denied of [
-      await run(cwd, [...allow, '--deny-host', `localhost:${port}`]),
-      await run(cwd, [...allow, '--deny-host', '127.0.0.0/8']),
-      await run(cwd, allow, { HEDDLE_DENY_HOSTS: 'localhost' }),
+      await run(cwd, [...allowArgs, '--deny-host', `localhost:${port}`]),
+      await run(cwd, [...allowArgs, '--deny-host', '127.0.0.0/8']),
+      await run(cwd, allowArgs, { HEDDLE_DENY_HOSTS: 'localhost' }),
     ]) {
-      expect(denied.exit).toBe(1);
+      expect(denied.exitCode).toBe(1);
       expect(denied.stdout).toContain('denyHosts');
     }
   });
@@ -77,15 +77,18 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
     const port = await startInternalServer();
     const cwd = createFlowFolder('{}');
     writeFileSync(join(cwd, 'get.js'), `return (await fetch('http://localhost:${port}/')).text()`);
-    const runJs = (...options: string[]) => heddle(['sandbox', 'run', 'get.js', ...options], { cwd });
+    const runJs = (...options: string[]) => runHeddle(['sandbox', 'run', 'get.js', ...options], { cwd });
     expect((await runJs()).stderr).toContain(`use --allow-host localhost:${port} to allow it`);
-    expect(await runJs('--allow-host', `localhost:${port}`)).toMatchObject({ exit: 0, stdout: '"inside"\n' });
+    expect(await runJs('--allow-host', `localhost:${port}`)).toMatchObject({
+      exitCode: 0,
+      stdout: '"inside"\n',
+    });
   });
 
   it.each(['run', 'serve', 'worker', 'dev'])(
     'are controlled by options of heddle %s, which refuses invalid hosts',
     async (command) => {
-      const { stdout } = await heddle([command, '--help']);
+      const { stdout } = await runHeddle([command, '--help']);
       for (const option of ['--allow-host <host[:port]>', '--deny-host <host[:port]>'])
         expect(stdout).toContain(option);
       const cwd = createFolderWithApiBlock(1);
@@ -93,9 +96,12 @@ describe('requests of blocks to an internal network', { timeout: 60_000 }, () =>
         command === 'run' ? ['run', 'flow.json'] : [command, ...(command === 'serve' ? ['--port', '0'] : [])];
       // With an address, the command starts no server before it checks its options.
       const env = command === 'dev' ? { TEMPORAL_ADDRESS: '127.0.0.1:1' } : {};
-      const invalid = await heddle([...args, '--allow-host', 'http://localhost'], { cwd, env });
-      expect({ exit: invalid.exit, stdout: invalid.stdout }).toEqual({ exit: 2, stdout: '' });
-      expect(invalid.stderr).toContain('"http://localhost" is neither HOST[:PORT] nor CIDR[:PORT].');
+      const invalidResult = await runHeddle([...args, '--allow-host', 'http://localhost'], { cwd, env });
+      expect({ exitCode: invalidResult.exitCode, stdout: invalidResult.stdout }).toEqual({
+        exitCode: 2,
+        stdout: '',
+      });
+      expect(invalidResult.stderr).toContain('"http://localhost" is neither HOST[:PORT] nor CIDR[:PORT].');
     },
   );
 });

@@ -1,22 +1,24 @@
 import { expect, it } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { draftOf } from '../support/draft.ts';
 import { startServe } from '../support/heddle.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { FAILING_BLOCK } from '../triggers/event-setup.ts';
-import { newsFeed } from '../triggers/feeds/setup.ts';
+import { startNewsFeed } from '../triggers/feeds/setup.ts';
 
-const POLL = { timeout: 60_000, interval: 200 };
+const POLL_OPTIONS = { timeout: 60_000, interval: 200 };
 
 interface Log {
   status: string;
 }
 
-it('heddle serve polls feeds, and starts runs for events of the service', { timeout: 120_000 }, async () => {
-  const news = await newsFeed();
+it('heddle serve polls feeds, and starts runs for workspace events', { timeout: 120_000 }, async () => {
+  const news = await startNewsFeed();
   news.items.push({ id: 'second' }, { id: 'first' });
   const egress = ['--allow-host', new URL(news.url).host];
-  const { url, key, workspaceId } = await startServe(['--grace', '1', ...egress], { cwd: dataFolder() });
+  const { url, key, workspaceId } = await startServe(['--grace', '1', ...egress], {
+    cwd: createDataFolder(),
+  });
   const callApi = async <Data>(method: string, path: string, body?: unknown): Promise<Data> => {
     const response = await fetch(`${url}/api/v2${path}`, {
       method,
@@ -41,7 +43,9 @@ it('heddle serve polls feeds, and starts runs for events of the service', { time
   const fields = { eventType: 'execution_error' };
   const eventWorkflow = await deploy(triggerWorkflow(fields, { type: 'sim_workspace_event' }));
   const feed = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
-  const feedWorkflow = await deploy(triggerWorkflow(feed, { type: 'rss', last: FAILING_BLOCK as never }));
-  await expect.poll(() => readStatuses(feedWorkflow), POLL).toEqual(['failed', 'failed']);
-  await expect.poll(() => readStatuses(eventWorkflow), POLL).toEqual(['completed', 'completed']);
+  const feedWorkflow = await deploy(
+    triggerWorkflow(feed, { type: 'rss', lastBlock: FAILING_BLOCK as never }),
+  );
+  await expect.poll(() => readStatuses(feedWorkflow), POLL_OPTIONS).toEqual(['failed', 'failed']);
+  await expect.poll(() => readStatuses(eventWorkflow), POLL_OPTIONS).toEqual(['completed', 'completed']);
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { heddle } from '../support/heddle.ts';
+import { runHeddle } from '../support/heddle.ts';
 import { start, workflowFile } from '../support/workflow-file.ts';
 import { createSandboxFolder, SPEC } from './sandbox-folder.ts';
 
-const GREET = workflowFile({
+const GREET_WORKFLOW = workflowFile({
   blocks: {
     s: start(),
     greet: {
@@ -22,16 +22,16 @@ describe('heddle run of a workflow whose block names an image', () => {
   it('uses the image from heddle sandbox build, and suggests this command if the image is missing', async () => {
     const { cwd, sandbox } = await createSandboxFolder({
       'spec.json': JSON.stringify(SPEC),
-      'flow.json': JSON.stringify(GREET),
+      'flow.json': JSON.stringify(GREET_WORKFLOW),
     });
-    const run = () => heddle(['run', 'flow.json', '--input', '{"name": "you"}', '--json'], { cwd });
+    const run = () => runHeddle(['run', 'flow.json', '--input', '{"name": "you"}', '--json'], { cwd });
     const missing = JSON.parse((await run()).stdout) as { data: { error: { message: string } } };
     expect(missing.data.error.message).toMatch(
       /There is no image "greetings" in .*images. Build it with heddle sandbox build SPEC/,
     );
     await sandbox('build', 'spec.json');
     const result = await run();
-    expect(result.exit).toBe(0);
+    expect(result.exitCode).toBe(0);
     expect(JSON.parse(result.stdout)).toMatchObject({
       data: { status: 'completed', output: { result: 'Hello you!' } },
     });

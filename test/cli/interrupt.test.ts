@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { heddle, normalizeOutput, startHeddle } from '../support/heddle.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { runHeddle, normalizeOutput, startHeddle } from '../support/heddle.ts';
 import type { RunningCommand } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { BlockSettings } from '../support/workflow-file.ts';
@@ -15,7 +15,7 @@ const LONG_WAIT: BlockSettings = {
 const ENDLESS_CODE = code('console.log("spinning");\nfor (;;);', { name: 'Work' });
 
 function startRun(work: BlockSettings, ...args: string[]): { cwd: string; command: RunningCommand } {
-  const cwd = dataFolder();
+  const cwd = createDataFolder();
   writeFileSync(
     join(cwd, 'flow.json'),
     JSON.stringify(workflowFile({ blocks: { s: start(), work }, edges: ['s > work'] })),
@@ -24,7 +24,7 @@ function startRun(work: BlockSettings, ...args: string[]): { cwd: string; comman
 }
 
 async function readLatestRun(cwd: string): Promise<{ runId: string; status: string }> {
-  const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
+  const { stdout } = await runHeddle(['runs', 'list', '--json'], { cwd });
   return (JSON.parse(stdout) as { data: [{ runId: string; status: string }] }).data[0];
 }
 
@@ -36,8 +36,8 @@ describe('Ctrl-C', () => {
     const { cwd, command } = startRun(work);
     await command.waitForText(output);
     command.child.kill('SIGINT');
-    const { exit, stdout, stderr } = await command.ended;
-    expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
+    const { exitCode, stdout, stderr } = await command.result;
+    expect({ exitCode, stdout }).toEqual({ exitCode: 4, stdout: '' });
     expect(normalizeOutput(stderr)).toMatch(
       /○ Cancelling … \(Ctrl-C again to kill\)\n(.*\n)?○ Cancelled after TIME, 2 blocks {2}run RUN\n$/,
     );
@@ -49,7 +49,7 @@ describe('Ctrl-C', () => {
     await command.waitForText('‖ Work');
     command.child.kill('SIGINT');
     command.child.kill('SIGINT');
-    expect((await command.ended).exit).toBe(4);
+    expect((await command.result).exitCode).toBe(4);
   });
 
   it('with --json still prints the cancelled run', async () => {
@@ -57,8 +57,8 @@ describe('Ctrl-C', () => {
     // This mode prints no progress, so the test waits until the run is in the list.
     await expect.poll(async () => (await readLatestRun(cwd))?.status, { timeout: 20_000 }).toBe('paused');
     command.child.kill('SIGINT');
-    const { exit, stdout, stderr } = await command.ended;
-    expect({ exit, stderr }).toEqual({ exit: 4, stderr: '' });
+    const { exitCode, stdout, stderr } = await command.result;
+    expect({ exitCode, stderr }).toEqual({ exitCode: 4, stderr: '' });
     expect(JSON.parse(stdout)).toMatchObject({ data: { status: 'cancelled' } });
   });
 
@@ -68,11 +68,11 @@ describe('Ctrl-C', () => {
     command.child.kill('SIGINT');
     await command.waitForText('Cancelling');
     command.child.kill('SIGKILL');
-    await command.ended;
+    await command.result;
     const { runId } = await readLatestRun(cwd);
-    const { exit } = await heddle(['runs', 'resume', runId], { cwd });
+    const { exitCode } = await runHeddle(['runs', 'resume', runId], { cwd });
     // 2: the killed process had recorded the cancellation, so nothing can be resumed. 4: this process cancels the run.
-    expect([2, 4]).toContain(exit);
+    expect([2, 4]).toContain(exitCode);
     expect((await readLatestRun(cwd)).status).toBe('cancelled');
   });
 });

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startServe } from '../support/heddle.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { runHeddle, startServe } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 
 const ENTRY = {
@@ -26,7 +26,7 @@ const ENTRY = {
 /** Starts a server with these pages of the log. `queries` gets the query of each request. */
 async function startLogServer(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2', cost: null }]) {
   const queries: URLSearchParams[] = [];
-  const http = createServer((request, response) => {
+  const server = createServer((request, response) => {
     const { searchParams } = new URL(request.url ?? '', 'http://server');
     queries.push(searchParams);
     response.setHeader('Content-Type', 'application/json');
@@ -41,24 +41,24 @@ async function startLogServer(pages: object[] = [ENTRY, { ...ENTRY, runId: 'r,2'
     const nextCursor = page + 1 < pages.length ? String(page + 1) : null;
     response.end(JSON.stringify({ data: pages.slice(page, page + 1), nextCursor }));
   });
-  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void http.close());
-  const cwd = dataFolder();
-  const { port } = http.address() as AddressInfo;
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const cwd = createDataFolder();
+  const { port } = server.address() as AddressInfo;
   const env = {
     HEDDLE_URL: `http://127.0.0.1:${port}`,
     HEDDLE_WORKSPACE: 'looms',
     HEDDLE_API_KEY: 'key',
   };
-  const exportLogs = (...args: string[]) => heddle(['logs', 'export', ...args], { cwd, env });
+  const exportLogs = (...args: string[]) => runHeddle(['logs', 'export', ...args], { cwd, env });
   return { queries, cwd, exportLogs };
 }
 
 describe('heddle logs export', { timeout: 60_000 }, () => {
   it('writes all pages as CSV, without cells that a spreadsheet would execute as formulas', async () => {
     const { exportLogs, queries } = await startLogServer();
-    const { exit, stdout, stderr } = await exportLogs();
-    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '2 runs exported.\n' });
+    const { exitCode, stdout, stderr } = await exportLogs();
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '2 runs exported.\n' });
     expect(stdout.split('\n')).toEqual([
       'runId,workflowId,workflowName,deploymentVersionId,status,level,trigger,startedAt,endedAt,totalDurationMs,costUsd',
       `r1,w,"'=HYPERLINK(""http://evil"")",w:2,completed,info,api,2026-01-01T00:00:00.000Z,2026-01-01T00:00:01.000Z,1000,0.5`,
@@ -71,8 +71,15 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
   it('writes the runs of the API as NDJSON to a file that only the user can read', async () => {
     const { exportLogs, cwd, queries } = await startLogServer();
     const file = join(cwd, 'log.ndjson');
-    const { exit, stdout } = await exportLogs('--format', 'ndjson', '--output', file, '--spans', '--outputs');
-    expect({ exit, stdout }).toEqual({ exit: 0, stdout: '' });
+    const { exitCode, stdout } = await exportLogs(
+      '--format',
+      'ndjson',
+      '--output',
+      file,
+      '--spans',
+      '--outputs',
+    );
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: '' });
     const lines = readFileSync(file, 'utf8').trim().split('\n');
     expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
       ENTRY,
@@ -106,7 +113,7 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
       'sort-order': ['sortOrder', 'asc'],
     };
     const options = Object.entries(filters).flatMap(([name, [, value = '']]) => [`--${name}`, value]);
-    expect(await exportLogs(...options)).toMatchObject({ exit: 0 });
+    expect(await exportLogs(...options)).toMatchObject({ exitCode: 0 });
     expect(Object.fromEntries(queries[0] ?? [])).toMatchObject(Object.fromEntries(Object.values(filters)));
   });
 
@@ -116,23 +123,27 @@ describe('heddle logs export', { timeout: 60_000 }, () => {
     const file = join(cwd, 'log.csv');
     const result = await exportLogs('--status', 'unknown', '--output', file);
     expect(result).toMatchObject({
-      exit: 2,
+      exitCode: 2,
       stderr: expect.stringContaining('status must be one of the known values'),
     });
     expect(existsSync(file)).toBe(false);
-    expect(await exportLogs('--spans')).toMatchObject({ exit: 2, stderr: expect.stringContaining('ndjson') });
+    expect(await exportLogs('--spans')).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('ndjson'),
+    });
   });
 
   it('exports the runs of heddle serve', async () => {
-    const cwd = dataFolder();
+    const cwd = createDataFolder();
     const greet = workflowFile({ blocks: { s: start(), a: code('return 1') }, edges: ['s > a'] });
     writeFileSync(join(cwd, 'greet.json'), JSON.stringify(greet));
-    const limits = ['--keep-runs', '30', '--keep-runs-mib', '100'];
-    const { url, workspaceId, key } = await startServe(['--grace', '1', ...limits], { cwd });
+    const limitArgs = ['--keep-runs', '30', '--keep-runs-mib', '100'];
+    const { url, workspaceId, key } = await startServe(['--grace', '1', ...limitArgs], { cwd });
     const env = { HEDDLE_URL: url, HEDDLE_WORKSPACE: workspaceId, HEDDLE_API_KEY: key };
-    const run = (...args: string[]) => heddle(args, { cwd, env });
-    expect(await run('deploy', 'greet.json')).toMatchObject({ exit: 0 });
-    for (let runs = 0; runs < 2; runs += 1) expect(await run('execute', 'greet')).toMatchObject({ exit: 0 });
+    const run = (...args: string[]) => runHeddle(args, { cwd, env });
+    expect(await run('deploy', 'greet.json')).toMatchObject({ exitCode: 0 });
+    for (let runs = 0; runs < 2; runs += 1)
+      expect(await run('execute', 'greet')).toMatchObject({ exitCode: 0 });
     const { stdout } = await run('logs', 'export', '--status', 'completed');
     expect(stdout.trim().split('\n')).toEqual([
       expect.stringMatching(/^runId,/),

@@ -2,10 +2,10 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { heddle } from '../support/heddle.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { runHeddle } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
-import { ADD, createFlowFolder, run } from './flow.ts';
+import { ADD_WORKFLOW, createFlowFolder, run } from './flow.ts';
 
 describe('a run that cannot start', () => {
   it.each([
@@ -18,15 +18,15 @@ describe('a run that cannot start', () => {
     ],
     ['no start block', JSON.stringify(workflowFile({ blocks: { f: code('return 1') } })), 'START_MISSING'],
   ])('exits with 2 and prints diagnostics: %s', async (_, text, message) => {
-    const { exit, stdout, stderr } = await run(createFlowFolder(text));
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    const { exitCode, stdout, stderr } = await run(createFlowFolder(text));
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toContain(message);
     expect(stderr).toContain('✗ flow.json cannot run: 1 error');
   });
 
   it('with --json prints JSON to stderr, and nothing to stdout', async () => {
-    const { exit, stdout, stderr } = await run(createFlowFolder('{'), '--json');
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    const { exitCode, stdout, stderr } = await run(createFlowFolder('{'), '--json');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(JSON.parse(stderr)).toMatchObject({
       error: { code: 'WORKFLOW_INVALID', details: { diagnostics: [{ code: 'JSON_INVALID' }] } },
     });
@@ -42,34 +42,39 @@ describe('a run that cannot start', () => {
     [['--data', 'flow.json/data'], 'flow.json/data'],
     [['--jsno'], 'Did you mean --json?'],
   ])('exits with 2 and prints a hint: %j', async (args, message) => {
-    const { exit, stdout, stderr } = await run(createFlowFolder(ADD), ...args);
-    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    const { exitCode, stdout, stderr } = await run(createFlowFolder(ADD_WORKFLOW), ...args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
     expect(stderr).toContain(message);
   });
 });
 
 describe('child workflows', () => {
-  const examples = fileURLToPath(new URL('../../examples/child-workflow', import.meta.url));
+  const examplesFolder = fileURLToPath(new URL('../../examples/child-workflow', import.meta.url));
 
   it('are found by id in the folder of --workflows, among other files', async () => {
-    const cwd = dataFolder();
+    const cwd = createDataFolder();
     mkdirSync(join(cwd, 'children'));
     for (const name of ['quote.json', 'price-list.json'])
-      writeFileSync(join(cwd, 'children', name), readFileSync(join(examples, name)));
+      writeFileSync(join(cwd, 'children', name), readFileSync(join(examplesFolder, name)));
     writeFileSync(join(cwd, 'children', 'mocks.json'), '{"types": {}}');
     writeFileSync(join(cwd, 'children', 'broken.json'), '{');
-    const { exit, stdout, stderr } = await heddle(['run', 'children/quote.json', '--workflows', 'children'], {
-      cwd,
-    });
-    expect(exit).toBe(0);
+    const { exitCode, stdout, stderr } = await runHeddle(
+      ['run', 'children/quote.json', '--workflows', 'children'],
+      {
+        cwd,
+      },
+    );
+    expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ result: { total: 1376 } });
     expect(stderr).toContain('! children/broken.json: ');
     expect(stderr).not.toContain('mocks.json');
   });
 
   it('that are missing fail the run with a hint', async () => {
-    const { exit, stderr } = await heddle(['run', join(examples, 'quote.json')], { cwd: dataFolder() });
-    expect(exit).toBe(1);
+    const { exitCode, stderr } = await runHeddle(['run', join(examplesFolder, 'quote.json')], {
+      cwd: createDataFolder(),
+    });
+    expect(exitCode).toBe(1);
     expect(stderr).toContain('--workflows DIR');
   });
 });

@@ -2,34 +2,34 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { main } from '../../packages/cli/src/main.ts';
-import { dataFolder } from '../support/data-folder.ts';
-import { recordedIo } from '../support/io.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { createRecordingIo } from '../support/io.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 it('heddle runs rerun --stream prints only the text of the blocks that run again, and with --json every event', async () => {
   const server = await startModelServer(({ number }) => ({ pieces: [`Answer ${number}`, ' is', ' here.'] }));
   onTestFinished(() => server.close());
-  const data = dataFolder();
-  const agent = (id: string) =>
+  const data = createDataFolder();
+  const agentBlock = (id: string) =>
     block(id, 'agent', { model: 'local/scripted', messages: [{ role: 'user', content: 'Refund it.' }] });
-  const file = join(dataFolder(), 'agents.json');
-  writeFileSync(file, JSON.stringify(workflow([agent('A'), agent('B')], ['Start -> A -> B'])));
+  const file = join(createDataFolder(), 'agents.json');
+  writeFileSync(file, JSON.stringify(workflow([agentBlock('A'), agentBlock('B')], ['Start -> A -> B'])));
   const heddle = async (...args: string[]) => {
-    const io = recordedIo();
-    const exit = await main([...args, '--data', data, '--service', `local=${server.services.local}`], io);
-    return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
+    const io = createRecordingIo();
+    const exitCode = await main([...args, '--data', data, '--service', `local=${server.services.local}`], io);
+    return { exitCode, stdout: io.stdout.text, stderr: io.stderr.text };
   };
-  const first = await heddle('run', file, '--json');
-  expect(first).toMatchObject({ exit: 0 });
-  const { data: run } = JSON.parse(first.stdout) as { data: { runId: string } };
-  const text = await heddle('runs', 'rerun', run.runId, '--from', 'B', '--stream');
-  expect(text).toMatchObject({ exit: 0, stdout: 'Answer 3 is here.\n' });
-  expect(text.stderr).toContain('B:');
-  expect(text.stderr).not.toContain('A:');
-  const json = await heddle('runs', 'rerun', run.runId, '--from', 'B', '--stream', '--json');
-  expect(json.exit).toBe(0);
-  const lines = json.stdout
+  const runResult = await heddle('run', file, '--json');
+  expect(runResult).toMatchObject({ exitCode: 0 });
+  const { data: run } = JSON.parse(runResult.stdout) as { data: { runId: string } };
+  const textResult = await heddle('runs', 'rerun', run.runId, '--from', 'B', '--stream');
+  expect(textResult).toMatchObject({ exitCode: 0, stdout: 'Answer 3 is here.\n' });
+  expect(textResult.stderr).toContain('B:');
+  expect(textResult.stderr).not.toContain('A:');
+  const jsonResult = await heddle('runs', 'rerun', run.runId, '--from', 'B', '--stream', '--json');
+  expect(jsonResult.exitCode).toBe(0);
+  const lines = jsonResult.stdout
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line) as { type: string; emission?: { text: string }; data?: object });

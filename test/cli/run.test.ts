@@ -1,15 +1,19 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { heddle, normalizeOutput } from '../support/heddle.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { runHeddle, normalizeOutput } from '../support/heddle.ts';
 import { code, condition, start, workflowFile } from '../support/workflow-file.ts';
 import type { WorkflowSettings } from '../support/workflow-file.ts';
-import { ADD, createFlowFolder, run } from './flow.ts';
+import { ADD_WORKFLOW, createFlowFolder, run } from './flow.ts';
 
 describe('a run that completes', () => {
   it('exits with 0, with only its output on stdout and its progress on stderr', async () => {
-    const { exit, stdout, stderr } = await run(createFlowFolder(ADD), '--input', '{"a": 1, "b": 2}');
+    const { exitCode, stdout, stderr } = await run(
+      createFlowFolder(ADD_WORKFLOW),
+      '--input',
+      '{"a": 1, "b": 2}',
+    );
     expect(stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
     expect(normalizeOutput(stderr)).toBe(
       [
@@ -21,12 +25,12 @@ describe('a run that completes', () => {
         '',
       ].join('\n'),
     );
-    expect(exit).toBe(0);
+    expect(exitCode).toBe(0);
   });
 
   it('with --json prints the run to stdout, and nothing else', async () => {
-    const { exit, stdout, stderr } = await run(
-      createFlowFolder(ADD),
+    const { exitCode, stdout, stderr } = await run(
+      createFlowFolder(ADD_WORKFLOW),
       '--json',
       '--input',
       '{"a": 1, "b": 2}',
@@ -35,7 +39,7 @@ describe('a run that completes', () => {
       '--select',
       's.a',
     );
-    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
     expect(JSON.parse(stdout)).toEqual({
       data: {
         runId: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -52,18 +56,18 @@ describe('a run that completes', () => {
   });
 
   it('reads its input from a file and from standard input', async () => {
-    const folder = createFlowFolder(ADD);
+    const folder = createFlowFolder(ADD_WORKFLOW);
     writeFileSync(join(folder, 'in.json'), '{"a": "x", "b": "y"}');
     expect((await run(folder, '--input', '@in.json')).stdout).toContain('"result": "xy"');
-    const piped = await heddle(['run', 'flow.json', '--input', '-'], {
+    const pipedResult = await runHeddle(['run', 'flow.json', '--input', '-'], {
       cwd: folder,
       input: '{"a": 40, "b": 2}',
     });
-    expect(piped.stdout).toContain('"result": 42');
+    expect(pipedResult.stdout).toContain('"result": 42');
   });
 
   it('stores its data in ./.heddle or --data', async () => {
-    const folder = createFlowFolder(ADD);
+    const folder = createFlowFolder(ADD_WORKFLOW);
     await run(folder, '--input', '{"a": 1, "b": 2}');
     await run(folder, '--input', '{"a": 1, "b": 2}', '--data', 'elsewhere');
     for (const data of ['.heddle', 'elsewhere'])
@@ -76,8 +80,8 @@ describe('a run that completes', () => {
       edges: ['s > tell'],
     });
     writeFileSync(join(folder, 'mocks.json'), '{"blocks": {"Tel": {}}, "types": {"slack": [{"ok": 1}]}}');
-    const { exit, stdout, stderr } = await run(folder, '--mocks', 'mocks.json', '--mock', 'slak={}');
-    expect(exit).toBe(0);
+    const { exitCode, stdout, stderr } = await run(folder, '--mocks', 'mocks.json', '--mock', 'slak={}');
+    expect(exitCode).toBe(0);
     expect(stdout).toBe('{\n  "ok": 1\n}\n');
     expect(normalizeOutput(stderr)).toContain('✓ Tell TIME  mocked');
     expect(stderr).toContain('! The mocks name the unknown block "Tel"');
@@ -106,17 +110,20 @@ describe('a run that completes', () => {
   });
 
   it('has no colours unless forced', async () => {
-    const folder = createFlowFolder(ADD);
+    const folder = createFlowFolder(ADD_WORKFLOW);
     const input = ['--input', '{"a": 1, "b": 2}'];
     expect((await run(folder, ...input)).stderr).not.toContain('\u001B');
-    const forced = await heddle(['run', 'flow.json', ...input], { cwd: folder, env: { FORCE_COLOR: '1' } });
-    expect(forced.stderr).toContain('\u001B[32m✓');
-    expect(forced.stdout).not.toContain('\u001B');
+    const colouredResult = await runHeddle(['run', 'flow.json', ...input], {
+      cwd: folder,
+      env: { FORCE_COLOR: '1' },
+    });
+    expect(colouredResult.stderr).toContain('\u001B[32m✓');
+    expect(colouredResult.stdout).not.toContain('\u001B');
   });
 });
 
 describe('environment values', () => {
-  const FLOW: WorkflowSettings = {
+  const KEY_WORKFLOW: WorkflowSettings = {
     blocks: {
       s: start(),
       use: code('console.log("key", {{KEY}});\nreturn `<${{{KEY}}}>`;', { name: 'Use' }),
@@ -125,25 +132,25 @@ describe('environment values', () => {
   };
 
   it('come from options, files and the shell, and are redacted in all output', async () => {
-    const folder = createFlowFolder(FLOW);
+    const folder = createFlowFolder(KEY_WORKFLOW);
     writeFileSync(join(folder, '.env'), 'KEY="from-the-file"\n');
     const runs = await Promise.all([
       run(folder, '--env', 'KEY=from-the-option', '--data', 'a'),
       run(folder, '--env-file', '.env', '--data', 'b'),
-      heddle(['run', 'flow.json', '--env', 'KEY', '--data', 'c'], {
+      runHeddle(['run', 'flow.json', '--env', 'KEY', '--data', 'c'], {
         cwd: folder,
         env: { KEY: 'from-the-shell' },
       }),
     ]);
-    for (const { exit, stdout, stderr } of runs) {
-      expect(exit).toBe(0);
+    for (const { exitCode, stdout, stderr } of runs) {
+      expect(exitCode).toBe(0);
       expect(stdout + stderr).not.toContain('from-the');
       expect(stdout).not.toContain('{{KEY}}>');
     }
   });
 
   it('that are missing are reported before the run, with the blocks that use them', async () => {
-    const { stderr } = await run(createFlowFolder(FLOW));
+    const { stderr } = await run(createFlowFolder(KEY_WORKFLOW));
     expect(stderr).toContain(
       '! {{KEY}} has no value, so "Use" will get the placeholder itself. Set it: --env KEY=VALUE',
     );
@@ -161,8 +168,8 @@ describe('a run that fails', () => {
       },
       edges: ['s > parse'],
     });
-    const { exit, stdout, stderr } = await run(folder, '--input', '{"order": {}}');
-    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+    const { exitCode, stdout, stderr } = await run(folder, '--input', '{"order": {}}');
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' });
     expect(normalizeOutput(stderr)).toBe(
       [
         'flow  run RUN',
@@ -195,8 +202,8 @@ describe('a run that fails', () => {
       },
       edges: ['s > each', 'each:loop-start-source > work'],
     });
-    const { exit, stderr } = await run(folder);
-    expect(exit).toBe(1);
+    const { exitCode, stderr } = await run(folder);
+    expect(exitCode).toBe(1);
     expect(stderr).toContain('Work (function)  in Each 2');
     expect(stderr).toContain('--from Each flow.json');
   });
@@ -206,8 +213,8 @@ describe('a run that fails', () => {
       blocks: { s: start(), tell: { type: 'pager', name: 'Tell' } },
       edges: ['s > tell'],
     });
-    const { exit, stderr } = await run(folder);
-    expect(exit).toBe(1);
+    const { exitCode, stderr } = await run(folder);
+    expect(exitCode).toBe(1);
     expect(stderr).toContain('! No executor is registered for the type "pager"');
     expect(stderr).toContain(`--mock pager='{"ok": true}'`);
   });
@@ -220,8 +227,8 @@ describe('a run that fails', () => {
       },
       edges: ['s > nap'],
     });
-    const { exit, stderr } = await run(folder, '--timeout', '0.2');
-    expect(exit).toBe(1);
+    const { exitCode, stderr } = await run(folder, '--timeout', '0.2');
+    expect(exitCode).toBe(1);
     expect(stderr).toContain('RUN_TIMEOUT');
     expect(stderr).toContain('--timeout SECONDS');
   });
@@ -231,8 +238,8 @@ describe('a run that fails', () => {
       blocks: { s: start(), f: code('throw new Error("no")', { name: 'F' }) },
       edges: ['s > f'],
     });
-    const { exit, stdout, stderr } = await run(folder, '--json');
-    expect({ exit, stderr }).toEqual({ exit: 1, stderr: '' });
+    const { exitCode, stdout, stderr } = await run(folder, '--json');
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: '' });
     expect(JSON.parse(stdout)).toMatchObject({
       data: { status: 'failed', error: { code: 'BLOCK_FAILED', details: { blockName: 'F', line: 1 } } },
     });
@@ -240,29 +247,34 @@ describe('a run that fails', () => {
 });
 
 describe('a workflow from standard input', () => {
-  const text = JSON.stringify(workflowFile(ADD));
+  const text = JSON.stringify(workflowFile(ADD_WORKFLOW));
 
   it('can be run, checked and planned', async () => {
-    const cwd = dataFolder();
-    const result = await heddle(['run', '-', '--input', '{"a": 1, "b": 2}'], { cwd, input: text });
-    expect({ exit: result.exit, output: JSON.parse(result.stdout) as unknown }).toMatchObject({
-      exit: 0,
+    const cwd = createDataFolder();
+    const result = await runHeddle(['run', '-', '--input', '{"a": 1, "b": 2}'], { cwd, input: text });
+    expect({ exitCode: result.exitCode, output: JSON.parse(result.stdout) as unknown }).toMatchObject({
+      exitCode: 0,
       output: { result: 3 },
     });
-    expect((await heddle(['check', '-'], { cwd, input: text })).stdout).toMatch(/^✓ stdin /);
-    expect((await heddle(['plan', '-'], { cwd, input: text })).exit).toBe(0);
-    expect((await heddle(['check', '-'], { cwd, input: '{' })).stdout).toContain('stdin:1:2  JSON_INVALID');
+    expect((await runHeddle(['check', '-'], { cwd, input: text })).stdout).toMatch(/^✓ stdin /);
+    expect((await runHeddle(['plan', '-'], { cwd, input: text })).exitCode).toBe(0);
+    expect((await runHeddle(['check', '-'], { cwd, input: '{' })).stdout).toContain(
+      'stdin:1:2  JSON_INVALID',
+    );
   });
 
   it('cannot also read its input from standard input', async () => {
-    const { exit, stderr } = await heddle(['run', '-', '--input', '-'], { cwd: dataFolder(), input: text });
-    expect(exit).toBe(2);
+    const { exitCode, stderr } = await runHeddle(['run', '-', '--input', '-'], {
+      cwd: createDataFolder(),
+      input: text,
+    });
+    expect(exitCode).toBe(2);
     expect(stderr).toContain('Standard input cannot be both');
   });
 });
 
 describe('a large result of code', () => {
-  const LARGE = {
+  const LARGE_RESULT_WORKFLOW = {
     blocks: {
       s: start(),
       big: code('return "x".repeat(5 * 2 ** 20)'),
@@ -271,18 +283,18 @@ describe('a large result of code', () => {
     edges: ['s > big', 'big > next'],
   };
 
-  it('fails with a hint to the option that allows it', async () => {
-    const cwd = createFlowFolder(LARGE);
-    const { exit, stderr } = await run(cwd);
-    expect(exit).toBe(1);
+  it('fails with a hint about the option that allows it', async () => {
+    const cwd = createFlowFolder(LARGE_RESULT_WORKFLOW);
+    const { exitCode, stderr } = await run(cwd);
+    expect(exitCode).toBe(1);
     expect(stderr).toContain('--result-limit MIB');
   });
 
   it.each([6, 16])('can be read by the next block with --result-limit %i', async (limit) => {
-    const cwd = createFlowFolder(LARGE);
-    const { exit, stdout } = await run(cwd, '--result-limit', String(limit));
-    expect({ exit, output: JSON.parse(stdout) as unknown }).toMatchObject({
-      exit: 0,
+    const cwd = createFlowFolder(LARGE_RESULT_WORKFLOW);
+    const { exitCode, stdout } = await run(cwd, '--result-limit', String(limit));
+    expect({ exitCode, output: JSON.parse(stdout) as unknown }).toMatchObject({
+      exitCode: 0,
       output: { result: 5 * 2 ** 20 },
     });
   });
@@ -290,10 +302,10 @@ describe('a large result of code', () => {
 
 describe('heddle run --dotenv', () => {
   it('rejects a file that does not exist', async () => {
-    const cwd = createFlowFolder(ADD);
-    const { exit, stderr } = await run(cwd, '--dotenv', 'none.env');
-    expect({ exit, stderr }).toEqual({
-      exit: 2,
+    const cwd = createFlowFolder(ADD_WORKFLOW);
+    const { exitCode, stderr } = await run(cwd, '--dotenv', 'none.env');
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 2,
       stderr: expect.stringContaining('There is no file none.env.'),
     });
   });
@@ -301,9 +313,9 @@ describe('heddle run --dotenv', () => {
 
 describe('heddle run --runtime temporal', () => {
   it('suggests how to start a server if there is none', async () => {
-    const cwd = createFlowFolder(ADD);
-    const { exit, stderr } = await run(cwd, '--runtime', 'temporal', '--address', '127.0.0.1:9');
-    expect(exit).toBe(2);
+    const cwd = createFlowFolder(ADD_WORKFLOW);
+    const { exitCode, stderr } = await run(cwd, '--runtime', 'temporal', '--address', '127.0.0.1:9');
+    expect(exitCode).toBe(2);
     expect(stderr).toContain('→ Start a server with heddle dev');
   });
 });

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startHeddle, type CommandResult, type RunningCommand } from '../support/heddle.ts';
-import { npmRegistry, type NpmRegistry } from '../support/npm-registry.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { runHeddle, startHeddle, type CommandResult, type RunningCommand } from '../support/heddle.ts';
+import { openTestNpmRegistry, type NpmRegistry } from '../support/npm-registry.ts';
 
 const GREETER = { name: 'greeter', files: { 'index.js': 'exports.greet = (name) => `Hello ${name}!`;' } };
 
@@ -20,14 +20,14 @@ export interface SandboxFolder {
 
 /** Creates a folder with files, and starts a package registry that the commands use. */
 export async function createSandboxFolder(files: Readonly<Record<string, string>>): Promise<SandboxFolder> {
-  const cwd = dataFolder();
+  const cwd = createDataFolder();
   for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
-  const registry = await npmRegistry([GREETER]);
+  const registry = await openTestNpmRegistry([GREETER]);
   const options = { cwd, env: { npm_config_registry: registry.url, npm_config_fetch_retries: '0' } };
   return {
     cwd,
     registry,
-    sandbox: (...args) => heddle(['sandbox', ...args], options),
+    sandbox: (...args) => runHeddle(['sandbox', ...args], options),
     start: (...args) => startHeddle(['sandbox', ...args], options),
   };
 }

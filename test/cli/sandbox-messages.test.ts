@@ -11,14 +11,14 @@ describe('heddle sandbox run without --json', () => {
     const { sandbox } = await createSandboxFolder({
       'a.js': 'const row = null;\nconst { id } = row;\nreturn id;',
     });
-    const { exit, stdout, stderr } = await sandbox('run', 'a.js');
-    expect([exit, stdout]).toEqual([1, '']);
+    const { exitCode, stdout, stderr } = await sandbox('run', 'a.js');
+    expect([exitCode, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(
       /^✗ USER_ERROR TypeError: .* \(line 2\)\n\n {4}1 │ const row = null;\n {2}▸ 2 │ const \{ id \}/,
     );
   });
 
-  const HINTS: readonly (readonly [what: string, args: readonly string[], hint: RegExp])[] = [
+  const HINT_CASES: readonly (readonly [description: string, args: readonly string[], hint: RegExp])[] = [
     [
       'a missing module',
       ['a.js'],
@@ -35,22 +35,28 @@ describe('heddle sandbox run without --json', () => {
     ['an invalid time', ['b.js', '--timeout', ''], /"" is not a valid --timeout\./],
   ];
 
-  it.each(sample(HINTS, 2, 'hints of heddle sandbox run'))('gives a hint about %s', async (_, args, hint) => {
-    const { sandbox } = await createSandboxFolder({
-      'a.js': 'import { greet } from "greeter";',
-      'b.js': 'return 1',
-      'c.js': 'for (;;);',
-    });
-    const { stdout, stderr } = await sandbox('run', ...args);
-    expect(stdout).toBe('');
-    expect(stderr).toMatch(hint);
-  });
+  it.each(sample(HINT_CASES, 2, 'hints of heddle sandbox run'))(
+    'gives a hint about %s',
+    async (_, args, hint) => {
+      const { sandbox } = await createSandboxFolder({
+        'a.js': 'import { greet } from "greeter";',
+        'b.js': 'return 1',
+        'c.js': 'for (;;);',
+      });
+      const { stdout, stderr } = await sandbox('run', ...args);
+      expect(stdout).toBe('');
+      expect(stderr).toMatch(hint);
+    },
+  );
 
   it('leaves no files, and needs no folder of images for code without an image', async () => {
     const { cwd, sandbox } = await createSandboxFolder({ 'a.js': 'return 1' });
-    expect(await sandbox('run', 'a.js', '--images', 'a.js/images')).toMatchObject({ exit: 0, stderr: '' });
+    expect(await sandbox('run', 'a.js', '--images', 'a.js/images')).toMatchObject({
+      exitCode: 0,
+      stderr: '',
+    });
     expect(await sandbox('list')).toMatchObject({
-      exit: 0,
+      exitCode: 0,
       stdout: 'No images in ./.heddle/images.\n',
     });
     expect(existsSync(join(cwd, '.heddle'))).toBe(false);
@@ -65,8 +71,8 @@ describe('heddle sandbox run without --json', () => {
     });
     mkdirSync(join(cwd, 'greetings'));
     await sandbox('build', 'spec.json');
-    const greeted = await sandbox('run', 'a.js', '--image', 'greetings', '-i', '"you"');
-    expect(greeted).toMatchObject({ exit: 0, stdout: '"Hello you!"\n' });
+    const runResult = await sandbox('run', 'a.js', '--image', 'greetings', '-i', '"you"');
+    expect(runResult).toMatchObject({ exitCode: 0, stdout: '"Hello you!"\n' });
     expect((await sandbox('run', 'a.py', '--image', 'greetings')).stderr).toContain(
       'IMAGE_FAILED The image "greetings" has packages for javascript, and this code is python.',
     );
@@ -77,29 +83,30 @@ describe('heddle sandbox run without --json', () => {
 
   it.runIf(isLinux)('runs nothing below the required isolation', async () => {
     const { sandbox } = await createSandboxFolder({ 'a.js': 'return 1', 'spec.json': JSON.stringify(SPEC) });
-    const strict = ['--isolation', 'strict', '--bubblewrap', '/nowhere/bwrap'];
-    const result = await sandbox('run', 'a.js', ...strict);
-    expect([result.exit, result.stdout]).toEqual([1, '']);
+    const strictArgs = ['--isolation', 'strict', '--bubblewrap', '/nowhere/bwrap'];
+    const result = await sandbox('run', 'a.js', ...strictArgs);
+    expect([result.exitCode, result.stdout]).toEqual([1, '']);
     expect(result.stderr).toMatch(/SANDBOX_UNAVAILABLE .*strict is the minimum.*\n→ .*heddle sandbox doctor/);
-    const built = await sandbox('build', 'spec.json', ...strict);
-    expect(built.exit).toBe(1);
-    expect(built.stdout).toMatch(/^✗ greetings {2}failed: provider_error\n.*strict is the minimum/);
+    const buildResult = await sandbox('build', 'spec.json', ...strictArgs);
+    expect(buildResult.exitCode).toBe(1);
+    expect(buildResult.stdout).toMatch(/^✗ greetings {2}failed: provider_error\n.*strict is the minimum/);
   });
 });
 
 describe('heddle sandbox run --json', () => {
-  const INVALID_CALLS: readonly (readonly [what: string, args: readonly string[], message: string])[] = [
-    ['a missing file', ['none.js'], 'There is no file none.js.'],
-    ['a file of another kind', ['a.rb'], 'a.rb is not a JavaScript, Python or shell file.'],
-    ['an invalid time', ['a.js', '--timeout', 'soon'], '"soon" is not a valid --timeout.'],
-    ['an input that is not JSON', ['a.js', '--input', 'soon'], 'The value of --input is not JSON'],
+  const INVALID_CALLS: readonly (readonly [description: string, args: readonly string[], message: string])[] =
     [
-      'an invalid spec',
-      ['a.js', '--image', 'spec.json'],
-      'The file spec.json is not a valid image specification.',
-    ],
-    ['an unusable folder', ['a.js', '--image', 'x', '--images', 'a.js/x'], 'Cannot store images in a.js/x'],
-  ];
+      ['a missing file', ['none.js'], 'There is no file none.js.'],
+      ['a file of another kind', ['a.rb'], 'a.rb is not a JavaScript, Python or shell file.'],
+      ['an invalid time', ['a.js', '--timeout', 'soon'], '"soon" is not a valid --timeout.'],
+      ['an input that is not JSON', ['a.js', '--input', 'soon'], 'The value of --input is not JSON'],
+      [
+        'an invalid spec',
+        ['a.js', '--image', 'spec.json'],
+        'The file spec.json is not a valid image specification.',
+      ],
+      ['an unusable folder', ['a.js', '--image', 'x', '--images', 'a.js/x'], 'Cannot store images in a.js/x'],
+    ];
 
   it.each(sample(INVALID_CALLS, 2, 'refusals of heddle sandbox run'))(
     'prints one JSON document about %s, and exits with 1',
@@ -109,8 +116,8 @@ describe('heddle sandbox run --json', () => {
         'a.rb': '',
         'spec.json': '{"language": "python"}',
       });
-      const { exit, stdout, stderr } = await sandbox('run', ...args, '--json');
-      expect([exit, stderr]).toEqual([1, '']);
+      const { exitCode, stdout, stderr } = await sandbox('run', ...args, '--json');
+      expect([exitCode, stderr]).toEqual([1, '']);
       expect(JSON.parse(stdout)).toEqual({
         ok: false,
         error: { code: 'USAGE', message: expect.stringContaining(message) as string },
@@ -122,7 +129,7 @@ describe('heddle sandbox run --json', () => {
 });
 
 describe('heddle sandbox build', () => {
-  const INVALID: readonly (readonly [what: string, spec: unknown, message: string])[] = [
+  const INVALID_SPECS: readonly (readonly [description: string, spec: unknown, message: string])[] = [
     [
       'an unknown field',
       { ...SPEC, dependancies: [] },
@@ -142,12 +149,12 @@ describe('heddle sandbox build', () => {
     ],
   ];
 
-  it.each(sample(INVALID, 2, 'invalid specs of heddle sandbox build'))(
+  it.each(sample(INVALID_SPECS, 2, 'invalid specs of heddle sandbox build'))(
     'rejects %s',
     async (_, spec, message) => {
       const { sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(spec) });
-      const { exit, stdout, stderr } = await sandbox('build', 'spec.json');
-      expect([exit, stdout]).toEqual([2, '']);
+      const { exitCode, stdout, stderr } = await sandbox('build', 'spec.json');
+      expect([exitCode, stdout]).toEqual([2, '']);
       expect(stderr).toContain(message);
     },
   );
@@ -184,19 +191,19 @@ describe('Ctrl-C', () => {
         return true;
       };
     });
-    const build = start('build', 'spec.json');
+    const buildCommand = start('build', 'spec.json');
     await firstRequest;
-    build.child.kill('SIGINT');
-    const { exit, stdout, stderr } = await build.ended;
-    expect({ exit, stdout, stderr }).toEqual({
-      exit: 1,
+    buildCommand.child.kill('SIGINT');
+    const { exitCode, stdout, stderr } = await buildCommand.result;
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 1,
       stdout: '',
       stderr: 'resolving …\n○ Cancelled. No image was built.\n',
     });
     expect((await sandbox('list')).stdout).toMatch(/greetings {2}pending/);
     expect(readdirSync(join(cwd, '.heddle/images/work'))).toEqual([]);
     registry.intercept = intercept;
-    expect((await sandbox('build', 'spec.json')).exit).toBe(0);
+    expect((await sandbox('build', 'spec.json')).exitCode).toBe(0);
   });
 
   it('cancels a run during the build of its image, and with --json still prints the outcome', async () => {
@@ -210,11 +217,11 @@ describe('Ctrl-C', () => {
         return true;
       };
     });
-    const building = start('run', 'b.js', '--image', 'spec.json', '--json');
+    const runCommand = start('run', 'b.js', '--image', 'spec.json', '--json');
     await firstRequest;
-    building.child.kill('SIGINT');
-    const result = await building.ended;
-    expect(result).toMatchObject({ exit: 1, stderr: '' });
+    runCommand.child.kill('SIGINT');
+    const result = await runCommand.result;
+    expect(result).toMatchObject({ exitCode: 1, stderr: '' });
     expect(JSON.parse(result.stdout)).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
   });
 });

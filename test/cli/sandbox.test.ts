@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it } from 'vitest';
-import { heddle, startServe } from '../support/heddle.ts';
+import { runHeddle, startServe } from '../support/heddle.ts';
 import { storeUnusedImage } from '../support/images.ts';
 import { createSandboxFolder, SPEC } from './sandbox-folder.ts';
 
@@ -12,7 +12,7 @@ describe('heddle sandbox run', () => {
       'a.js': 'console.log("working"); return { twice: input.n * 2 };',
     });
     expect(await sandbox('run', 'a.js', '--input', '{"n": 4}')).toMatchObject({
-      exit: 0,
+      exitCode: 0,
       stdout: '{\n  "twice": 8\n}\n',
       stderr: 'working\n',
     });
@@ -24,33 +24,37 @@ describe('heddle sandbox run', () => {
       'b.js': 'console.log("before");\nthrow new TypeError("no luck");',
       'c.js': 'for (;;);',
     });
-    const good = await sandbox('run', 'a.js', '--json');
-    expect({ ...good, stdout: JSON.parse(good.stdout) as unknown }).toMatchObject({
-      exit: 0,
+    const goodResult = await sandbox('run', 'a.js', '--json');
+    expect({ ...goodResult, stdout: JSON.parse(goodResult.stdout) as unknown }).toMatchObject({
+      exitCode: 0,
       stdout: { ok: true, value: [null], logs: ['one', 'two'], durationMs: expect.any(Number) as number },
       stderr: '',
     });
-    const bad = await sandbox('run', 'b.js', '--json');
-    expect(bad.exit).toBe(1);
-    expect(JSON.parse(bad.stdout)).toEqual({
+    const badResult = await sandbox('run', 'b.js', '--json');
+    expect(badResult.exitCode).toBe(1);
+    expect(JSON.parse(badResult.stdout)).toEqual({
       ok: false,
       error: { code: 'USER_ERROR', message: 'no luck', line: 2 },
       logs: ['before'],
       durationMs: expect.any(Number) as number,
     });
-    const slow = await sandbox('run', 'c.js', '--timeout', '100', '--json');
-    expect(slow.exit).toBe(1);
-    expect(JSON.parse(slow.stdout)).toMatchObject({ ok: false, error: { code: 'TIMEOUT_CPU' }, logs: [] });
+    const slowResult = await sandbox('run', 'c.js', '--timeout', '100', '--json');
+    expect(slowResult.exitCode).toBe(1);
+    expect(JSON.parse(slowResult.stdout)).toMatchObject({
+      ok: false,
+      error: { code: 'TIMEOUT_CPU' },
+      logs: [],
+    });
   });
 
   it('rejects invalid files and options', async () => {
     const { sandbox } = await createSandboxFolder({ 'a.rb': '', 'a.js': '' });
     expect(await sandbox('run', 'a.rb')).toMatchObject({
-      exit: 2,
+      exitCode: 2,
       stderr: expect.stringContaining('.js, .py or .sh') as string,
     });
-    expect(await sandbox('run', 'a.js', '--timeout', 'soon')).toMatchObject({ exit: 2 });
-    expect(await sandbox('run', 'none.js')).toMatchObject({ exit: 2 });
+    expect(await sandbox('run', 'a.js', '--timeout', 'soon')).toMatchObject({ exitCode: 2 });
+    expect(await sandbox('run', 'none.js')).toMatchObject({ exitCode: 2 });
   });
 });
 
@@ -60,9 +64,12 @@ describe('heddle sandbox build', () => {
       'spec.json': JSON.stringify(SPEC),
       'a.js': 'import { greet } from "greeter";\nreturn greet(input);',
     });
-    const built = await sandbox('build', 'spec.json');
-    expect(built).toMatchObject({ exit: 0, stderr: expect.stringContaining('resolving') as string });
-    expect(built.stdout).toMatch(
+    const buildResult = await sandbox('build', 'spec.json');
+    expect(buildResult).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining('resolving') as string,
+    });
+    expect(buildResult.stdout).toMatch(
       /^✓ greetings {2}javascript, isolate, 1 package, \d+\.\d MiB, built in .*\n {2}[0-9a-f]{64}\n {2}greeter 1\.0\.0\n$/,
     );
     const listed = JSON.parse((await sandbox('list', '--json')).stdout) as { data: { id: string }[] };
@@ -79,7 +86,7 @@ describe('heddle sandbox build', () => {
   it('deletes unused images after a build', async () => {
     const { cwd, sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(SPEC) });
     const file = await storeUnusedImage(join(cwd, '.heddle/images'));
-    expect(await sandbox('build', 'spec.json')).toMatchObject({ exit: 0 });
+    expect(await sandbox('build', 'spec.json')).toMatchObject({ exitCode: 0 });
     expect(existsSync(file)).toBe(false);
     expect((await sandbox('list')).stdout).toContain('greetings');
   });
@@ -87,9 +94,9 @@ describe('heddle sandbox build', () => {
   it('reports why a build failed, and exits with 1', async () => {
     const spec = { ...SPEC, dependencies: ['ghost'] };
     const { sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(spec), 'a.js': 'return 1' });
-    const built = await sandbox('build', 'spec.json', '--json');
-    expect(built.exit).toBe(1);
-    expect(JSON.parse(built.stdout)).toMatchObject({
+    const buildResult = await sandbox('build', 'spec.json', '--json');
+    expect(buildResult.exitCode).toBe(1);
+    expect(JSON.parse(buildResult.stdout)).toMatchObject({
       data: { state: 'failed', errorCode: 'package_not_found' },
     });
     const result = await sandbox('run', 'a.js', '--image', 'spec.json', '--json');
@@ -99,8 +106,8 @@ describe('heddle sandbox build', () => {
   it('lists all problems of a spec, and exits with 2', async () => {
     const spec = { language: 'javascript', dependencies: ['fine', '--flag', 'https://example.com/x'] };
     const { sandbox } = await createSandboxFolder({ 'spec.json': JSON.stringify(spec) });
-    const { exit, stderr } = await sandbox('build', 'spec.json');
-    expect(exit).toBe(2);
+    const { exitCode, stderr } = await sandbox('build', 'spec.json');
+    expect(exitCode).toBe(2);
     expect(stderr).toMatch(/dependencies\[1\] "--flag".*\n.*dependencies\[2\] "https:/);
   });
 });
@@ -115,12 +122,12 @@ describe('heddle sandbox log', () => {
     });
     await sandbox('build', 'bad.json');
     await sandbox('build', 'good.json');
-    const bad = await sandbox('log', 'broken');
-    expect(bad).toMatchObject({ exit: 0, stderr: '' });
-    expect(bad.stdout).toMatch(/^== resolving\n[\s\S]*E404[\s\S]*\npackage_not_found: .*ghost/);
-    expect(bad.stdout).not.toContain('token-of-the-test');
-    const good = await sandbox('log', 'greetings', '--json');
-    expect(JSON.parse(good.stdout)).toMatchObject({
+    const badResult = await sandbox('log', 'broken');
+    expect(badResult).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(badResult.stdout).toMatch(/^== resolving\n[\s\S]*E404[\s\S]*\npackage_not_found: .*ghost/);
+    expect(badResult.stdout).not.toContain('token-of-the-test');
+    const goodResult = await sandbox('log', 'greetings', '--json');
+    expect(JSON.parse(goodResult.stdout)).toMatchObject({
       data: { state: 'ready', log: expect.stringMatching(/== resolving[\s\S]*== publishing$/) as string },
     });
     // The state after an upgrade from a version that stored no logs.
@@ -128,12 +135,15 @@ describe('heddle sandbox log', () => {
     database.exec('DELETE FROM build_logs');
     database.close();
     expect(await sandbox('log', 'greetings')).toMatchObject({
-      exit: 1,
+      exitCode: 1,
       stdout: '',
       stderr: 'The image is ready, and no log of a build is stored.\n',
     });
-    const withoutLog = await sandbox('log', 'greetings', '--json');
-    expect([withoutLog.exit, JSON.parse(withoutLog.stdout)]).toMatchObject([1, { data: { log: null } }]);
+    const resultWithoutLog = await sandbox('log', 'greetings', '--json');
+    expect([resultWithoutLog.exitCode, JSON.parse(resultWithoutLog.stdout)]).toMatchObject([
+      1,
+      { data: { log: null } },
+    ]);
   });
 
   it('prints the log of a sandbox of a workspace while the server runs', async () => {
@@ -150,35 +160,41 @@ describe('heddle sandbox log', () => {
       };
       return data.id;
     };
-    const [failing, empty] = [await createSandbox('failing', ['ghost']), await createSandbox('empty', [])];
+    const [failingId, emptyId] = [
+      await createSandbox('failing', ['ghost']),
+      await createSandbox('empty', []),
+    ];
     const readState = async (): Promise<string | null> => {
-      const shown = await fetch(`${endpoint}/${failing}?workspaceId=${workspaceId}`, { headers });
-      return ((await shown.json()) as { data: { buildStatus: string } }).data.buildStatus;
+      const response = await fetch(`${endpoint}/${failingId}?workspaceId=${workspaceId}`, { headers });
+      return ((await response.json()) as { data: { buildStatus: string } }).data.buildStatus;
     };
     await expect.poll(readState, { timeout: 60_000, interval: 100 }).toBe('failed');
-    const log = (id: string) => heddle(['sandbox', 'log', id, '--data', 'data'], options);
-    expect(await log(failing)).toMatchObject({
-      exit: 0,
+    const log = (id: string) => runHeddle(['sandbox', 'log', id, '--data', 'data'], options);
+    expect(await log(failingId)).toMatchObject({
+      exitCode: 0,
       stdout: expect.stringMatching(/^== resolving\n[\s\S]*\npackage_not_found: /) as string,
     });
-    expect(await log(empty)).toMatchObject({
-      exit: 2,
+    expect(await log(emptyId)).toMatchObject({
+      exitCode: 2,
       stderr: expect.stringContaining('no packages') as string,
     });
     expect(await log(crypto.randomUUID())).toMatchObject({
-      exit: 2,
+      exitCode: 2,
       stderr: expect.stringContaining('There is no sandbox') as string,
     });
     server.process.child.kill('SIGTERM');
-    await server.process.ended;
+    await server.process.result;
   });
 
   it('names the unknown image, sandbox or folder', async () => {
     const { sandbox } = await createSandboxFolder({});
-    const unknown = await sandbox('log', 'nothing');
-    expect(unknown).toMatchObject({ exit: 2, stdout: '' });
-    expect(unknown.stderr).toContain('There is no image "nothing" in');
-    const noData = await sandbox('log', crypto.randomUUID());
-    expect(noData).toMatchObject({ exit: 2, stderr: expect.stringContaining('no data folder') as string });
+    const unknownResult = await sandbox('log', 'nothing');
+    expect(unknownResult).toMatchObject({ exitCode: 2, stdout: '' });
+    expect(unknownResult.stderr).toContain('There is no image "nothing" in');
+    const noDataResult = await sandbox('log', crypto.randomUUID());
+    expect(noDataResult).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining('no data folder') as string,
+    });
   });
 });

@@ -3,8 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openServiceStore } from '@heddle/service';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startServe } from '../support/heddle.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { runHeddle, startServe } from '../support/heddle.ts';
 
 const ISSUER = 'https://id.example.com';
 const AUDIENCE = 'https://heddle.example.com';
@@ -12,22 +12,23 @@ const AUDIENCE = 'https://heddle.example.com';
 const createSigner = (kid: string) => ({ kid, ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) });
 type Signer = ReturnType<typeof createSigner>;
 
-/** Starts an identity provider with the keys of `signers`, and with introspection of the opaque tokens in `opaque`. */
+/** Starts an identity provider with the keys of `signers`, and with introspection of the tokens in `opaqueTokens`. */
 async function startProvider(signers: Signer[]) {
-  const opaque = new Map<string, object>();
+  const opaqueTokens = new Map<string, object>();
   const server = createServer((request, response) => {
     void (async () => {
       let body = '';
       for await (const chunk of request) body += String(chunk);
       const token = new URLSearchParams(body).get('token') ?? '';
       const keys = signers.map(({ kid, publicKey }) => ({ ...publicKey.export({ format: 'jwk' }), kid }));
-      const responseBody = request.url === '/jwks' ? { keys } : (opaque.get(token) ?? { active: false });
+      const responseBody =
+        request.url === '/jwks' ? { keys } : (opaqueTokens.get(token) ?? { active: false });
       response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(responseBody));
     })();
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => server.close().closeAllConnections());
-  return { opaque, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { opaque: opaqueTokens, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
 function signToken({ kid, privateKey }: Signer, claims: object): string {
@@ -41,11 +42,11 @@ function signToken({ kid, privateKey }: Signer, claims: object): string {
 
 /** Starts a server that accepts tokens of the provider. Returns it with the claims of its first user. */
 async function startServer(options: readonly string[], env = {}) {
-  const data = dataFolder();
-  const tokens = ['--oauth-user', 'sub', '--oauth-issuer', ISSUER, '--oauth-audience', AUDIENCE];
-  const { url, workspaceId } = await startServe(['--data', data, ...tokens, ...options], { env });
+  const data = createDataFolder();
+  const tokenArgs = ['--oauth-user', 'sub', '--oauth-issuer', ISSUER, '--oauth-audience', AUDIENCE];
+  const { url, workspaceId } = await startServe(['--data', data, ...tokenArgs, ...options], { env });
   const store = await openServiceStore({ data });
-  const { id: sub } = (await store.workspaces.firstUser()) ?? { id: '' };
+  const { id: sub } = (await store.workspaces.findFirstUser()) ?? { id: '' };
   await store.close();
   const seconds = Math.floor(Date.now() / 1000);
   return {
@@ -68,14 +69,14 @@ async function startServer(options: readonly string[], env = {}) {
 describe('heddle serve with access tokens', { timeout: 60_000 }, () => {
   it('accepts signed tokens of its issuer for its audience, within their scopes', async () => {
     const signers = [createSigner('first')];
-    const [first, second] = [signers[0] as Signer, createSigner('second')];
+    const [firstSigner, secondSigner] = [signers[0] as Signer, createSigner('second')];
     const { url } = await startProvider(signers);
     const { call, claims, workspaceId } = await startServer(['--oauth-jwks', `${url}/jwks`]);
-    expect(await call(signToken(first, claims))).toMatchObject({ status: 200 });
+    expect(await call(signToken(firstSigner, claims))).toMatchObject({ status: 200 });
     const body = { workspaceId, name: 'Loom' };
-    const readOnly = { status: 403, code: 'INSUFFICIENT_SCOPE' };
-    expect(await call(signToken(first, claims), 'POST', body)).toMatchObject(readOnly);
-    const writeToken = signToken(first, { ...claims, scope: 'api:read api:write' });
+    const insufficientScope = { status: 403, code: 'INSUFFICIENT_SCOPE' };
+    expect(await call(signToken(firstSigner, claims), 'POST', body)).toMatchObject(insufficientScope);
+    const writeToken = signToken(firstSigner, { ...claims, scope: 'api:read api:write' });
     expect(await call(writeToken, 'POST', body)).toMatchObject({ status: 201 });
     const refusal = { status: 401, challenge: expect.stringContaining('oauth-protected-resource') as string };
     for (const claim of [
@@ -84,27 +85,35 @@ describe('heddle serve with access tokens', { timeout: 60_000 }, () => {
       { exp: claims.iat - 60 },
       { sub: 'nobody' },
     ])
-      expect(await call(signToken(first, { ...claims, ...claim }))).toMatchObject(refusal);
-    expect(await call(signToken({ ...second, kid: 'first' }, claims))).toMatchObject(refusal);
-    const [head, , signature] = signToken(first, claims).split('.');
-    const forged = Buffer.from(JSON.stringify({ ...claims, scope: 'api:write' })).toString('base64url');
-    expect(await call(`${head}.${forged}.${signature}`)).toMatchObject(refusal);
+      expect(await call(signToken(firstSigner, { ...claims, ...claim }))).toMatchObject(refusal);
+    expect(await call(signToken({ ...secondSigner, kid: 'first' }, claims))).toMatchObject(refusal);
+    const [head, , signature] = signToken(firstSigner, claims).split('.');
+    const forgedPayload = Buffer.from(JSON.stringify({ ...claims, scope: 'api:write' })).toString(
+      'base64url',
+    );
+    expect(await call(`${head}.${forgedPayload}.${signature}`)).toMatchObject(refusal);
   });
 
   it('asks the issuer about opaque tokens', async () => {
-    const { url, opaque } = await startProvider([]);
+    const { url, opaque: opaqueTokens } = await startProvider([]);
     const env = { HEDDLE_OAUTH_CLIENT_ID: 'heddle', HEDDLE_OAUTH_CLIENT_SECRET: 'client-secret' };
     const { call, claims } = await startServer(['--oauth-introspection', `${url}/introspect`], env);
-    opaque.set('good', { active: true, ...claims });
-    opaque.set('other-audience', { active: true, ...claims, aud: 'https://other.example.com' });
+    opaqueTokens.set('good', { active: true, ...claims });
+    opaqueTokens.set('other-audience', { active: true, ...claims, aud: 'https://other.example.com' });
     expect(await call('good')).toMatchObject({ status: 200 });
     expect(await call('other-audience')).toMatchObject({ status: 401 });
     expect(await call('unknown')).toMatchObject({ status: 401 });
   });
 
   it('does not start if some of the options are missing', async () => {
-    const { exit, stderr } = await heddle(['serve', '--data', dataFolder(), '--oauth-issuer', ISSUER]);
-    expect(exit).toBe(2);
+    const { exitCode, stderr } = await runHeddle([
+      'serve',
+      '--data',
+      createDataFolder(),
+      '--oauth-issuer',
+      ISSUER,
+    ]);
+    expect(exitCode).toBe(2);
     expect(stderr).toContain('Access tokens need --oauth-issuer, --oauth-audience, and --oauth-jwks');
   });
 });

@@ -5,9 +5,9 @@ import { text } from 'node:stream/consumers';
 import { openServiceStore } from '@heddle/service';
 import { describe, expect, onTestFinished } from 'vitest';
 import { draftOf } from '../support/api.ts';
-import { ECHO, FILE } from '../support/api-files.ts';
-import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startServe } from '../support/heddle.ts';
+import { ECHO_WORKFLOW, FILE } from '../support/api-files.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { runHeddle, startServe } from '../support/heddle.ts';
 import type { RunningServer } from '../support/heddle.ts';
 import { storeUnusedImage } from '../support/images.ts';
 import { sampledTests } from '../support/scale.ts';
@@ -17,7 +17,7 @@ function startServer(data: string, ...options: string[]): Promise<RunningServer>
   return startServe(['--data', data, '--grace', '5', ...options]);
 }
 
-const ASK = workflow(
+const ASK_WORKFLOW = workflow(
   [block('Rest', 'wait', { timeValue: '2', timeUnit: 'seconds' }), block('Ask', 'human_in_the_loop')],
   ['Start -> Rest -> Ask'],
 );
@@ -36,10 +36,10 @@ function createCaller({ url, key = '' }: Partial<RunningServer>) {
 async function deploy(
   call: ReturnType<typeof createCaller>,
   workspaceId: string | undefined,
-  exported = ASK,
+  exportedWorkflow = ASK_WORKFLOW,
 ): Promise<string> {
   const { data } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Ask' });
-  await call('PUT', `/api/v2/workflows/${data.id}/state`, draftOf(exported));
+  await call('PUT', `/api/v2/workflows/${data.id}/state`, draftOf(exportedWorkflow));
   await call('POST', `/api/v2/workflows/${data.id}/deploy`);
   return `/api/v2/workflows/${data.id}`;
 }
@@ -50,33 +50,33 @@ describe('heddle serve', { timeout: 120_000 }, () => {
   sampledIt(
     'shows the first key once, continues its runs after a kill, and shuts down gracefully',
     async () => {
-      const data = dataFolder();
-      const first = await startServer(data);
-      expect(first.key).toMatch(/^sk-heddle-/);
-      const call = createCaller(first);
-      const path = await deploy(call, first.workspaceId);
+      const data = createDataFolder();
+      const firstServer = await startServer(data);
+      expect(firstServer.key).toMatch(/^sk-heddle-/);
+      const call = createCaller(firstServer);
+      const path = await deploy(call, firstServer.workspaceId);
       const { status, runId } = await call('POST', `${path}/execute`, { async: true });
       expect(status).toBe(202);
-      first.process.child.kill('SIGKILL');
-      await first.process.ended;
+      firstServer.process.child.kill('SIGKILL');
+      await firstServer.process.result;
 
-      const second = await startServer(data);
-      expect(second).not.toHaveProperty('key');
-      const callSecond = createCaller({ url: second.url, key: first.key ?? '' });
+      const secondServer = await startServer(data);
+      expect(secondServer).not.toHaveProperty('key');
+      const callSecond = createCaller({ url: secondServer.url, key: firstServer.key ?? '' });
       await expect
         .poll(async () => (await callSecond('GET', `${path}/runs/${runId}`)).data, {
           timeout: 30_000,
           interval: 100,
         })
         .toMatchObject({ status: 'paused', paused: { pauseKind: 'human' } });
-      second.process.child.kill('SIGTERM');
-      expect(await second.process.ended).toMatchObject({ exit: 0 });
-      await expect(fetch(second.url)).rejects.toThrow('fetch failed');
+      secondServer.process.child.kill('SIGTERM');
+      expect(await secondServer.process.result).toMatchObject({ exitCode: 0 });
+      await expect(fetch(secondServer.url)).rejects.toThrow('fetch failed');
     },
   );
 
   sampledIt('does not report the tools of an agent as unknown', async () => {
-    const { workspaceId, ...server } = await startServer(dataFolder());
+    const { workspaceId, ...server } = await startServer(createDataFolder());
     const call = createCaller(server);
     const tools = [
       { type: 'slack', operation: 'send' },
@@ -84,25 +84,25 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     ];
     const draft = draftOf(workflow([block('Agent', 'agent', { tools })], ['Start -> Agent']));
     const { data } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Agent' });
-    const saved = await call('PUT', `/api/v2/workflows/${data.id}/state`, draft);
-    expect(saved).toMatchObject({ status: 200, data: { lint: { unresolvedReferences: [] } } });
+    const saveResponse = await call('PUT', `/api/v2/workflows/${data.id}/state`, draft);
+    expect(saveResponse).toMatchObject({ status: 200, data: { lint: { unresolvedReferences: [] } } });
   });
 
   sampledIt('responds to a pending request while it shuts down, and loses no run', async () => {
-    const data = dataFolder();
-    const first = await startServer(data);
-    const call = createCaller(first);
-    const path = await deploy(call, first.workspaceId);
-    const headers = { 'X-API-Key': first.key ?? '', 'X-Run-Id': 'the-run' };
-    const response = fetch(`${first.url}${path}/execute`, { method: 'POST', headers, body: '{}' });
+    const data = createDataFolder();
+    const firstServer = await startServer(data);
+    const call = createCaller(firstServer);
+    const path = await deploy(call, firstServer.workspaceId);
+    const headers = { 'X-API-Key': firstServer.key ?? '', 'X-Run-Id': 'the-run' };
+    const response = fetch(`${firstServer.url}${path}/execute`, { method: 'POST', headers, body: '{}' });
     await expect
       .poll(async () => (await call('GET', `${path}/runs/the-run`)).status, { timeout: 20_000 })
       .toBe(200);
-    first.process.child.kill('SIGTERM');
+    firstServer.process.child.kill('SIGTERM');
     expect((await response).status).toBe(503);
-    expect(await first.process.ended).toMatchObject({ exit: 0 });
-    const second = await startServer(data);
-    const callSecond = createCaller({ url: second.url, key: first.key ?? '' });
+    expect(await firstServer.process.result).toMatchObject({ exitCode: 0 });
+    const secondServer = await startServer(data);
+    const callSecond = createCaller({ url: secondServer.url, key: firstServer.key ?? '' });
     await expect
       .poll(async () => (await callSecond('GET', `${path}/runs/the-run`)).data.status, {
         timeout: 30_000,
@@ -112,22 +112,22 @@ describe('heddle serve', { timeout: 120_000 }, () => {
   });
 
   sampledIt('deletes unused images of its data folder', async () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     const file = await storeUnusedImage(join(data, 'images'));
     await startServer(data);
     await expect.poll(() => existsSync(file), { timeout: 20_000 }).toBe(false);
   });
 
   sampledIt('keeps the files of a run after a kill', async () => {
-    const data = dataFolder();
-    const first = await startServer(data);
-    const path = await deploy(createCaller(first), first.workspaceId, ECHO);
-    const execution = await createCaller(first)('POST', `${path}/execute`, { input: { doc: FILE } });
-    first.process.child.kill('SIGKILL');
-    await first.process.ended;
+    const data = createDataFolder();
+    const firstServer = await startServer(data);
+    const path = await deploy(createCaller(firstServer), firstServer.workspaceId, ECHO_WORKFLOW);
+    const execution = await createCaller(firstServer)('POST', `${path}/execute`, { input: { doc: FILE } });
+    firstServer.process.child.kill('SIGKILL');
+    await firstServer.process.result;
 
     const { url } = await startServer(data);
-    const headers = { 'X-API-Key': first.key ?? '' };
+    const headers = { 'X-API-Key': firstServer.key ?? '' };
     const response = await fetch(`${url}${path}/runs/${execution.runId}?includeOutput=true`, { headers });
     const { data: run } = (await response.json()) as { data: { files: { downloadPath: string }[] } };
     const file = await fetch(url + (run.files[0]?.downloadPath ?? ''), { headers });
@@ -136,11 +136,11 @@ describe('heddle serve', { timeout: 120_000 }, () => {
   });
 
   sampledIt('accepts key commands while it runs', async () => {
-    const data = dataFolder();
-    const { url, workspaceId, key: personal } = await startServer(data);
-    const metaStatus = async (key: string) =>
+    const data = createDataFolder();
+    const { url, workspaceId, key: personalKey } = await startServer(data);
+    const getMetaStatus = async (key: string) =>
       (await fetch(`${url}/api/v2/meta`, { headers: { 'X-API-Key': key } })).status;
-    const created = await heddle([
+    const createResult = await runHeddle([
       'keys',
       'create',
       '--data',
@@ -150,11 +150,11 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       '--name',
       'shared',
     ]);
-    expect(created).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^sk-heddle-\S+\n$/) });
-    const key = created.stdout.trim();
-    expect(await metaStatus(key)).toBe(200);
-    const listed = await heddle(['keys', 'list', '--data', data, '--json']);
-    const { data: keys } = JSON.parse(listed.stdout) as { data: { id: string; name: string }[] };
+    expect(createResult).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/^sk-heddle-\S+\n$/) });
+    const key = createResult.stdout.trim();
+    expect(await getMetaStatus(key)).toBe(200);
+    const listResult = await runHeddle(['keys', 'list', '--data', data, '--json']);
+    const { data: keys } = JSON.parse(listResult.stdout) as { data: { id: string; name: string }[] };
     expect(keys.map(({ name }) => name)).toEqual(['first', 'shared']);
     expect(keys[1]).toMatchObject({
       workspaceId,
@@ -163,20 +163,20 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       revokedAt: null,
     });
     expect(Object.keys(keys[1] ?? {}).filter((name) => name.includes('_'))).toEqual([]);
-    const workspaces = await heddle(['workspaces', 'list', '--data', data, '--json']);
-    expect(JSON.parse(workspaces.stdout)).toEqual({
+    const workspacesResult = await runHeddle(['workspaces', 'list', '--data', data, '--json']);
+    expect(JSON.parse(workspacesResult.stdout)).toEqual({
       data: [{ id: workspaceId, name: 'Default', personalKeys: true }],
     });
-    const workspaceKey = await heddle(['keys', 'create', '--data', data, '--workspace', '--json']);
-    const { id: workspaceKeyId } = (JSON.parse(workspaceKey.stdout) as { data: { id: string } }).data;
-    const updatedList = await heddle(['keys', 'list', '--data', data, '--json']);
-    expect((JSON.parse(updatedList.stdout) as { data: object[] }).data.at(-1)).toMatchObject({
+    const workspaceKeyResult = await runHeddle(['keys', 'create', '--data', data, '--workspace', '--json']);
+    const { id: workspaceKeyId } = (JSON.parse(workspaceKeyResult.stdout) as { data: { id: string } }).data;
+    const updatedListResult = await runHeddle(['keys', 'list', '--data', data, '--json']);
+    expect((JSON.parse(updatedListResult.stdout) as { data: object[] }).data.at(-1)).toMatchObject({
       id: workspaceKeyId,
       workspaceId,
     });
-    expect(listed.stdout).not.toContain(key);
+    expect(listResult.stdout).not.toContain(key);
     const setPersonalKeys = (state: string, ...options: string[]) =>
-      heddle([
+      runHeddle([
         'workspaces',
         'set',
         workspaceId.slice(0, 8),
@@ -187,45 +187,47 @@ describe('heddle serve', { timeout: 120_000 }, () => {
         ...options,
       ]);
     expect(await setPersonalKeys('off')).toMatchObject({
-      exit: 0,
+      exitCode: 0,
       stdout: `${workspaceId}: personal keys off\n`,
     });
     const path = `${url}/api/v2/workspaces/${workspaceId}`;
-    const statusWith = async (apiKey: string) =>
+    const getWorkspaceStatus = async (apiKey: string) =>
       (await fetch(path, { headers: { 'X-API-Key': apiKey } })).status;
-    expect([await statusWith(personal), await statusWith(key)]).toEqual([403, 200]);
+    expect([await getWorkspaceStatus(personalKey), await getWorkspaceStatus(key)]).toEqual([403, 200]);
     expect(JSON.parse((await setPersonalKeys('on', '--json')).stdout)).toEqual({
       data: { id: workspaceId, personalKeys: true },
     });
-    expect(await statusWith(personal)).toBe(200);
-    expect(await setPersonalKeys('perhaps')).toMatchObject({ exit: 2 });
+    expect(await getWorkspaceStatus(personalKey)).toBe(200);
+    expect(await setPersonalKeys('perhaps')).toMatchObject({ exitCode: 2 });
     const id = keys[1]?.id ?? '';
-    expect(await heddle(['keys', 'revoke', id.slice(0, 8), '--data', data])).toMatchObject({ exit: 0 });
-    expect(await metaStatus(key)).toBe(401);
-    expect(await heddle(['keys', 'revoke', id, '--data', data])).toMatchObject({ exit: 2 });
-    expect(await heddle(['keys', 'create', '--data', data, '--workspace', 'none'])).toMatchObject({
-      exit: 2,
+    expect(await runHeddle(['keys', 'revoke', id.slice(0, 8), '--data', data])).toMatchObject({
+      exitCode: 0,
     });
-    const table = await heddle(['keys', 'list', '--data', data]);
-    expect(table.stdout).toMatch(/shared .* revoked/);
+    expect(await getMetaStatus(key)).toBe(401);
+    expect(await runHeddle(['keys', 'revoke', id, '--data', data])).toMatchObject({ exitCode: 2 });
+    expect(await runHeddle(['keys', 'create', '--data', data, '--workspace', 'none'])).toMatchObject({
+      exitCode: 2,
+    });
+    const tableResult = await runHeddle(['keys', 'list', '--data', data]);
+    expect(tableResult.stdout).toMatch(/shared .* revoked/);
   });
 
   sampledIt(
     'gives its environment values only to the oldest workspace, for deployed workflows and drafts',
     async () => {
-      const data = dataFolder();
-      const first = await startServer(data, '--env', 'KEY=sk-very-secret');
+      const data = createDataFolder();
+      const firstServer = await startServer(data, '--env', 'KEY=sk-very-secret');
       const store = await openServiceStore({ data });
       onTestFinished(() => store.close());
-      const { id: userId } = (await store.workspaces.firstUser()) ?? { id: '' };
-      const other = await store.workspaces.createWorkspace('Other', userId);
-      const call = createCaller(first);
-      const source = workflow(
+      const { id: userId } = (await store.workspaces.findFirstUser()) ?? { id: '' };
+      const otherWorkspaceId = await store.workspaces.createWorkspace('Other', userId);
+      const call = createCaller(firstServer);
+      const environmentWorkflow = workflow(
         [fn('F', 'return [Object.keys(environmentVariables), "{{KEY}}".length, <start.text>]')],
         ['Start -> F'],
       );
-      const outputsOf = async (workspaceId: string | undefined): Promise<unknown[]> => {
-        const path = await deploy(call, workspaceId, source);
+      const runAndReadOutputs = async (workspaceId: string | undefined): Promise<unknown[]> => {
+        const path = await deploy(call, workspaceId, environmentWorkflow);
         const input = { text: 'sk-very-secret' };
         const bodies = [{ input }, { input, run: { source: 'manual' } }];
         const runs = bodies.map(async (body) => (await call('POST', `${path}/execute`, body)).data);
@@ -235,18 +237,18 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       };
       const ownEnvironment = [['KEY'], 14, '«redacted:KEY»'];
       const noEnvironment = [[], '{{KEY}}'.length, 'sk-very-secret'];
-      expect(await outputsOf(first.workspaceId)).toEqual([ownEnvironment, ownEnvironment]);
-      expect(await outputsOf(other)).toEqual([noEnvironment, noEnvironment]);
-      first.process.child.kill('SIGTERM');
-      await first.process.ended;
+      expect(await runAndReadOutputs(firstServer.workspaceId)).toEqual([ownEnvironment, ownEnvironment]);
+      expect(await runAndReadOutputs(otherWorkspaceId)).toEqual([noEnvironment, noEnvironment]);
+      firstServer.process.child.kill('SIGTERM');
+      await firstServer.process.result;
     },
   );
 
   sampledIt('rejects a port in use, and PostgreSQL without a secret', async () => {
-    const { url } = await startServer(dataFolder());
-    const data = dataFolder();
-    const result = await heddle(['serve', '--data', data, '--port', new URL(url).port]);
-    expect(result).toMatchObject({ exit: 2, stderr: expect.stringContaining('Choose another --port') });
+    const { url } = await startServer(createDataFolder());
+    const data = createDataFolder();
+    const result = await runHeddle(['serve', '--data', data, '--port', new URL(url).port]);
+    expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('Choose another --port') });
     // The first key is created only when it can be shown, so it is not lost.
     expect(await startServer(data)).toMatchObject({ key: expect.stringMatching(/^sk-heddle-/) });
     for (const command of [
@@ -255,12 +257,15 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       ['keys', 'revoke', 'x'],
       ['workspaces', 'set', 'x', '--personal-keys', 'on'],
     ]) {
-      const missing = await heddle([...command, '--data', join(data, 'none')]);
-      expect(missing).toMatchObject({ exit: 2, stderr: expect.stringContaining('There is no data folder') });
+      const missingResult = await runHeddle([...command, '--data', join(data, 'none')]);
+      expect(missingResult).toMatchObject({
+        exitCode: 2,
+        stderr: expect.stringContaining('There is no data folder'),
+      });
     }
-    const store = ['--postgres', 'postgresql://nowhere'];
-    expect(await heddle(['keys', 'list', ...store])).toMatchObject({
-      exit: 2,
+    const storeArgs = ['--postgres', 'postgresql://nowhere'];
+    expect(await runHeddle(['keys', 'list', ...storeArgs])).toMatchObject({
+      exitCode: 2,
       stderr: expect.stringContaining('HEDDLE_API_SECRET'),
     });
   });
@@ -271,27 +276,27 @@ describe('heddle serve', { timeout: 120_000 }, () => {
       [['--host', '0.0.0.0'], undefined],
       [['--origin', 'https://heddle.example'], 'https://heddle.example'],
     ] as const) {
-      const server = await startServer(dataFolder(), ...options);
+      const server = await startServer(createDataFolder(), ...options);
       const expectedOrigin = origin ?? server.url.replace('0.0.0.0', '127.0.0.1');
-      const path = await deploy(createCaller(server), server.workspaceId, ECHO);
-      const forged = { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' };
-      const headers = { 'X-API-Key': server.key ?? '', 'Content-Type': 'application/json', ...forged };
-      const accepted = await post(`${server.url}${path}/execute`, headers, '{"async": true}');
-      expect(JSON.parse(accepted)).toMatchObject({
+      const path = await deploy(createCaller(server), server.workspaceId, ECHO_WORKFLOW);
+      const forgedHeaders = { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' };
+      const headers = { 'X-API-Key': server.key ?? '', 'Content-Type': 'application/json', ...forgedHeaders };
+      const responseBody = await post(`${server.url}${path}/execute`, headers, '{"async": true}');
+      expect(JSON.parse(responseBody)).toMatchObject({
         data: { statusUrl: expect.stringMatching(new RegExp(`^${expectedOrigin}/api/v2/`)) },
       });
       server.process.child.kill('SIGTERM');
-      await server.process.ended;
+      await server.process.result;
     }
   });
 });
 
-/** Sends a POST with these headers and returns the response. `fetch` does not allow a `Host` header. */
+/** Sends a POST request with these headers and returns the response body. `fetch` does not allow a `Host` header. */
 async function post(url: string, headers: { [name: string]: string }, body: string): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const outgoing = request(url, { method: 'POST', headers }, (response) => {
+  const clientRequest = request(url, { method: 'POST', headers }, (response) => {
     text(response).then(resolve, reject);
   });
-  outgoing.on('error', reject).end(body);
+  clientRequest.on('error', reject).end(body);
   return promise;
 }

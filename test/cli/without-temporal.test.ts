@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { install, pack } from '../repo/exports.ts';
 import { repository } from '../repo/sources.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { start, workflowFile } from '../support/workflow-file.ts';
 
 describe('the CLI, installed from its tarball without @heddle/temporal', { timeout: 120_000 }, () => {
   let folder = '';
 
   beforeAll(() => {
-    folder = dataFolder(afterAll);
+    folder = createDataFolder(afterAll);
     install([pack(join(repository, 'packages/cli'), folder)], folder);
     mkdirSync(join(folder, 'node_modules/@heddle'));
     for (const name of ['core', 'sandbox', 'engine', 'blocks', 'api'])
@@ -25,7 +25,7 @@ describe('the CLI, installed from its tarball without @heddle/temporal', { timeo
       cwd: folder,
       encoding: 'utf8',
     });
-    return { exit: status, stdout, stderr };
+    return { exitCode: status, stdout, stderr };
   };
 
   it('does not require @heddle/temporal', () => {
@@ -37,16 +37,19 @@ describe('the CLI, installed from its tarball without @heddle/temporal', { timeo
   });
 
   it('checks and runs workflows, and lists runs', () => {
-    expect(heddle('check', 'flow.json')).toMatchObject({ exit: 0, stderr: '' });
-    expect(heddle('run', 'flow.json')).toMatchObject({ exit: 0 });
-    expect(heddle('runs', 'list')).toMatchObject({ exit: 0, stdout: expect.stringContaining('completed') });
+    expect(heddle('check', 'flow.json')).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(heddle('run', 'flow.json')).toMatchObject({ exitCode: 0 });
+    expect(heddle('runs', 'list')).toMatchObject({
+      exitCode: 0,
+      stdout: expect.stringContaining('completed'),
+    });
   });
 
   it.each([['worker'], ['dev'], ['run', 'flow.json', '--runtime', 'temporal']])(
     'says how to install @heddle/temporal: %s',
     (...args) => {
-      const { exit, stdout, stderr } = heddle(...args);
-      expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+      const { exitCode, stdout, stderr } = heddle(...args);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
       expect(stderr).toContain('Temporal needs the package @heddle/temporal, which is not installed.');
       expect(stderr).toMatch(/npm install @heddle\/temporal@\d/);
     },

@@ -3,35 +3,35 @@ import createClient from 'openapi-fetch';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { draftOf } from '../support/api.ts';
-import { ECHO, FILE, FILE_BASE64 } from '../support/api-files.ts';
-import { APPROVAL, GREETING } from '../support/api-workflows.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { ECHO_WORKFLOW, FILE, FILE_BASE64 } from '../support/api-files.ts';
+import { APPROVAL, GREETING_WORKFLOW } from '../support/api-workflows.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { startServe } from '../support/heddle.ts';
 import type { RunningServer } from '../support/heddle.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import type { paths } from './fixtures/api.d.ts';
 
-const SECRETS = {
+const SECRET_ENV = {
   HEDDLE_API_SECRET: 'a secret of at least thirty-two characters',
   HEDDLE_SECRET_KEYS: Buffer.alloc(32, 1).toString('base64'),
 };
-const POLL = { timeout: 60_000 };
+const POLL_OPTIONS = { timeout: 60_000 };
 
 let server: RunningServer;
 let client: ReturnType<typeof createClient<paths>>;
 
 /** Creates an empty store. Returns the command-line options for the store. */
-type CreateStore = (whenDone: (stop: () => void) => void) => Promise<readonly string[]>;
+type CreateStore = (registerCleanup: (stop: () => void) => void) => Promise<readonly string[]>;
 
 /** Starts `heddle serve` for the tests of this suite. */
 function startServerBeforeAll(createStore: CreateStore): void {
-  const stops: (() => void)[] = [];
-  const whenDone = (stop: () => void): void => void stops.unshift(stop);
+  const cleanups: (() => void)[] = [];
+  const registerCleanup = (stop: () => void): void => void cleanups.unshift(stop);
   beforeAll(async () => {
-    server = await startServe(await createStore(whenDone), { env: SECRETS, whenDone });
+    server = await startServe(await createStore(registerCleanup), { env: SECRET_ENV, registerCleanup });
     client = createClient<paths>({ baseUrl: server.url, headers: { 'X-API-Key': server.key } });
   });
-  afterAll(() => stops.forEach((stop) => stop()));
+  afterAll(() => cleanups.forEach((stop) => stop()));
 }
 
 /** Returns the data of a response that is not a stream. */
@@ -42,28 +42,28 @@ function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
 }
 
 /** Deploys a workflow. Returns its id. */
-async function deploy(exported: Json, name: string): Promise<string> {
+async function deploy(exportedWorkflow: Json, name: string): Promise<string> {
   const { workspaceId } = server;
-  const created = await client.POST('/api/v2/workflows', { body: { workspaceId, name } });
-  const workflowId = created.data!.data.id;
+  const createResponse = await client.POST('/api/v2/workflows', { body: { workspaceId, name } });
+  const workflowId = createResponse.data!.data.id;
   const params = { path: { workflowId } };
-  const body = draftOf(exported) as never;
-  const put = await client.PUT('/api/v2/workflows/{workflowId}/state', { params, body });
-  expect(put.data?.data).toMatchObject({ id: workflowId, dryRun: false });
+  const body = draftOf(exportedWorkflow) as never;
+  const putResponse = await client.PUT('/api/v2/workflows/{workflowId}/state', { params, body });
+  expect(putResponse.data?.data).toMatchObject({ id: workflowId, dryRun: false });
   const deployment = await client.POST('/api/v2/workflows/{workflowId}/deploy', { params, body: {} });
   expect(deployment.data?.data).toMatchObject({ isDeployed: true, version: 1 });
   return workflowId;
 }
 
 /** Returns the exported workflow with `metadata` in its state, which exports of other tools contain. */
-function withMetadata(exported: object): Record<string, unknown> {
-  const { state, ...rest } = exported as { state: object };
+function withMetadata(exportedWorkflow: object): Record<string, unknown> {
+  const { state, ...rest } = exportedWorkflow as { state: object };
   return { ...rest, state: { ...state, metadata: { name: 'Elsewhere' } } };
 }
 
 const STORES: readonly [name: string, isAvailable: boolean, createStore: CreateStore][] = [
-  ['SQLite', true, async (whenDone) => ['--data', dataFolder(whenDone)]],
-  ['PostgreSQL', hasPostgres, async () => ['--postgres', await postgresDatabase()]],
+  ['SQLite', true, async (registerCleanup) => ['--data', createDataFolder(registerCleanup)]],
+  ['PostgreSQL', hasPostgres, async () => ['--postgres', await createPostgresDatabase()]],
 ];
 
 describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
@@ -80,7 +80,7 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
     });
 
     it('creates, deploys and runs a workflow, and reads its runs and versions', async () => {
-      const workflowId = await deploy(GREETING, 'Greeting');
+      const workflowId = await deploy(GREETING_WORKFLOW, 'Greeting');
       const path = { workflowId };
       const execution = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params: { path },
@@ -91,10 +91,10 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
       if (!('status' in result)) throw new Error('The response to a synchronous execution has no status.');
       expect(result).toMatchObject({ status: 'completed', blockOutputs: { 'Reply.data.hello': 'Ada' } });
       const { runId } = result;
-      const read = await client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', {
+      const readResponse = await client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', {
         params: { path: { workflowId, runId }, query: { includeOutput: true } },
       });
-      expect(read.data?.data).toMatchObject({ runId, output: { data: { hello: 'Ada' } } });
+      expect(readResponse.data?.data).toMatchObject({ runId, output: { data: { hello: 'Ada' } } });
       const list = await client.GET('/api/v2/workflows/{workflowId}/runs', {
         params: { path, query: { status: 'completed', limit: 10 } },
       });
@@ -105,7 +105,7 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
     });
 
     it('sends files, and lists and downloads the files of the output', async () => {
-      const workflowId = await deploy(ECHO, 'Echo');
+      const workflowId = await deploy(ECHO_WORKFLOW, 'Echo');
       const execution = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params: { path: { workflowId } },
         body: { input: { doc: [FILE] }, includeFileBase64: false },
@@ -120,33 +120,35 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
       const fileRoute = '/api/v2/workflows/{workflowId}/runs/{runId}/files/{fileId}';
       const bytes = await client.GET(fileRoute, { params: { path }, parseAs: 'text' });
       expect(bytes.data).toBe('abc');
-      const none = await client.GET(fileRoute, { params: { path: { ...path, fileId: 'none' } } });
-      expect(none.error).toEqual({ error: { code: 'NOT_FOUND', message: 'File not found' } });
+      const missingFileResponse = await client.GET(fileRoute, {
+        params: { path: { ...path, fileId: 'none' } },
+      });
+      expect(missingFileResponse.error).toEqual({ error: { code: 'NOT_FOUND', message: 'File not found' } });
     });
 
     it('starts and resumes asynchronous runs', async () => {
       const workflowId = await deploy(APPROVAL, 'Approval');
-      const accepted = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+      const startResponse = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params: { path: { workflowId } },
         body: { async: true },
       });
-      expect(accepted.response.status).toBe(202);
-      const { runId } = objectOf(accepted.data).data;
+      expect(startResponse.response.status).toBe(202);
+      const { runId } = objectOf(startResponse.data).data;
       const params = { path: { workflowId, runId } };
       const readRun = () => client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', { params });
-      await expect.poll(async () => (await readRun()).data?.data.status, POLL).toBe('paused');
+      await expect.poll(async () => (await readRun()).data?.data.status, POLL_OPTIONS).toBe('paused');
       const contextId = (await readRun()).data?.data.paused?.contextId ?? '';
-      const resumed = await client.POST('/api/v2/workflows/{workflowId}/runs/{runId}/resume', {
+      const resumeResponse = await client.POST('/api/v2/workflows/{workflowId}/runs/{runId}/resume', {
         params,
         body: { contextId, input: { ok: true } },
       });
-      expect([200, 202]).toContain(resumed.response.status);
-      await expect.poll(async () => (await readRun()).data?.data.status, POLL).toBe('completed');
+      expect([200, 202]).toContain(resumeResponse.response.status);
+      await expect.poll(async () => (await readRun()).data?.data.status, POLL_OPTIONS).toBe('completed');
     });
 
     it('reads logs, and copies a workflow by export and import', async () => {
       const { workspaceId } = server;
-      const workflowId = await deploy(GREETING, 'Moved');
+      const workflowId = await deploy(GREETING_WORKFLOW, 'Moved');
       const params = { path: { workflowId } };
       const execution = await client.POST('/api/v2/workflows/{workflowId}/execute', {
         params,
@@ -156,15 +158,15 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
       const listLogs = () =>
         client.GET('/api/v2/logs', { params: { query: { workspaceId, workflowIds: workflowId } } });
       await expect
-        .poll(async () => (await listLogs()).data?.data.map((log) => log.runId), POLL)
+        .poll(async () => (await listLogs()).data?.data.map((log) => log.runId), POLL_OPTIONS)
         .toEqual([runId]);
-      const exported = await client.GET('/api/v2/workflows/{workflowId}/export', { params });
-      const imported = await client.POST('/api/v2/workflows/import', {
-        body: { workspaceId, workflow: withMetadata(exported.data!.data) },
+      const exportResponse = await client.GET('/api/v2/workflows/{workflowId}/export', { params });
+      const importResponse = await client.POST('/api/v2/workflows/import', {
+        body: { workspaceId, workflow: withMetadata(exportResponse.data!.data) },
       });
-      expect(imported.data?.data).toMatchObject({ workspaceId });
+      expect(importResponse.data?.data).toMatchObject({ workspaceId });
       const state = await client.GET('/api/v2/workflows/{workflowId}/state', {
-        params: { path: { workflowId: imported.data!.data.id } },
+        params: { path: { workflowId: importResponse.data!.data.id } },
       });
       const keys = ['blocks', 'edges', 'loops', 'parallels', 'variables'];
       expect(Object.keys(state.data?.data ?? {}).sort()).toEqual(keys);
@@ -172,15 +174,15 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
 
     it('stores secrets without their values, and lists workspaces, blocks and tools', async () => {
       const { workspaceId } = server;
-      const put = await client.PUT('/api/v2/secrets/{name}', {
+      const putResponse = await client.PUT('/api/v2/secrets/{name}', {
         params: { path: { name: 'LOOM' } },
         body: { workspaceId, scope: 'workspace', value: 'warp-and-weft' },
       });
-      expect(put.error).toBeUndefined();
+      expect(putResponse.error).toBeUndefined();
       const query = { workspaceId };
-      const listed = await client.GET('/api/v2/secrets', { params: { query } });
-      expect(listed.data?.data).toMatchObject([{ name: 'LOOM' }]);
-      expect(JSON.stringify(listed.data)).not.toContain('warp-and-weft');
+      const listResponse = await client.GET('/api/v2/secrets', { params: { query } });
+      expect(listResponse.data?.data).toMatchObject([{ name: 'LOOM' }]);
+      expect(JSON.stringify(listResponse.data)).not.toContain('warp-and-weft');
       const workspaces = await client.GET('/api/v2/workspaces', {});
       expect(workspaces.data?.data.map(({ id }) => id)).toEqual([workspaceId]);
       const blocks = await client.GET('/api/v2/blocks', {
@@ -198,9 +200,9 @@ describe.each(STORES.filter(([, isAvailable]) => isAvailable))(
       const { error, response } = await client.GET('/api/v2/workflows/{workflowId}', { params });
       expect(response.status).toBe(404);
       expect(error?.error).toEqual({ code: 'NOT_FOUND', message: 'Workflow not found' });
-      const wrong = { workspaceId: server.workspaceId, name: 7 as never };
-      const refused = await client.POST('/api/v2/workflows', { body: wrong });
-      expect(refused.error?.error.code).toBe('BAD_REQUEST');
+      const invalidBody = { workspaceId: server.workspaceId, name: 7 as never };
+      const errorResponse = await client.POST('/api/v2/workflows', { body: invalidBody });
+      expect(errorResponse.error?.error.code).toBe('BAD_REQUEST');
     });
   },
 );

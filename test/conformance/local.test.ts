@@ -7,14 +7,14 @@ import { CodeService } from '../../packages/engine/src/execution/code-service.ts
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
 import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { describeRuntime } from './runtime.ts';
 import { describeMemories } from './runtime/memories.ts';
-import type { RuntimeUnderTest, WhenDone } from './runtime/suite.ts';
+import type { RuntimeUnderTest, RegisterCleanup } from './runtime/runtime-under-test.ts';
 
 /** The sandbox of all engines without sandbox options. Starting one per engine would take longer than most tests. */
-const code = new CodeService({ maxProcesses: 2, python: { maxProcesses: 1 } });
-afterAll(() => code.close());
+const codeService = new CodeService({ maxProcesses: 2, python: { maxProcesses: 1 } });
+afterAll(() => codeService.close());
 
 /** Opens an engine like `createEngine`, with the shared sandbox if the options allow it. */
 function openEngine(options: EngineOptions): Promise<Engine> {
@@ -24,13 +24,16 @@ function openEngine(options: EngineOptions): Promise<Engine> {
     openStores({ data, durability, clock }),
     createRegistry(builtInExecutors, blocks),
     options,
-    code,
+    codeService,
   );
 }
 
-function localRuntime(data: string | undefined, whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
+function localRuntime(
+  data: string | undefined,
+  registerCleanup: RegisterCleanup = onTestFinished,
+): RuntimeUnderTest {
   const engines: Engine[] = [];
-  whenDone(async () => {
+  registerCleanup(async () => {
     for (const engine of engines) await engine.close({ graceMs: 0 });
   });
   return {
@@ -49,14 +52,20 @@ function localRuntime(data: string | undefined, whenDone: WhenDone = onTestFinis
   };
 }
 
-describeRuntime('local, in memory', (whenDone) => localRuntime(undefined, whenDone), { durable: false });
-describeRuntime('local, on SQLite', (whenDone) => localRuntime(dataFolder(whenDone), whenDone), {
-  durable: true,
-  // The tests in memory run all groups.
-  share: 1 / 12,
-  restartShare: 1 / 4,
+describeRuntime('local, in memory', (registerCleanup) => localRuntime(undefined, registerCleanup), {
+  durable: false,
 });
+describeRuntime(
+  'local, on SQLite',
+  (registerCleanup) => localRuntime(createDataFolder(registerCleanup), registerCleanup),
+  {
+    durable: true,
+    // The tests in memory run all groups.
+    share: 1 / 12,
+    restartShare: 1 / 4,
+  },
+);
 
 describe('local, on SQLite', () => {
-  describeMemories((whenDone) => localRuntime(dataFolder(whenDone), whenDone));
+  describeMemories((registerCleanup) => localRuntime(createDataFolder(registerCleanup), registerCleanup));
 });

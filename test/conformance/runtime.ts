@@ -1,6 +1,6 @@
 import { describe } from 'vitest';
 import { describeReruns } from './runtime/rerun.ts';
-import { describeRerunsInside } from './runtime/rerun-inside.ts';
+import { describeRerunsInContainers } from './runtime/rerun-in-container.ts';
 import { describeApi } from './runtime/api.ts';
 import { describeBodies } from './runtime/bodies.ts';
 import { describeContinuedAttempts } from './runtime/continued.ts';
@@ -23,7 +23,7 @@ import { describeRestart } from './runtime/restart.ts';
 import { describeStarts } from './runtime/starts.ts';
 import { describeSteps } from './runtime/steps.ts';
 import { describeShell } from './runtime/shell.ts';
-import type { MakeRuntime } from './runtime/suite.ts';
+import type { MakeRuntime } from './runtime/runtime-under-test.ts';
 import { sample } from '../support/scale.ts';
 import { describeTenantData } from './runtime/tenant-data.ts';
 import { describeTime } from './runtime/time.ts';
@@ -45,22 +45,22 @@ interface Durability {
  */
 export function describeRuntime(
   name: string,
-  make: MakeRuntime,
+  makeRuntime: MakeRuntime,
   durability: Durability & { share?: number },
 ): void {
-  describeGraphs(name, make, durability.share);
-  describeServices(name, make, durability);
+  describeGraphs(name, makeRuntime, durability.share);
+  describeServices(name, makeRuntime, durability);
 }
 
 /** Data and control flow, by name of the group. */
-const GRAPHS = {
+const GRAPH_GROUPS = {
   data: describeData,
   paths: describePaths,
   bodies: describeBodies,
   loops: describeLoops,
   parallels: describeParallels,
   'partial runs': describeReruns,
-  'partial runs inside containers': describeRerunsInside,
+  'partial runs inside containers': describeRerunsInContainers,
   failures: describeFailures,
   time: describeTime,
   pauses: describePauses,
@@ -73,7 +73,7 @@ const GRAPHS = {
 };
 
 /** Code, requests, child runs, data of tenants, tools of agents and deletion, by name of the group. */
-const SERVICES = {
+const SERVICE_GROUPS = {
   python: describePython,
   'python data': describePythonData,
   shell: describeShell,
@@ -87,29 +87,34 @@ const SERVICES = {
   'code tools': describeCodeTools,
 };
 
-/** Defines the tests of `GRAPHS`. A quick run executes `share` of the groups. */
-export function describeGraphs(name: string, make: MakeRuntime, share = 1): void {
+/** Defines the tests of `GRAPH_GROUPS`. A quick run executes `share` of the groups. */
+export function describeGraphs(name: string, makeRuntime: MakeRuntime, share = 1): void {
   describe(`runtime: ${name}`, () => {
-    for (const describeGroup of sampleGroups(GRAPHS, name, share)) describeGroup(make);
+    for (const describeGroup of sampleGroups(GRAPH_GROUPS, name, share)) describeGroup(makeRuntime);
   });
 }
 
-/** Defines the tests of `SERVICES`, and of restarts if runs are durable. A quick run executes `share` of the groups. */
+/**
+ * Defines the tests of `SERVICE_GROUPS`, and of restarts if runs are durable. A quick run executes `share` of the
+ * groups.
+ */
 export function describeServices(
   name: string,
-  make: MakeRuntime,
+  makeRuntime: MakeRuntime,
   { durable, shared = false, restartShare = 1, share = 1 }: Durability & { share?: number },
 ): void {
   describe(`runtime: ${name}`, () => {
-    for (const describeGroup of sampleGroups(SERVICES, name, share)) describeGroup(make);
+    for (const describeGroup of sampleGroups(SERVICE_GROUPS, name, share)) describeGroup(makeRuntime);
     if (durable)
-      describeRestart(make, shared, (groups) => sampleGroups(groups, `restarts of ${name}`, restartShare));
+      describeRestart(makeRuntime, shared, (groups) =>
+        sampleGroups(groups, `restarts of ${name}`, restartShare),
+      );
   });
 }
 
 /** Returns a random `share` of the groups; all in a full run. */
 function sampleGroups<T>(groups: { readonly [name: string]: T }, name: string, share: number): T[] {
-  const all = Object.entries(groups);
+  const entries = Object.entries(groups);
   const label = `conformance groups of ${name} (from: ${Object.keys(groups).join(', ')})`;
-  return sample(all, Math.ceil(all.length * share), label).map(([, describeGroup]) => describeGroup);
+  return sample(entries, Math.ceil(entries.length * share), label).map(([, describeGroup]) => describeGroup);
 }

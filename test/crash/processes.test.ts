@@ -6,23 +6,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { openFolderClient } from '@heddle/engine/reader';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { sample } from '../support/scale.ts';
-import { RUN_ID } from './process-run.ts';
+import { RUN_ID } from './killed-run.ts';
 
-const CHILD_PROGRAM = fileURLToPath(new URL('child.ts', import.meta.url));
-const STEPPED_PROGRAM = fileURLToPath(new URL('stepped.ts', import.meta.url));
+const RUN_PROGRAM = fileURLToPath(new URL('run-program.ts', import.meta.url));
+const STEP_PROGRAM = fileURLToPath(new URL('step-program.ts', import.meta.url));
 
 /**
  * Runs the program and returns the lines that it printed. Kills the program with SIGKILL `afterMs` milliseconds after
- * it has printed `place`. The program blocks at `place`, unless `stop` is false.
+ * it has printed `place`. The program blocks at `place`, unless `blocksAtPlace` is false.
  */
 async function runProgram(
   folder: string,
-  kill?: { place: string; stop?: boolean; afterMs?: number },
-  program = CHILD_PROGRAM,
+  kill?: { place: string; blocksAtPlace?: boolean; afterMs?: number },
+  program = RUN_PROGRAM,
 ): Promise<string[]> {
-  const stopPlace = kill?.stop === false ? '' : (kill?.place ?? '');
+  const stopPlace = kill?.blocksAtPlace === false ? '' : (kill?.place ?? '');
   const child = spawn(
     process.execPath,
     ['--conditions=@heddle/source', program, join(folder, 'data'), join(folder, 'effects'), stopPlace],
@@ -31,7 +31,7 @@ async function runProgram(
   onTestFinished(() => void child.kill('SIGKILL'));
   let stderr = '';
   child.stderr.on('data', (text: Buffer) => (stderr += text.toString()));
-  const closed = new Promise<number | null>((resolve) => child.on('close', resolve));
+  const exitCodePromise = new Promise<number | null>((resolve) => child.on('close', resolve));
   const lines: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     lines.push(line);
@@ -39,7 +39,7 @@ async function runProgram(
     if (kill.afterMs) await delay(kill.afterMs);
     child.kill('SIGKILL');
   }
-  const code = await closed;
+  const code = await exitCodePromise;
   if (!kill) expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   return lines;
 }
@@ -72,8 +72,10 @@ const EXPECTED_RESULTS = [0, 1, 2].map((n) => [
   { by: 'F', answer: n },
 ]);
 
-/** Expects the result of an uninterrupted run, and that only the effects `repeated` ran a second time. */
-async function expectComplete(folder: string, repeated: readonly string[]): Promise<void> {
+/**
+ * Expects the result of an uninterrupted run, and that only the effects with the keys `repeatedKeys` ran a second time.
+ */
+async function expectComplete(folder: string, repeatedKeys: readonly string[]): Promise<void> {
   const client = openFolderClient(join(folder, 'data'));
   onTestFinished(() => client.close());
   expect(await client.getRun(RUN_ID)).toMatchObject({
@@ -89,11 +91,11 @@ async function expectComplete(folder: string, repeated: readonly string[]): Prom
   expect(logs.every(({ status }) => status === 'completed')).toBe(true);
   const counts = countEffects(folder);
   expect([...counts.keys()].toSorted()).toEqual(EXPECTED_KEYS.toSorted());
-  expect([...counts].filter(([, count]) => count > 1).map(([key]) => key)).toEqual(repeated);
+  expect([...counts].filter(([, count]) => count > 1).map(([key]) => key)).toEqual(repeatedKeys);
 }
 
 describe('a process that is killed with SIGKILL', () => {
-  const KILLS: [when: string, place: string, repeated: string[]][] = [
+  const KILL_CASES: [title: string, place: string, repeatedKeys: string[]][] = [
     ['while an effect runs', 'E.0', [`${RUN_ID}/E/0`]],
     ['while an effect of a later iteration runs', 'E.2', [`${RUN_ID}/E/2`]],
     ['immediately after an effect is recorded', 'G.1', [`${RUN_ID}/G/1`]],
@@ -103,23 +105,23 @@ describe('a process that is killed with SIGKILL', () => {
     ['in the last block', 'Z.', [`${RUN_ID}/Z`]],
   ];
 
-  it.each(sample(KILLS, 3, 'places to kill a process at'))(
+  it.each(sample(KILL_CASES, 3, 'places to kill a process at'))(
     '%s (%s): the next process completes its run, and repeats only an effect that was running',
-    async (_when, place, repeated) => {
-      const folder = dataFolder();
-      const before = await runProgram(folder, { place });
-      expect(before.at(-1)).toBe(place);
-      const after = await runProgram(folder);
-      expect(after.at(-1)).toBe('ended');
-      await expectComplete(folder, repeated);
+    async (_title, place, repeatedKeys) => {
+      const folder = createDataFolder();
+      const firstLines = await runProgram(folder, { place });
+      expect(firstLines.at(-1)).toBe(place);
+      const secondLines = await runProgram(folder);
+      expect(secondLines.at(-1)).toBe('ended');
+      await expectComplete(folder, repeatedKeys);
     },
   );
 
   it.each(sample([0, 1, 2, 4], 2, 'moments of a resume'))(
     'during a resume (%i ms after it began): the next process completes its run',
     async (afterMs) => {
-      const folder = dataFolder();
-      await runProgram(folder, { place: 'resuming.1', stop: false, afterMs });
+      const folder = createDataFolder();
+      await runProgram(folder, { place: 'resuming.1', blocksAtPlace: false, afterMs });
       await runProgram(folder);
       const repeatedKeys = [...countEffects(folder)].filter(([, count]) => count > 1).map(([key]) => key);
       // The signal may arrive while the effect F.1 runs, or before or after it.
@@ -129,7 +131,7 @@ describe('a process that is killed with SIGKILL', () => {
   );
 
   it('repeatedly, at effects and pauses of every iteration: the last process completes the run', async () => {
-    const folder = dataFolder();
+    const folder = createDataFolder();
     const places = [0, 1, 2].flatMap((iteration) => [
       `E.${iteration}`,
       `paused.${iteration}`,
@@ -150,14 +152,14 @@ describe('a process that is killed with SIGKILL during a step of a block', () =>
     ['that is not idempotent', '3', ['done', 'done', 'unknown', 'done', 'done'], []],
   ])(
     '%s: the next process continues without repeating finished steps',
-    async (_which, stop, steps, repeated) => {
-      const folder = dataFolder();
-      expect((await runProgram(folder, { place: stop }, STEPPED_PROGRAM)).at(-1)).toBe(stop);
-      const after = await runProgram(folder, undefined, STEPPED_PROGRAM);
-      expect(JSON.parse(after.at(-1) ?? '')).toEqual({ steps });
+    async (_title, stopPlace, steps, repeatedKeys) => {
+      const folder = createDataFolder();
+      expect((await runProgram(folder, { place: stopPlace }, STEP_PROGRAM)).at(-1)).toBe(stopPlace);
+      const secondLines = await runProgram(folder, undefined, STEP_PROGRAM);
+      expect(JSON.parse(secondLines.at(-1) ?? '')).toEqual({ steps });
       const counts = countEffects(folder);
       expect([...counts.keys()]).toEqual(['1', '2', '3', '4', '5']);
-      expect([...counts].filter(([, count]) => count > 1).map(([key]) => key)).toEqual(repeated);
+      expect([...counts].filter(([, count]) => count > 1).map(([key]) => key)).toEqual(repeatedKeys);
     },
   );
 });

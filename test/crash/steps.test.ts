@@ -2,24 +2,24 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { outcomeCases } from '../conformance/outcomes/cases.ts';
+import { readOutcomeCases } from '../conformance/outcomes/cases.ts';
 import type { OutcomeCase } from '../conformance/outcomes/cases.ts';
 import { sample, sampledSteps } from '../support/scale.ts';
 import { block, condition, loop, parallel, workflow } from '../support/workflow.ts';
-import { closeSandbox, runStopped } from './replay.ts';
-import type { Subject } from './replay.ts';
+import { closeSandbox, runStopped } from './stopped-runs.ts';
+import type { WorkflowUnderTest } from './stopped-runs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'heddle-steps-'));
 let folderCount = 0;
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 afterAll(closeSandbox);
-const newFolder = (): string => join(folder, String(folderCount++));
+const createFolderPath = (): string => join(folder, String(folderCount++));
 
-const step = (name: string, fields = {}, more = {}) => block(name, 'step', fields, more);
-const human = (name: string) => block(name, 'human_in_the_loop', {});
-const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{"x": "<a.n>"}' });
+const step = (name: string, fields = {}, properties = {}) => block(name, 'step', fields, properties);
+const humanBlock = (name: string) => block(name, 'human_in_the_loop', {});
+const workflowBlock = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{"x": "<a.n>"}' });
 
-const SUBJECTS: { [title: string]: Subject } = {
+const WORKFLOWS: { [title: string]: WorkflowUnderTest } = {
   'a chain with a condition and a handled failure': {
     workflow: workflow(
       [
@@ -48,7 +48,7 @@ const SUBJECTS: { [title: string]: Subject } = {
           'L',
           { loopType: 'for', count: 2 },
           step('A', { at: '<loop.index>' }),
-          human('H'),
+          humanBlock('H'),
           block('T', 'wait', { timeValue: '5', timeUnit: 'seconds' }),
           step('B', { n: '<h.n>', before: '<b.n>' }),
         ),
@@ -77,21 +77,23 @@ const SUBJECTS: { [title: string]: Subject } = {
       [
         step('A', { n: 'x'.repeat(10_000) }),
         block('V', 'variables', { variables: [{ variableId: 'v', variableName: 'v', value: 'set' }] }),
-        call,
+        workflowBlock,
         step('Z', { child: '<w.result>', v: '<variable.v>' }),
       ],
       ['Start -> A -> V -> W -> Z'],
       { variables: { v: { type: 'string', value: 'unset' } } },
     ),
     children: [
-      workflow([step('X'), human('H'), step('Y', { n: '<h.n>' })], ['Start -> X -> H -> Y'], { id: 'child' }),
+      workflow([step('X'), humanBlock('H'), step('Y', { n: '<h.n>' })], ['Start -> X -> H -> Y'], {
+        id: 'child',
+      }),
     ],
   },
   'a block that calls workflows in its steps': {
     workflow: workflow([block('C', 'calls', {}), step('Z', { c: '<c.last>' })], ['Start -> C -> Z']),
     children: [
       workflow(
-        [step('X', { name: '<start.name>' }), human('H'), step('Y', { name: '<x.name>' })],
+        [step('X', { name: '<start.name>' }), humanBlock('H'), step('Y', { name: '<x.name>' })],
         ['Start -> X -> H -> Y'],
         { id: 'child' },
       ),
@@ -99,62 +101,69 @@ const SUBJECTS: { [title: string]: Subject } = {
   },
   'a run that fails while another branch waits for a person': {
     workflow: workflow(
-      [step('A'), step('B', { fail: true }), human('H'), step('D')],
+      [step('A'), step('B', { fail: true }), humanBlock('H'), step('D')],
       ['Start -> A -> B', 'Start -> H -> D'],
     ),
   },
 };
 
-const stops = sampledSteps(4, 'journal writes after which a run is stopped');
+const stopRange = sampledSteps(4, 'journal writes after which a run is stopped');
 
 /**
  * Stops the run after each sampled journal write in turn, and compares each result with that of an uninterrupted run.
  * Returns the number of journal writes of the uninterrupted run.
  */
-async function stopAfterEachWrite(subject: Subject): Promise<number> {
-  const uninterrupted = await runStopped(subject, newFolder(), Number.POSITIVE_INFINITY);
-  for (let writes = stops.first - 1; writes < uninterrupted.writeCount; writes += stops.stride) {
-    const stopped = await runStopped(subject, newFolder(), writes);
-    const { result } = uninterrupted;
-    expect(stopped, `stopped after ${writes} writes`).toMatchObject({
+async function stopAfterEachWrite(workflowUnderTest: WorkflowUnderTest): Promise<number> {
+  const uninterruptedRun = await runStopped(workflowUnderTest, createFolderPath(), Number.POSITIVE_INFINITY);
+  for (
+    let maxWrites = stopRange.firstStep - 1;
+    maxWrites < uninterruptedRun.writeCount;
+    maxWrites += stopRange.stride
+  ) {
+    const stoppedRun = await runStopped(workflowUnderTest, createFolderPath(), maxWrites);
+    const { result } = uninterruptedRun;
+    expect(stoppedRun, `stopped after ${maxWrites} writes`).toMatchObject({
       result,
       repeated: [],
       unrequested: [],
     });
   }
-  return uninterrupted.writeCount;
+  return uninterruptedRun.writeCount;
 }
 
 describe('a run that is stopped after each write of its journal in turn', () => {
-  it.each(Object.entries(SUBJECTS))('%s: has the result of an uninterrupted run', async (_title, subject) => {
-    expect(await stopAfterEachWrite(subject)).toBeGreaterThan(4);
-  });
+  it.each(Object.entries(WORKFLOWS))(
+    '%s: has the result of an uninterrupted run',
+    async (_title, workflowUnderTest) => {
+      expect(await stopAfterEachWrite(workflowUnderTest)).toBeGreaterThan(4);
+    },
+  );
 });
 
 /** Cases with two concurrent answers: only the first answer counts, and a restart may change which answer is first. */
-const UNORDERED = new Set(['r223']);
+const UNORDERED_CASE_IDS = new Set(['r223']);
 
 /**
  * Recorded workflows with a deterministic result. Failed runs are not among them, because their result depends on the
  * order of concurrent blocks.
  */
-const CASES = outcomeCases().filter(
+const CASES = readOutcomeCases().filter(
   ({ id, compare, outcome, heddle }) =>
-    compare === 'full' && outcome.success && !heddle && !outcome.beforeRun && !UNORDERED.has(id),
+    compare === 'full' && outcome.success && !heddle && !outcome.beforeRun && !UNORDERED_CASE_IDS.has(id),
 );
 
 describe('recorded workflows that are stopped after each write of their journal', () => {
-  const sampled = sample(CASES, 5, 'recorded workflows that are stopped after each write');
+  const sampledCases = sample(CASES, 5, 'recorded workflows that are stopped after each write');
 
-  it.each(sampled.map((outcomeCase): [string, OutcomeCase] => [outcomeCase.id, outcomeCase]))(
+  it.each(sampledCases.map((outcomeCase): [string, OutcomeCase] => [outcomeCase.id, outcomeCase]))(
     '%s: has the result of an uninterrupted run',
-    async (_id, { workflow: recorded, input, env }) => {
+    async (_id, { workflow: recordedWorkflow, input, env }) => {
       const envEntries = Object.entries(env ?? {}).map(([name, value]) => [
         name,
         { value, secret: false as const },
       ]);
       expect(
-        await stopAfterEachWrite({ workflow: recorded, input, env: Object.fromEntries(envEntries) }),
+        await stopAfterEachWrite({ workflow: recordedWorkflow, input, env: Object.fromEntries(envEntries) }),
       ).toBeGreaterThan(1);
     },
   );

@@ -3,8 +3,8 @@ import { keysInText, openServiceStore, Sealer } from '@heddle/service';
 import { storeCredential, storedCredentials } from '@heddle/service/credentials';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { errorIn, tenantOptionsOf, createTestApi } from '../support/api.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 
 const KEY = 'sk-the-key-of-the-shop';
 const KEY_JSON = JSON.stringify({ apiToken: KEY });
@@ -21,16 +21,16 @@ const DATABASES = storesToTest('credentials');
 describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
   let url: string | undefined;
   beforeAll(async () => {
-    url = database === 'postgres' ? await postgresDatabase() : undefined;
+    url = database === 'postgres' ? await createPostgresDatabase() : undefined;
   });
 
   async function setUp() {
     const secret = 'x'.repeat(32);
     const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
     const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
-    const engine = await createEngine(tenantIsolation(store));
+    const engine = await createEngine(tenantOptionsOf(store));
     let nowMs = Date.parse('2026-01-01T00:00:00Z');
-    const api = await testApi({ engine, store, sealer, now: () => nowMs });
+    const api = await createTestApi({ engine, store, sealer, now: () => nowMs });
     const { workspaceId } = api;
     const { find } = storedCredentials(store.database, sealer);
     const pathOf = (id: string): string => `/api/v2/credentials/${id}?workspaceId=${workspaceId}`;
@@ -39,7 +39,7 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
       sealer,
       pathOf,
       readSecret: async (id: string) => (await find(workspaceId, { id }))?.secret,
-      createMember: async (role: 'read' | 'write' | 'admin') => {
+      createMemberKey: async (role: 'read' | 'write' | 'admin') => {
         const userId = await store.workspaces.createUser({
           email: `${crypto.randomUUID()}@x.test`,
           name: 'B',
@@ -64,10 +64,10 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
 
   it('are stored, renamed, replaced, listed and deleted, and no response has a secret', async () => {
     const api = await setUp();
-    const created = await api.add({ description: 'of the shop' });
-    expect(created.status).toBe(201);
-    expect(created.data).toEqual({
-      id: created.data.id,
+    const createResponse = await api.add({ description: 'of the shop' });
+    expect(createResponse.status).toBe(201);
+    expect(createResponse.data).toEqual({
+      id: createResponse.data.id,
       type: 'service_account',
       displayName: 'shop',
       description: 'of the shop',
@@ -78,16 +78,16 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
       createdAt: '2026-01-01T00:00:01.000Z',
       updatedAt: '2026-01-01T00:00:01.000Z',
     });
-    const { id } = created.data;
+    const { id } = createResponse.data;
     expect(await api.readSecret(id)).toBe(KEY);
-    const renamed = await api.change(id, { displayName: 'Orders', description: null });
-    expect(renamed.data).toMatchObject({ displayName: 'Orders', description: null });
+    const renameResponse = await api.change(id, { displayName: 'Orders', description: null });
+    expect(renameResponse.data).toMatchObject({ displayName: 'Orders', description: null });
     expect(await api.readSecret(id)).toBe(KEY);
-    const replaced = await api.change(id, { apiToken: 'sk-another-key' });
+    const replaceResponse = await api.change(id, { apiToken: 'sk-another-key' });
     expect(await api.readSecret(id)).toBe('sk-another-key');
-    const listed = await api.call('GET', `/api/v2/credentials?workspaceId=${api.workspaceId}`);
-    const deleted = await api.call('DELETE', api.pathOf(id));
-    expect(deleted.data).toEqual({ id, deleted: true });
+    const listResponse = await api.call('GET', `/api/v2/credentials?workspaceId=${api.workspaceId}`);
+    const deleteResponse = await api.call('DELETE', api.pathOf(id));
+    expect(deleteResponse.data).toEqual({ id, deleted: true });
     expect(await api.readSecret(id)).toBeUndefined();
     const { rows } = await sql`select * from audit where resource_id = ${id} order by created_at`.execute(
       api.store.database,
@@ -95,15 +95,17 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
     expect(new Set((rows as { action: string }[]).map(({ action }) => action))).toEqual(
       new Set(['CREDENTIAL_CREATED', 'CREDENTIAL_UPDATED', 'CREDENTIAL_DELETED']),
     );
-    const bodies = [created, renamed, replaced, listed, deleted].map(({ body }) => body);
+    const bodies = [createResponse, renameResponse, replaceResponse, listResponse, deleteResponse].map(
+      ({ body }) => body,
+    );
     expect(JSON.stringify([bodies, rows])).not.toMatch(/sk-(?:the|another)/);
   });
 
   it('can be the JSON of a service account with a private key', async () => {
     const api = await setUp();
-    const account = '{"private_key": "of the robot"}';
-    const { data } = await api.add({ credentials: account });
-    expect(await api.readSecret(data.id)).toBe(account);
+    const accountJson = '{"private_key": "of the robot"}';
+    const { data } = await api.add({ credentials: accountJson });
+    expect(await api.readSecret(data.id)).toBe(accountJson);
     expect((await api.change(data.id, { apiToken: KEY })).status).toBe(400);
     expect((await api.change(data.id, { serviceAccountJson: '{"private_key": 1}' })).status).toBe(200);
     expect(await api.readSecret(data.id)).toBe('{"private_key": 1}');
@@ -121,15 +123,15 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
 
   it('can be changed by their creators and by admins, and are visible to other members', async () => {
     const api = await setUp();
-    const [reader, writer, other, admin] = [
-      await api.createMember('read'),
-      await api.createMember('write'),
-      await api.createMember('write'),
-      await api.createMember('admin'),
+    const [readerKey, writerKey, otherWriterKey, adminKey] = [
+      await api.createMemberKey('read'),
+      await api.createMemberKey('write'),
+      await api.createMemberKey('write'),
+      await api.createMemberKey('admin'),
     ];
-    expect((await api.add({}, reader)).status).toBe(403);
-    const { data } = await api.add({ displayName: 'Mine' }, writer);
-    for (const key of [reader, other]) {
+    expect((await api.add({}, readerKey)).status).toBe(403);
+    const { data } = await api.add({ displayName: 'Mine' }, writerKey);
+    for (const key of [readerKey, otherWriterKey]) {
       for (const response of [
         await api.change(data.id, { displayName: 'Theirs' }, key),
         await api.call('DELETE', api.pathOf(data.id), { key }),
@@ -142,22 +144,22 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
       });
       expect(list.data).toMatchObject([{ displayName: 'Mine', role: 'member' }]);
     }
-    expect((await api.change(data.id, { displayName: 'Still mine' }, writer)).data.role).toBe('admin');
-    expect((await api.call('DELETE', api.pathOf(data.id), { key: admin })).status).toBe(200);
+    expect((await api.change(data.id, { displayName: 'Still mine' }, writerKey)).data.role).toBe('admin');
+    expect((await api.call('DELETE', api.pathOf(data.id), { key: adminKey })).status).toBe(200);
   });
 
   it('of other workspaces are not found, and workspace keys can only list credentials', async () => {
     const api = await setUp();
-    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Other', api.userId);
     const { data } = await api.add();
-    const otherPath = `/api/v2/credentials/${data.id}?workspaceId=${other}`;
+    const otherPath = `/api/v2/credentials/${data.id}?workspaceId=${otherWorkspaceId}`;
     expect((await api.call('DELETE', otherPath)).status).toBe(404);
     expect((await api.call('PATCH', otherPath, { body: { displayName: 'x' } })).status).toBe(404);
-    expect(await api.listNames({ workspaceId: other })).toEqual([]);
+    expect(await api.listNames({ workspaceId: otherWorkspaceId })).toEqual([]);
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
     expect(await api.listNames({}, key)).toEqual(['shop']);
-    const refused = await api.add({ displayName: 'x' }, key);
-    expect(errorIn(refused.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
+    const refusedResponse = await api.add({ displayName: 'x' }, key);
+    expect(errorIn(refusedResponse.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
   });
 
   it('are listed in pages, and filtered by type, provider and search text', async () => {
@@ -172,10 +174,10 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
     expect((await api.listNames({ type: 'service_account' })).length).toBe(5);
     expect(await api.listNames({ providerId: 'other' })).toEqual(['d']);
     expect(await api.listNames({ search: '%' })).toEqual(['a%1']);
-    const all = await api.listNames();
-    expect(all).toEqual(['account', 'd', 'c', 'B_2', 'a%1', 'b_1']);
+    const allNames = await api.listNames();
+    expect(allNames).toEqual(['account', 'd', 'c', 'B_2', 'a%1', 'b_1']);
     expect((await api.listNames({ sortBy: 'displayName', sortOrder: 'asc' })).toSorted()).toEqual(
-      all.toSorted(),
+      allNames.toSorted(),
     );
     const pagedNames: string[] = [];
     let cursor: string | null = '';
@@ -192,18 +194,18 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
       pagedNames.push(...body.data.map((each) => each.displayName));
       cursor = body.nextCursor;
     }
-    expect(pagedNames).toEqual(all);
+    expect(pagedNames).toEqual(allNames);
   });
 
   it('have a list of providers: model providers, and providers with an OAuth client', async () => {
     const api = await setUp();
-    const list = async (search: object) => {
+    const listProviders = async (search: object) => {
       const query = new URLSearchParams({ workspaceId: api.workspaceId, ...search }).toString();
       return (await api.call<{ serviceId: string }[]>('GET', `/api/v2/credentials/providers?${query}`)).data;
     };
-    const serviceIds = (await list({})).map(({ serviceId }) => serviceId);
+    const serviceIds = (await listProviders({})).map(({ serviceId }) => serviceId);
     expect(serviceIds).toEqual(expect.arrayContaining(['shop', 'openai', 'anthropic']));
-    expect(await list({ search: 'ANTHROP' })).toMatchObject([
+    expect(await listProviders({ search: 'ANTHROP' })).toMatchObject([
       {
         type: 'service_account',
         providerId: 'anthropic',
@@ -211,7 +213,7 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
         fields: [{ id: 'apiToken', secret: true }],
       },
     ]);
-    expect(await list({ search: 'shop' })).toMatchObject([
+    expect(await listProviders({ search: 'shop' })).toMatchObject([
       { type: 'oauth', serviceId: 'shop', authorizationOptions: [{ providerId: 'shop' }] },
     ]);
   });

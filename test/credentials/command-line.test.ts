@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { openServiceStore } from '@heddle/service';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { draftOf } from '../support/api.ts';
-import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startServe } from '../support/heddle.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { runHeddle, startServe } from '../support/heddle.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -17,13 +17,13 @@ async function startEchoingModel() {
   return { requests: server.requests, serviceArgs: ['--service', `openai=${server.services.openai}`] };
 }
 
-const AGENT = workflow(
+const AGENT_WORKFLOW = workflow(
   [block('A', 'agent', { model: 'gpt-4o', messages: [{ role: 'user', content: 'What is my key?' }] })],
   ['Start -> A'],
 );
 
 /** Returns the content of all files of the folder as one string. */
-function contentOf(folder: string): string {
+function readAllFiles(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
@@ -32,60 +32,63 @@ function contentOf(folder: string): string {
 
 async function addKey(data: string, ...options: string[]): Promise<void> {
   const args = ['credentials', 'add', 'Models', '--provider', 'openai', '--data', data, ...options];
-  expect(await heddle(args, { input: `${KEY}\n` })).toMatchObject({ exit: 0 });
+  expect(await runHeddle(args, { input: `${KEY}\n` })).toMatchObject({ exitCode: 0 });
 }
 
 describe('a key that is stored with heddle credentials add', { timeout: 120_000 }, () => {
   it('is used by heddle run --workspace, and is in no file and no output', async () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     const store = await openServiceStore({ data });
     const { workspaceId = '' } = (await store.workspaces.bootstrap()) ?? {};
     await store.close();
     await addKey(data);
     const { requests, serviceArgs } = await startEchoingModel();
     const file = join(data, 'agent.json');
-    writeFileSync(file, JSON.stringify(AGENT));
+    writeFileSync(file, JSON.stringify(AGENT_WORKFLOW));
     const runArgs = ['run', file, '--data', data, ...serviceArgs, '--json'];
-    const withoutWorkspace = await heddle(runArgs);
-    expect(withoutWorkspace.stdout).toContain('MODEL_KEY_MISSING');
+    const resultWithoutWorkspace = await runHeddle(runArgs);
+    expect(resultWithoutWorkspace.stdout).toContain('MODEL_KEY_MISSING');
     expect(requests).toEqual([]);
-    expect((await heddle([...runArgs, '--workspace', 'none'])).stderr).toContain(
+    expect((await runHeddle([...runArgs, '--workspace', 'none'])).stderr).toContain(
       'There is no such workspace.',
     );
-    const withWorkspace = await heddle([...runArgs, '--workspace', workspaceId]);
-    expect(withWorkspace.stdout).toContain('You sent Bearer «redacted:Models».');
+    const resultWithWorkspace = await runHeddle([...runArgs, '--workspace', workspaceId]);
+    expect(resultWithWorkspace.stdout).toContain('You sent Bearer «redacted:Models».');
     expect(requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
-    expect(contentOf(data) + withWorkspace.stdout + withWorkspace.stderr).not.toContain(KEY);
+    expect(readAllFiles(data) + resultWithWorkspace.stdout + resultWithWorkspace.stderr).not.toContain(KEY);
   });
 
   it('is used by a running heddle serve, only for the workflows of its workspace', async () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     const { requests, serviceArgs } = await startEchoingModel();
-    const ready = await startServe(['--data', data, ...serviceArgs]);
+    const server = await startServe(['--data', data, ...serviceArgs]);
     const callApi = async (method: string, path: string, body: object) => {
-      const headers = { 'X-API-Key': ready.key, 'Content-Type': 'application/json' };
-      const response = await fetch(ready.url + path, { method, headers, body: JSON.stringify(body) });
+      const headers = { 'X-API-Key': server.key, 'Content-Type': 'application/json' };
+      const response = await fetch(server.url + path, { method, headers, body: JSON.stringify(body) });
       return (await response.json()) as { data: { id: string } };
     };
     const store = await openServiceStore({ data });
     const otherWorkspaceId = await store.workspaces.createWorkspace(
       'Other',
-      (await store.workspaces.firstUser())?.id ?? '',
+      (await store.workspaces.findFirstUser())?.id ?? '',
     );
     await store.close();
     const execute = async (workspaceId: string): Promise<string> => {
-      const { data: created } = await callApi('POST', '/api/v2/workflows', { workspaceId, name: 'Ask' });
-      await callApi('PUT', `/api/v2/workflows/${created.id}/state`, draftOf(AGENT));
-      await callApi('POST', `/api/v2/workflows/${created.id}/deploy`, {});
-      return JSON.stringify(await callApi('POST', `/api/v2/workflows/${created.id}/execute`, {}));
+      const { data: createdWorkflow } = await callApi('POST', '/api/v2/workflows', {
+        workspaceId,
+        name: 'Ask',
+      });
+      await callApi('PUT', `/api/v2/workflows/${createdWorkflow.id}/state`, draftOf(AGENT_WORKFLOW));
+      await callApi('POST', `/api/v2/workflows/${createdWorkflow.id}/deploy`, {});
+      return JSON.stringify(await callApi('POST', `/api/v2/workflows/${createdWorkflow.id}/execute`, {}));
     };
-    await addKey(data, '--workspace', ready.workspaceId);
+    await addKey(data, '--workspace', server.workspaceId);
     expect(await execute(otherWorkspaceId)).toContain('MODEL_KEY_MISSING');
     expect(requests).toEqual([]);
-    expect(await execute(ready.workspaceId)).toContain('You sent Bearer «redacted:Models».');
+    expect(await execute(server.workspaceId)).toContain('You sent Bearer «redacted:Models».');
     expect(requests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
-    ready.process.child.kill('SIGTERM');
-    const { stdout, stderr } = await ready.process.ended;
-    expect(contentOf(data) + stdout + stderr).not.toContain(KEY);
+    server.process.child.kill('SIGTERM');
+    const { stdout, stderr } = await server.process.result;
+    expect(readAllFiles(data) + stdout + stderr).not.toContain(KEY);
   });
 });

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { openServiceStore } from '@heddle/service';
 import { OAuthClients, readOAuthClients } from '@heddle/service/credentials';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { heddle, startHeddle, type RunningCommand } from '../support/heddle.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { runHeddle, startHeddle, type RunningCommand } from '../support/heddle.ts';
 import { startOAuthServer } from '../support/oauth-server.ts';
 import type { OAuthServerOptions } from '../support/oauth-server.ts';
 
@@ -28,7 +28,7 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   /** Starts an OAuth server, and creates a data folder with a workspace and a client of the server. */
   async function setUp() {
     const server = await createOAuthServer();
-    const data = dataFolder();
+    const data = createDataFolder();
     const store = await openServiceStore({ data });
     await store.workspaces.bootstrap();
     await store.close();
@@ -71,32 +71,32 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
     const page = await browse(url);
     expect(page.status).toBe(200);
     expect(page.headers.get('cache-control')).toBe('no-store');
-    const { exit, stdout, stderr } = await command.ended;
-    expect(exit).toBe(0);
+    const { exitCode, stdout, stderr } = await command.result;
+    expect(exitCode).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({
       data: { name: 'Shop', provider: 'shop', type: 'oauth', account: 'ada@example.com', state: 'connected' },
     });
     expect(server.requests).toMatchObject([
       { parameters: { grant_type: 'authorization_code', client_secret: CLIENT.clientSecret } },
     ]);
-    const list = await heddle(['credentials', 'list', '--data', data], { env });
-    expect(list.stdout).toContain('connected');
-    expect(stdout + stderr + list.stdout).not.toMatch(/\b[ar]t-|the-secret-of-the-client/);
+    const listResult = await runHeddle(['credentials', 'list', '--data', data], { env });
+    expect(listResult.stdout).toContain('connected');
+    expect(stdout + stderr + listResult.stdout).not.toMatch(/\b[ar]t-|the-secret-of-the-client/);
   });
 
   it('stops if no answer arrives in time, and if the person refuses', async () => {
     const { server, add } = await setUp();
-    const late = await add('--timeout', '0.2').ended;
-    expect(late).toMatchObject({ exit: 2 });
-    expect(late.stderr).toContain('There was no answer within 0.2 seconds.');
+    const timedOutResult = await add('--timeout', '0.2').result;
+    expect(timedOutResult).toMatchObject({ exitCode: 2 });
+    expect(timedOutResult.stderr).toContain('There was no answer within 0.2 seconds.');
     const command = add();
     const url = await authorizationUrlOf(command);
     await browse(url, (callbackUrl) => {
       callbackUrl.searchParams.delete('code');
       callbackUrl.searchParams.set('error', 'access_denied');
     });
-    const { exit, stderr } = await command.ended;
-    expect(exit).toBe(2);
+    const { exitCode, stderr } = await command.result;
+    expect(exitCode).toBe(2);
     expect(stderr).toContain('shop issued no token (access_denied).');
     expect(server.requests).toEqual([]);
   });
@@ -104,10 +104,10 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
   it('reports errors in the configuration of clients without their secrets', async () => {
     const { data, env, add } = await setUp();
     const args = ['credentials', 'add', 'Shop', '--oauth', '--data', data, '--provider'];
-    expect((await heddle([...args, 'other'], { env })).stderr).toContain(
+    expect((await runHeddle([...args, 'other'], { env })).stderr).toContain(
       'There is no OAuth client for other in the configuration.',
     );
-    expect((await heddle([...args, 'shop'])).stderr).toContain('There is no OAuth client for shop');
+    expect((await runHeddle([...args, 'shop'])).stderr).toContain('There is no OAuth client for shop');
     for (const [content, message] of [
       [`{"shop": "the-secret-of-the-client"`, 'The file of OAuth clients is not JSON.'],
       [JSON.stringify({ shop: CLIENT }), 'shop: set either '],
@@ -117,8 +117,8 @@ describe('heddle credentials add --oauth', { timeout: 120_000 }, () => {
       ],
     ] as const) {
       writeFileSync(env.HEDDLE_OAUTH_CLIENTS, content);
-      const { exit, stderr } = await add().ended;
-      expect(exit).toBe(2);
+      const { exitCode, stderr } = await add().result;
+      expect(exitCode).toBe(2);
       expect(stderr).toContain(message);
       expect(stderr).not.toContain('the-secret-of-the-client');
     }
@@ -142,25 +142,35 @@ describe('an OAuth client', () => {
   it('gets no token for a code with the verifier or state of another authorization', async () => {
     const server = await createOAuthServer();
     const clients = createClients({ ...CLIENT, issuer: server.origin });
-    const [first, second] = [
+    const [firstAuthorization, secondAuthorization] = [
       await clients.authorize('shop', redirectUri),
       await clients.authorize('shop', redirectUri),
     ];
-    const response = await fetch(first.url, { redirect: 'manual' });
+    const response = await fetch(firstAuthorization.url, { redirect: 'manual' });
     const callbackUrl = new URL(response.headers.get('location') ?? '');
-    await expect(clients.exchange('shop', second, callbackUrl)).rejects.toMatchObject({ name: 'OAuthError' });
-    expect(server.requests).toEqual([]);
-    const withOtherVerifier = { ...first, codeVerifier: second.codeVerifier };
-    await expect(clients.exchange('shop', withOtherVerifier, callbackUrl)).rejects.toMatchObject({
-      code: 'invalid_grant',
+    await expect(clients.exchange('shop', secondAuthorization, callbackUrl)).rejects.toMatchObject({
+      name: 'OAuthError',
     });
+    expect(server.requests).toEqual([]);
+    const authorizationWithOtherVerifier = {
+      ...firstAuthorization,
+      codeVerifier: secondAuthorization.codeVerifier,
+    };
+    await expect(clients.exchange('shop', authorizationWithOtherVerifier, callbackUrl)).rejects.toMatchObject(
+      {
+        code: 'invalid_grant',
+      },
+    );
   });
 
   it('sends its secret in a header if the server requires it, and no secret if it has none', async () => {
     const server = await createOAuthServer();
     const endpoints = { authorizationUrl: `${server.origin}/authorize`, tokenUrl: `${server.origin}/token` };
-    await createClients({ ...CLIENT, ...endpoints, authentication: 'basic' }).refresh('shop', server.issue());
-    await createClients({ clientId: 'public', ...endpoints }).refresh('shop', server.issue());
+    await createClients({ ...CLIENT, ...endpoints, authentication: 'basic' }).refresh(
+      'shop',
+      server.issueRefreshToken(),
+    );
+    await createClients({ clientId: 'public', ...endpoints }).refresh('shop', server.issueRefreshToken());
     const [basicRequest, publicRequest] = server.requests;
     expect(basicRequest?.headers.authorization).toMatch(/^Basic /);
     expect(basicRequest?.parameters).not.toHaveProperty('client_secret');
@@ -176,28 +186,39 @@ describe('an OAuth client', () => {
   });
 
   it('refuses a published token endpoint at another internal address, and addresses that the operator denies', async () => {
-    const other = await createOAuthServer();
-    const server = await createOAuthServer({ tokenEndpoint: `${other.origin}/token` });
+    const otherServer = await createOAuthServer();
+    const server = await createOAuthServer({ tokenEndpoint: `${otherServer.origin}/token` });
     const clients = createClients({ ...CLIENT, issuer: server.origin });
     await expect(clients.refresh('shop', 'rt')).rejects.toMatchObject({
       message: 'shop issued no token (EGRESS_DENIED).',
     });
-    expect(other.requests).toEqual([]);
-    const denied = createClients({ ...CLIENT, issuer: server.origin }, { denyHosts: ['127.0.0.1:*'] });
-    await expect(denied.refresh('shop', 'rt')).rejects.toMatchObject({
+    expect(otherServer.requests).toEqual([]);
+    const clientsWithDeniedHost = createClients(
+      { ...CLIENT, issuer: server.origin },
+      { denyHosts: ['127.0.0.1:*'] },
+    );
+    await expect(clientsWithDeniedHost.refresh('shop', 'rt')).rejects.toMatchObject({
       message: 'shop issued no token (EGRESS_DENIED).',
     });
   });
 
   it('sends tokens to the endpoint that the operator names, in place of the one that the issuer publishes', async () => {
-    const [named, published] = [await createOAuthServer(), await createOAuthServer()];
-    const server = await createOAuthServer({ tokenEndpoint: `${published.origin}/token` });
-    const clients = createClients({ ...CLIENT, issuer: server.origin, tokenUrl: `${named.origin}/token` });
-    await clients.refresh('shop', named.issue());
+    const [namedServer, publishedServer] = [await createOAuthServer(), await createOAuthServer()];
+    const server = await createOAuthServer({ tokenEndpoint: `${publishedServer.origin}/token` });
+    const clients = createClients({
+      ...CLIENT,
+      issuer: server.origin,
+      tokenUrl: `${namedServer.origin}/token`,
+    });
+    await clients.refresh('shop', namedServer.issueRefreshToken());
     expect((await clients.authorize('shop', redirectUri)).url).toContain(`${server.origin}/authorize`);
-    expect([named.requests.length, published.requests.length]).toEqual([1, 0]);
+    expect([namedServer.requests.length, publishedServer.requests.length]).toEqual([1, 0]);
     expect(() =>
-      createClients({ ...CLIENT, issuer: server.origin, authorizationUrl: `${named.origin}/authorize` }),
+      createClients({
+        ...CLIENT,
+        issuer: server.origin,
+        authorizationUrl: `${namedServer.origin}/authorize`,
+      }),
     ).toThrow('shop: set either "issuer"');
   });
 });

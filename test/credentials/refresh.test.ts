@@ -10,10 +10,10 @@ import {
 } from '@heddle/service/credentials';
 import type { CredentialEvent } from '@heddle/service/credentials';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { startOAuthServer } from '../support/oauth-server.ts';
 import type { OAuthServerOptions } from '../support/oauth-server.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 
 const KEYS = keysInText(Buffer.alloc(32, 1).toString('base64'));
 const MINUTE_MS = 60_000;
@@ -25,7 +25,7 @@ const DATABASES = storesToTest('access tokens');
 describe.each(DATABASES)('access tokens on %s', (database) => {
   let url = '';
   beforeAll(async () => {
-    if (database === 'postgres') url = await postgresDatabase();
+    if (database === 'postgres') url = await createPostgresDatabase();
   });
 
   /** Starts an OAuth server, and creates a workspace with a token of the server that expires in `expiresInMs`. */
@@ -37,7 +37,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
     const server = await startOAuthServer({ expiresIn: 3600, ...options });
     onTestFinished(() => server.close());
     const storeOptions =
-      database === 'postgres' ? { postgres: { url }, secret: 'x'.repeat(32) } : { data: dataFolder() };
+      database === 'postgres' ? { postgres: { url }, secret: 'x'.repeat(32) } : { data: createDataFolder() };
     const clock = { nowMs: Date.parse('2026-01-01T00:00:00Z') };
     /** Opens the store and the credentials as one process does. */
     const startProcess = async (keys: SealingKeys = KEYS) => {
@@ -57,7 +57,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
           clients: readOAuthClients(JSON.stringify({ shop })),
           ...{ timeoutMs, now },
         }),
-        report: (error) => void reports.push((error as Error).message),
+        onError: (error) => void reports.push((error as Error).message),
         onEvent: (event) => void events.push(event),
         now,
         wait: () => new Promise((resolve) => void setImmediate(resolve)),
@@ -73,7 +73,10 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
       name: 'A',
     });
     const workspaceId = await setupStore.workspaces.createWorkspace('Mine', userId);
-    const connect = (expiresMs = clock.nowMs + expiresInMs, refreshToken: string | null = server.issue()) =>
+    const connect = (
+      expiresMs = clock.nowMs + expiresInMs,
+      refreshToken: string | null = server.issueRefreshToken(),
+    ) =>
       storeCredential(setupStore.database, new Sealer(KEYS), {
         ...{ workspaceId, name: 'Shop', provider: 'shop' },
         material: {
@@ -93,10 +96,10 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
     expect(await readSecret()).toBe('at-present');
     expect(server.requests).toEqual([]);
     clock.nowMs += MINUTE_MS + 1;
-    const next = await readSecret();
-    expect(next).toMatch(/^at-[0-9a-f-]{36}$/);
-    expect(await readSecret()).toBe(next);
-    expect(await (await startProcess()).readSecret()).toBe(next);
+    const nextToken = await readSecret();
+    expect(nextToken).toMatch(/^at-[0-9a-f-]{36}$/);
+    expect(await readSecret()).toBe(nextToken);
+    expect(await (await startProcess()).readSecret()).toBe(nextToken);
     expect(server.requests).toMatchObject([
       { parameters: { grant_type: 'refresh_token', client_id: 'heddle' } },
     ]);
@@ -113,8 +116,8 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
         clock.nowMs += 3600_000;
       }
       expect(tokens.size).toBe(3);
-      const used = new Set(server.requests.map(({ parameters }) => parameters['refresh_token']));
-      expect(used.size).toBe(rotates ? 3 : 1);
+      const usedTokens = new Set(server.requests.map(({ parameters }) => parameters['refresh_token']));
+      expect(usedTokens.size).toBe(rotates ? 3 : 1);
     },
   );
 
@@ -130,36 +133,36 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
 
   it('stay in use in other processes while one refreshes them', async () => {
     const { server, startProcess } = await setUp({ rotates: true, expiresInMs: 20_000 });
-    const { promise: requested, resolve: onRequest } = Promise.withResolvers<void>();
-    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    const { promise: requestPromise, resolve: onRequest } = Promise.withResolvers<void>();
+    const { promise: responsePromise, resolve: respond } = Promise.withResolvers<void>();
     server.faults.push({
-      before() {
+      beforeRead() {
         onRequest();
-        return answered;
+        return responsePromise;
       },
     });
-    const refreshing = (await startProcess()).readSecret();
-    await requested;
-    const other = await startProcess();
-    expect(await other.readSecret()).toBe('at-present');
-    answer();
-    const next = await refreshing;
-    expect(next).toMatch(/^at-[0-9a-f-]{36}$/);
-    expect(await other.readSecret()).toBe(next);
+    const refreshPromise = (await startProcess()).readSecret();
+    await requestPromise;
+    const otherProcess = await startProcess();
+    expect(await otherProcess.readSecret()).toBe('at-present');
+    respond();
+    const nextToken = await refreshPromise;
+    expect(nextToken).toMatch(/^at-[0-9a-f-]{36}$/);
+    expect(await otherProcess.readSecret()).toBe(nextToken);
     expect(server.requests).toHaveLength(1);
   });
 
   it.each([
-    ['answers with 500', { status: 500, body: { error: 'server_error' } }],
-    ['answers with 500 and text', { status: 500, body: 'rt-of-the-server' }],
+    ['responds with 500', { status: 500, body: { error: 'server_error' } }],
+    ['responds with 500 and text', { status: 500, body: 'rt-of-the-server' }],
     [
-      'answers with 503 and the OAuth code of a client error',
+      'responds with 503 and the OAuth code of a client error',
       { status: 503, body: { error: 'invalid_grant' } },
     ],
-    ['answers without a token', { status: 200, body: {} }],
+    ['responds without a token', { status: 200, body: {} }],
     ['sends an invalid token', { status: 200, body: { access_token: 'at\r\nX: y', token_type: 'bearer' } }],
     ['redirects', { status: 307, headers: { Location: 'http://127.0.0.1:1/token' } }],
-    ['is slow', { before: () => new Promise<void>((resolve) => onTestFinished(() => resolve())) }],
+    ['is slow', { beforeRead: () => new Promise<void>((resolve) => onTestFinished(() => resolve())) }],
   ])('stay in use while they are valid if the server %s, and are refreshed later', async (title, fault) => {
     const { server, clock, startProcess, readState } = await setUp(
       title === 'is slow' ? { timeoutMs: 500 } : {},
@@ -169,9 +172,9 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
     expect(await readSecret()).toBe('at-present');
     expect(reports).toMatchObject([expect.stringContaining('"Shop" of shop cannot be refreshed: ')]);
     clock.nowMs += 6_000;
-    const failed = await readSecret().catch((error: unknown) => String(error));
-    expect(failed).toContain('The token of the credential "Shop" of shop cannot be refreshed: ');
-    expect([failed, ...reports].join()).not.toMatch(/rt-|at-/);
+    const failure = await readSecret().catch((error: unknown) => String(error));
+    expect(failure).toContain('The token of the credential "Shop" of shop cannot be refreshed: ');
+    expect([failure, ...reports].join()).not.toMatch(/rt-|at-/);
     expect(await readSecret()).toMatch(/^at-[0-9a-f-]{36}$/);
     expect(await readState()).toBe('connected');
     expect(events).toEqual([]);
@@ -180,7 +183,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
   it('that the server no longer refreshes set the state of the credential to reconnect, once', async () => {
     const { server, startProcess, readState, connect, credential, readAuditEvents, workspaceId } =
       await setUp();
-    server.revoke();
+    server.revokeRefreshTokens();
     const processes = [await startProcess(), await startProcess()];
     const failures = await Promise.all(
       processes.map(async ({ readSecret }) => readSecret().catch((error: unknown) => error as Error)),
@@ -219,10 +222,10 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
   it('that a person connects during a refused refresh are used', async () => {
     const { server, clock, startProcess, connect, readState } = await setUp();
     const { readSecret, events } = await startProcess();
-    const before = async (): Promise<void> => {
+    const beforeRead = async (): Promise<void> => {
       await connect(clock.nowMs + 3600_000);
     };
-    server.faults.push({ before, status: 400, body: { error: 'invalid_grant' } });
+    server.faults.push({ beforeRead, status: 400, body: { error: 'invalid_grant' } });
     expect(await readSecret()).toBe('at-present');
     expect(await readState()).toBe('connected');
     expect(events).toEqual([]);
@@ -233,10 +236,10 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
   it('do not replace tokens that a person connects during the refresh', async () => {
     const { server, clock, startProcess, connect } = await setUp();
     const { readSecret } = await startProcess();
-    const before = async (): Promise<void> => {
+    const beforeRead = async (): Promise<void> => {
       await connect(clock.nowMs + 3600_000);
     };
-    server.faults.push({ before });
+    server.faults.push({ beforeRead });
     expect(await readSecret()).toBe('at-present');
     expect(await readSecret()).toBe('at-present');
     expect(server.requests).toHaveLength(1);
@@ -258,50 +261,53 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
     async (rotates) => {
       const { server, clock, startProcess, readState } = await setUp({ rotates, expiresInMs: 0 });
       let isDead = false;
-      const crashing = await startProcess({
+      const crashingProcess = await startProcess({
         find: (id) => KEYS.find(id),
-        current() {
+        currentKey() {
           isDead = true;
           throw new Error('The process has died.');
         },
       });
-      await expect(crashing.readSecret()).rejects.toThrow('The process has died.');
+      await expect(crashingProcess.readSecret()).rejects.toThrow('The process has died.');
       expect(isDead).toBe(true);
       expect(server.requests).toHaveLength(1);
-      const other = await startProcess();
-      const waiting = other.readSecret();
+      const otherProcess = await startProcess();
+      const secretPromise = otherProcess.readSecret();
       clock.nowMs += LEASE_MS;
-      if (rotates) await expect(waiting).rejects.toMatchObject({ code: 'CREDENTIAL_RECONNECT' });
-      else expect(await waiting).toMatch(/^at-[0-9a-f-]{36}$/);
+      if (rotates) await expect(secretPromise).rejects.toMatchObject({ code: 'CREDENTIAL_RECONNECT' });
+      else expect(await secretPromise).toMatch(/^at-[0-9a-f-]{36}$/);
       expect(server.requests).toHaveLength(2);
       expect(await readState()).toBe(rotates ? 'reconnect' : 'connected');
     },
   );
 
-  it.each(['before', 'after'] as const)(
+  it.each([
+    ['before', 'beforeRead'],
+    ['after', 'beforeResponse'],
+  ] as const)(
     'of a refresh that outlasts its lease are used (the server is slow %s it replaces the tokens)',
-    async (moment) => {
+    async (moment, faultName) => {
       const { server, clock, startProcess, readState } = await setUp({ rotates: true, expiresInMs: 0 });
-      const { promise: requested, resolve: onRequest } = Promise.withResolvers<void>();
-      const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+      const { promise: requestPromise, resolve: onRequest } = Promise.withResolvers<void>();
+      const { promise: responsePromise, resolve: respond } = Promise.withResolvers<void>();
       const hold = (): Promise<void> => {
         onRequest();
-        return answered;
+        return responsePromise;
       };
-      server.faults.push({ [moment]: hold });
-      const slow = (await startProcess()).readSecret();
-      await requested;
+      server.faults.push({ [faultName]: hold });
+      const slowSecret = (await startProcess()).readSecret();
+      await requestPromise;
       clock.nowMs += LEASE_MS;
-      const other = await startProcess();
-      const otherResult = await other
+      const otherProcess = await startProcess();
+      const otherResult = await otherProcess
         .readSecret()
         .catch((error: unknown) => (error as { code: string }).code);
-      answer();
-      const token = await slow;
+      respond();
+      const token = await slowSecret;
       expect(token).toMatch(/^at-[0-9a-f-]{36}$/);
       // Slow before: the other process gets the new tokens, and this process is refused. Slow after: the reverse.
       expect(otherResult).toBe(moment === 'before' ? token : 'CREDENTIAL_RECONNECT');
-      expect(await other.readSecret()).toBe(token);
+      expect(await otherProcess.readSecret()).toBe(token);
       expect(await readState()).toBe('connected');
     },
   );
@@ -311,14 +317,14 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
     let remainingFailures = 2;
     const { readSecret } = await startProcess({
       find: (id) => KEYS.find(id),
-      current() {
+      currentKey() {
         if (remainingFailures-- > 0) throw new Error('The database is gone for a moment.');
-        return KEYS.current();
+        return KEYS.currentKey();
       },
     });
-    const next = await readSecret();
-    expect(next).toMatch(/^at-[0-9a-f-]{36}$/);
-    expect(await (await startProcess()).readSecret()).toBe(next);
+    const nextToken = await readSecret();
+    expect(nextToken).toMatch(/^at-[0-9a-f-]{36}$/);
+    expect(await (await startProcess()).readSecret()).toBe(nextToken);
     expect(server.requests).toHaveLength(1);
   });
 
@@ -327,7 +333,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
     const { store, sealer } = await startProcess();
     const { find } = storedCredentials(store.database, sealer, {
       clients: new OAuthClients({ clients: {} }),
-      report: () => undefined,
+      onError: () => undefined,
       now: () => clock.nowMs,
     });
     expect(await find(workspaceId, { provider: 'shop', type: 'oauth' })).toMatchObject({

@@ -1,10 +1,10 @@
 import { openServiceStore } from '@heddle/service';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorIn, testApi } from '../support/api.ts';
+import { errorIn, createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 const DATABASES = storesToTest('versions');
@@ -25,8 +25,8 @@ describe.each(DATABASES)('versions on %s', (database) => {
 
   beforeAll(async () => {
     const secret = 'x'.repeat(32);
-    const url = database === 'postgres' ? await postgresDatabase() : undefined;
-    api = await testApi({
+    const url = database === 'postgres' ? await createPostgresDatabase() : undefined;
+    api = await createTestApi({
       store: await openServiceStore(url === undefined ? {} : { postgres: { url }, secret }),
     });
   });
@@ -45,7 +45,7 @@ describe.each(DATABASES)('versions on %s', (database) => {
     return id;
   }
 
-  async function resultOf(id: string): Promise<unknown> {
+  async function executeForResult(id: string): Promise<unknown> {
     const { data } = await api.call<{ output: { result?: unknown } }>('POST', pathOf(id, 'execute'), {
       body: { input: {} },
     });
@@ -83,10 +83,13 @@ describe.each(DATABASES)('versions on %s', (database) => {
     expect((await post(id, 'deploy', { body })).data.version).toBe(2);
     const read = async () => (await api.call('GET', pathOf(id, 'versions/2'))).data;
     expect(await read()).toMatchObject({ version: 2, ...body });
-    const renamed = await api.call('PATCH', pathOf(id, 'versions/2'), { body: { name: 'Third' } });
-    expect([renamed.status, renamed.data]).toEqual([200, { ...body, version: 2, name: 'Third' }]);
-    const cleared = await api.call('PATCH', pathOf(id, 'versions/2'), { body: { description: null } });
-    expect(cleared.data).toEqual({ version: 2, name: 'Third', description: null });
+    const renameResponse = await api.call('PATCH', pathOf(id, 'versions/2'), { body: { name: 'Third' } });
+    expect([renameResponse.status, renameResponse.data]).toEqual([
+      200,
+      { ...body, version: 2, name: 'Third' },
+    ]);
+    const clearResponse = await api.call('PATCH', pathOf(id, 'versions/2'), { body: { description: null } });
+    expect(clearResponse.data).toEqual({ version: 2, name: 'Third', description: null });
     expect(await read()).toMatchObject({ name: 'Third', description: null });
     expect((await api.call('GET', pathOf(id, 'versions/1'))).data).toMatchObject({
       name: null,
@@ -109,14 +112,14 @@ describe.each(DATABASES)('versions on %s', (database) => {
 
   it('can be rolled back to the previous version, or to any version', async () => {
     const id = await deployVersions(3);
-    expect(await resultOf(id)).toBe(3);
-    const rolledBack = await post(id, 'rollback');
-    expect([rolledBack.status, rolledBack.data.version]).toEqual([200, 2]);
-    expect([await readLiveVersion(id), await resultOf(id)]).toEqual([2, 2]);
+    expect(await executeForResult(id)).toBe(3);
+    const rollbackResponse = await post(id, 'rollback');
+    expect([rollbackResponse.status, rollbackResponse.data.version]).toEqual([200, 2]);
+    expect([await readLiveVersion(id), await executeForResult(id)]).toEqual([2, 2]);
     expect((await post(id, 'rollback', { body: {} })).data.version).toBe(1);
-    expect(await resultOf(id)).toBe(1);
+    expect(await executeForResult(id)).toBe(1);
     expect((await post(id, 'rollback', { body: { version: 3 } })).data.version).toBe(3);
-    expect(await resultOf(id)).toBe(3);
+    expect(await executeForResult(id)).toBe(3);
     expect((await readAuditActions(id)).filter((action) => action === 'WORKFLOW_ROLLED_BACK')).toHaveLength(
       3,
     );
@@ -124,8 +127,8 @@ describe.each(DATABASES)('versions on %s', (database) => {
 
   it('cannot be rolled back to if they do not exist; without a live version or an earlier one, there is no rollback', async () => {
     const id = await deployVersions(1);
-    const first = await post(id, 'rollback');
-    expect([first.status, errorIn(first.body).message]).toEqual([
+    const firstResponse = await post(id, 'rollback');
+    expect([firstResponse.status, errorIn(firstResponse.body).message]).toEqual([
       409,
       'Version 1 is live, and there is none before it.',
     ]);
@@ -140,18 +143,18 @@ describe.each(DATABASES)('versions on %s', (database) => {
 
   it('replace the draft on a revert, and the live version stays live', async () => {
     const id = await deployVersions(2);
-    const original = (await api.call('GET', pathOf(id, 'versions/1'))).data as { state: object };
-    const reverted = await post(id, 'versions/1/revert');
-    expect([reverted.status, reverted.data]).toEqual([
+    const originalVersion = (await api.call('GET', pathOf(id, 'versions/1'))).data as { state: object };
+    const revertResponse = await post(id, 'versions/1/revert');
+    expect([revertResponse.status, revertResponse.data]).toEqual([
       200,
       { id, version: 1, lastSaved: expect.any(Number) as number },
     ]);
-    expect((await api.call('GET', pathOf(id, 'state'))).data).toEqual(original.state);
+    expect((await api.call('GET', pathOf(id, 'state'))).data).toEqual(originalVersion.state);
     expect(await readDeployment(id)).toMatchObject({
       activeDeployment: { version: 2 },
       needsRedeployment: true,
     });
-    expect(await resultOf(id)).toBe(2);
+    expect(await executeForResult(id)).toBe(2);
     expect((await post(id, 'versions/active/revert')).data.version).toBe(2);
     expect(await readDeployment(id)).toMatchObject({ needsRedeployment: false });
     expect(
@@ -171,14 +174,14 @@ describe.each(DATABASES)('versions on %s', (database) => {
 
   it('are refused if their number is too large for a database', async () => {
     const id = await deployVersions(1);
-    const large = '9999999999';
+    const largeNumber = '9999999999';
     for (const path of [
-      `versions/${large}`,
-      `versions/compare?base=${large}`,
-      `versions/compare?base=1&target=${large}`,
+      `versions/${largeNumber}`,
+      `versions/compare?base=${largeNumber}`,
+      `versions/compare?base=1&target=${largeNumber}`,
     ])
       expect((await api.call('GET', pathOf(id, path))).status).toBe(400);
-    expect((await post(id, 'rollback', { body: { version: Number(large) } })).status).toBe(400);
+    expect((await post(id, 'rollback', { body: { version: Number(largeNumber) } })).status).toBe(400);
     expect((await api.call('GET', pathOf(id, 'versions/compare?base=999999999'))).status).toBe(404);
   });
 
@@ -190,11 +193,11 @@ describe.each(DATABASES)('versions on %s', (database) => {
     );
     const copy = structuredClone(data);
     await api.call('PUT', pathOf(id, 'state'), { body: { blocks: {}, edges: [] } });
-    const other = await api.createDraft({ state: { blocks: {}, edges: [] } });
-    expect((await api.call('PUT', pathOf(other, 'state'), { body: copy })).status).toBe(200);
-    const refused = await post(id, 'versions/1/revert');
-    expect(refused.status).toBe(409);
-    expect(errorIn(refused.body).message).toContain(Object.keys(copy.blocks)[0]);
+    const otherWorkflowId = await api.createDraft({ state: { blocks: {}, edges: [] } });
+    expect((await api.call('PUT', pathOf(otherWorkflowId, 'state'), { body: copy })).status).toBe(200);
+    const refusedResponse = await post(id, 'versions/1/revert');
+    expect(refusedResponse.status).toBe(409);
+    expect(errorIn(refusedResponse.body).message).toContain(Object.keys(copy.blocks)[0]);
     expect((await api.call<{ blocks: object }>('GET', pathOf(id, 'state'))).data.blocks).toEqual({});
   });
 
@@ -217,14 +220,14 @@ describe.each(DATABASES)('versions on %s', (database) => {
     const id = await deployVersions(2);
     const call = async (key: string | null, workflowId = id) =>
       api.call(method, pathOf(workflowId, path), { key, ...(method === 'PATCH' && { body: { name: 'N' } }) });
-    const withLowerRole = await call(await createMemberKey(role === 'admin' ? 'write' : 'read'));
-    expect([withLowerRole.status, errorIn(withLowerRole.body).details?.code]).toEqual([
+    const lowerRoleResponse = await call(await createMemberKey(role === 'admin' ? 'write' : 'read'));
+    expect([lowerRoleResponse.status, errorIn(lowerRoleResponse.body).details?.code]).toEqual([
       403,
       'INSUFFICIENT_WORKSPACE_ROLE',
     ]);
     expect((await call(await createMemberKey(role))).status).toBe(200);
-    const otherId = await api.store.workspaces.createWorkspace('Else', api.userId);
-    const otherWorkspaceKey = await createMemberKey('admin', otherId);
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Else', api.userId);
+    const otherWorkspaceKey = await createMemberKey('admin', otherWorkspaceId);
     const otherResponse = await call(otherWorkspaceKey);
     expect([otherResponse.status, otherResponse.body]).toEqual([
       404,
@@ -247,16 +250,16 @@ describe.each(DATABASES)('versions on %s', (database) => {
         ['Start -> Ask', 'Ask -> Say'],
       );
     const id = await api.deploy(pausingWorkflow(1));
-    const started = await api.call<{ runId: string; status: string }>('POST', pathOf(id, 'execute'), {
+    const startResponse = await api.call<{ runId: string; status: string }>('POST', pathOf(id, 'execute'), {
       body: { input: {} },
     });
     await api.call('PUT', pathOf(id, 'state'), { body: draftOf(pausingWorkflow(2)) });
     await post(id, 'deploy');
-    const run = pathOf(id, `runs/${started.data.runId}`);
-    const { contextId } = (await api.call<{ paused: { contextId: string } }>('GET', run)).data.paused;
-    expect((await api.call('POST', `${run}/resume`, { body: { contextId } })).status).toBe(200);
+    const runPath = pathOf(id, `runs/${startResponse.data.runId}`);
+    const { contextId } = (await api.call<{ paused: { contextId: string } }>('GET', runPath)).data.paused;
+    expect((await api.call('POST', `${runPath}/resume`, { body: { contextId } })).status).toBe(200);
     await expect
-      .poll(async () => (await api.call('GET', `${run}?includeOutput=true`)).data)
+      .poll(async () => (await api.call('GET', `${runPath}?includeOutput=true`)).data)
       .toMatchObject({ status: 'completed', output: { result: 1 } });
     expect(await readLiveVersion(id)).toBe(2);
   });

@@ -4,7 +4,7 @@ import { GROUPS } from '../attacks/groups.ts';
 import { readPage, repository } from './markdown.ts';
 
 const page = readPage('docs/sandbox-attacks.md');
-const filesMatching = (pattern: string): string[] =>
+const findFiles = (pattern: string): string[] =>
   globSync(pattern, { cwd: `${repository}test/attacks` }).map((file) => file.replaceAll('\\', '/'));
 
 describe('docs/sandbox-attacks.md', () => {
@@ -15,11 +15,11 @@ describe('docs/sandbox-attacks.md', () => {
     expect(rows.map(([, name, file, count]) => [name, file, Number(count)])).toEqual(
       Object.entries(GROUPS).map(([file, { name, attacks }]) => [name, file, attacks.length]),
     );
-    expect(filesMatching('*/*.ts').sort()).toEqual(Object.keys(GROUPS).sort());
+    expect(findFiles('*/*.ts').sort()).toEqual(Object.keys(GROUPS).sort());
   });
 
   it('lists every test file that does not run the attacks of a group', () => {
-    const listed = [...page.matchAll(/^\| \[([\w-]+\.test\.ts)\]/gm)].map(([, file]) => file);
+    const listedFiles = [...page.matchAll(/^\| \[([\w-]+\.test\.ts)\]/gm)].map(([, file]) => file);
     const groupTests = [
       'bridge',
       'builtins',
@@ -33,8 +33,8 @@ describe('docs/sandbox-attacks.md', () => {
       'python',
       'time',
     ].map((name) => `${name}.test.ts`);
-    expect(listed).toEqual(
-      filesMatching('*.test.ts')
+    expect(listedFiles).toEqual(
+      findFiles('*.test.ts')
         .filter((file) => !groupTests.includes(file))
         .sort(),
     );

@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { blocks, describeBlocks, whyUnsupported } from '@heddle/blocks';
+import { blocks, describeBlocks, unsupportedReason } from '@heddle/blocks';
 import { describe, expect, it } from 'vitest';
-import { entityTypes } from '../../packages/blocks/src/guardrails/personal-data.ts';
-import { driverTypes } from '../../packages/blocks/src/drivers/catalog.ts';
+import { supportedEntityTypes } from '../../packages/blocks/src/guardrails/personal-data.ts';
+import { nativeIntegrationTypes } from '../../packages/blocks/src/native-integrations/catalog.ts';
 import { integrationTypes } from '../../packages/blocks/src/integrations/catalog.ts';
 import { isContainerType } from '../../packages/core/src/schema/read-block.ts';
 import { isTriggerType, runnableTypes, typeNames, typeTable } from '../../packages/core/src/plan/types.ts';
@@ -12,8 +12,8 @@ import { readPage, repository, tablesOf } from './markdown.ts';
 
 const PAGE = 'docs/blocks.md';
 const rows = (tablesOf(PAGE, readPage(PAGE)).find(({ name }) => name === 'block types')?.rows ?? []).map(
-  ({ at, cells: [types = '', runs = '', reason = ''] }) => ({
-    at,
+  ({ location, cells: [types = '', runs = '', reason = ''] }) => ({
+    at: location,
     types: [...types.matchAll(/`([^`]+)`/g)].map(([, type = '']) => type),
     runs,
     reason,
@@ -44,13 +44,13 @@ function exportedTypes(): string[] {
       state?: { blocks?: object };
       blocks?: object;
     };
-    const values = Object.values(state?.blocks ?? topLevelBlocks ?? {}) as { type?: string }[];
-    return values.flatMap(({ type }) => (type === undefined ? [] : [type]));
+    const exportedBlocks = Object.values(state?.blocks ?? topLevelBlocks ?? {}) as { type?: string }[];
+    return exportedBlocks.flatMap(({ type }) => (type === undefined ? [] : [type]));
   });
   return [...new Set(types)];
 }
 
-const integrations = [...integrationTypes, ...driverTypes];
+const integrations = [...integrationTypes, ...nativeIntegrationTypes];
 
 /** The block types of the format, except integrations. They include the older versions of types. */
 const FORMAT_TYPES = [
@@ -77,13 +77,13 @@ describe('the table of all block types', () => {
   });
 
   it('says yes exactly for the types that heddle check does not warn about', () => {
-    const runnable = [...runnableTypes()].filter((type) => !needsNoExecutor(type));
-    expect(runnable.sort()).toEqual(executableTypes.toSorted());
+    const typesToRun = [...runnableTypes()].filter((type) => !needsNoExecutor(type));
+    expect(typesToRun.sort()).toEqual(executableTypes.toSorted());
   });
 
   it('says no exactly for the types for which heddle blocks show has a reason', () => {
-    expect(typesWith('no').filter((type) => whyUnsupported(type) === undefined)).toEqual([]);
-    expect(typesWith('yes').filter((type) => whyUnsupported(type) !== undefined)).toEqual([]);
+    expect(typesWith('no').filter((type) => unsupportedReason(type) === undefined)).toEqual([]);
+    expect(typesWith('yes').filter((type) => unsupportedReason(type) !== undefined)).toEqual([]);
   });
 
   it('says yes exactly for the types that heddle blocks show describes', async () => {
@@ -119,11 +119,12 @@ describe('the table of all block types', () => {
 });
 
 it('the table of personal data has the types that guardrails find', () => {
-  const table = tablesOf(PAGE, readPage(PAGE)).find(({ name }) => name === 'personal data')?.rows ?? [];
-  const types: string[] = table.flatMap(({ cells: [cell = ''] }) =>
+  const personalDataRows =
+    tablesOf(PAGE, readPage(PAGE)).find(({ name }) => name === 'personal data')?.rows ?? [];
+  const types: string[] = personalDataRows.flatMap(({ cells: [cell = ''] }) =>
     [...cell.matchAll(/`(\w+)`/g)].map(([, type = '']) => type),
   );
-  expect(types.sort()).toEqual(entityTypes().sort());
+  expect(types.sort()).toEqual(supportedEntityTypes().sort());
 });
 
 describe('the described outputs of blocks in @heddle/blocks', async () => {
@@ -136,11 +137,11 @@ describe('the described outputs of blocks in @heddle/blocks', async () => {
       // References may name any output of a type without declared outputs.
       if (integrations.includes(type)) return expect(typeTable().get(type)?.outputs).toBeUndefined();
       const names = Object.keys(outputs['properties'] as object);
-      const known = typeTable().get(type)?.outputs;
+      const declaredOutputs = typeTable().get(type)?.outputs;
       // References may name any output of a type without declared outputs.
-      if (!known) return expect(type).toBe('guardrails');
+      if (!declaredOutputs) return expect(type).toBe('guardrails');
       // Exported workflows may name this output, but agents of Heddle do not have it.
-      const expected = Object.keys(known).filter((name) => name !== 'interactionId');
+      const expected = Object.keys(declaredOutputs).filter((name) => name !== 'interactionId');
       expect(names.sort()).toEqual(expected.sort());
     },
   );

@@ -1,20 +1,20 @@
 import { rmSync } from 'node:fs';
 import { onTestFinished, describe, expect, it } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { startServe } from '../support/heddle.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
-import { requireTool } from '../tools/fetch.ts';
+import { resolveTool } from '../tools/fetch.ts';
 import { fencesOf, readPage } from './markdown.ts';
 import { createPageFolder, runShellCommand } from './shell.ts';
 
 const PAGE = 'docs/api-calls.md';
-const curl = requireTool('curl');
-const fences = fencesOf(PAGE, readPage(PAGE)).filter(({ marks }) => marks.has('call'));
+const curl = resolveTool('curl');
+const fences = fencesOf(PAGE, readPage(PAGE)).filter(({ attributes }) => attributes.has('call'));
 
 /** Returns `METHOD /path` of each call with curl in the commands. */
 function callsIn(text: string): string[] {
-  const joined = text.replaceAll('\\\n', ' ');
-  return [...joined.matchAll(/curl (-X (\w+) )?"\$BASE([^"?]+)[^"]*"([^|\n)]*)/g)].map(
+  const joinedText = text.replaceAll('\\\n', ' ');
+  return [...joinedText.matchAll(/curl (-X (\w+) )?"\$BASE([^"?]+)[^"]*"([^|\n)]*)/g)].map(
     ([, , method, path = '', otherArguments = '']) =>
       `${method ?? (/ -d /.test(otherArguments) ? 'POST' : 'GET')} ${path}`,
   );
@@ -29,8 +29,10 @@ describe('docs/api-calls.md', () => {
   it('has a call of every operation, and no other calls', () => {
     const calls = fences.flatMap(({ text }) => callsIn(text));
     expect(calls.length).toBeGreaterThan(SERVED_OPERATIONS.length);
-    const missing = SERVED_OPERATIONS.filter((operation) => !calls.some((call) => matches(operation, call)));
-    expect(missing.map(({ id }) => id)).toEqual([]);
+    const missingOperations = SERVED_OPERATIONS.filter(
+      (operation) => !calls.some((call) => matches(operation, call)),
+    );
+    expect(missingOperations.map(({ id }) => id)).toEqual([]);
     expect(calls.filter((call) => !SERVED_OPERATIONS.some((operation) => matches(operation, call)))).toEqual(
       [],
     );
@@ -40,14 +42,14 @@ describe('docs/api-calls.md', () => {
     'has calls that succeed in the order of the page, with the described results',
     { timeout: 180_000 },
     async () => {
-      const server = await startServe(['--data', dataFolder()]);
+      const server = await startServe(['--data', createDataFolder()]);
       const folder = createPageFolder(PAGE);
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-      const script = fences.map(({ at, text }) => `echo '${at}' >&2\n${text}`).join('\n');
+      const script = fences.map(({ location, text }) => `echo '${location}' >&2\n${text}`).join('\n');
       const env = { BASE: server.url, KEY: server.key, WORKSPACE: server.workspaceId };
-      const { exit, stdout, stderr } = await runShellCommand(script, folder, env);
-      expect(exit, `${stderr}\n${stdout.slice(-2000)}`).toBe(0);
-      expect(stderr.trim().split('\n')).toEqual(fences.map(({ at }) => at));
+      const { exitCode, stdout, stderr } = await runShellCommand(script, folder, env);
+      expect(exitCode, `${stderr}\n${stdout.slice(-2000)}`).toBe(0);
+      expect(stderr.trim().split('\n')).toEqual(fences.map(({ location }) => location));
       for (const part of ['"hello":"Ada"', '"[DONE]"', '"type":"heartbeat"', 'Hello', '"status":"paused"']) {
         expect(stdout).toContain(part);
       }

@@ -9,14 +9,14 @@ import { sample } from '../support/scale.ts';
 import { codeIn, fencesOf, pages, readPage, repository, tablesOf } from './markdown.ts';
 
 /**
- * The TypeScript code of all pages. The types of all code are checked. Snippets with the mark `run` are also run, and
- * their output is compared with the comments after `console.log`.
+ * The TypeScript code of all pages. The types of all code are checked. Snippets with the attribute `run` are also run,
+ * and their output is compared with the comments after `console.log`.
  */
 const codeFences = pages
   .flatMap((page) => fencesOf(page, readPage(page)))
   .filter(({ language }) => language === 'ts');
-const snippets = codeFences.filter(({ marks }) => marks.has('run'));
-const sampled = sample(snippets, Math.ceil(snippets.length / 5), 'snippets that are run');
+const snippets = codeFences.filter(({ attributes }) => attributes.has('run'));
+const sampledSnippets = sample(snippets, Math.ceil(snippets.length / 5), 'snippets that are run');
 
 let folder = '';
 
@@ -36,13 +36,13 @@ beforeAll(() => {
   };
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
-  for (const { at, text } of codeFences) writeFileSync(join(folder, fileName(at)), text);
+  for (const { location, text } of codeFences) writeFileSync(join(folder, fileName(location)), text);
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-function fileName(at: string): string {
-  return `${at.replaceAll(/\W/g, '-')}.ts`;
+function fileName(location: string): string {
+  return `${location.replaceAll(/\W/g, '-')}.ts`;
 }
 
 /** Runs Node.js with these arguments. Returns stdout; if the program fails, also stderr. */
@@ -59,7 +59,7 @@ function runNode(...args: string[]): Promise<string> {
 }
 
 /** Returns the expected output of the code: the comment after each `console.log`. */
-function expectedOutput(code: string): string {
+function readExpectedOutput(code: string): string {
   return [...code.matchAll(/^.*\bconsole\.log\(.*\); \/\/ (.*)$/gm)].map((match) => match[1]).join('\n');
 }
 
@@ -76,26 +76,28 @@ function propertiesOf(text: string, name: string): string[] {
 }
 
 /** Each test starts a process, which is slow on a busy machine. */
-const SLOW = { timeout: 120_000 };
+const SLOW_TEST_OPTIONS = { timeout: 120_000 };
 
 describe('the code of the documentation', () => {
   it('is found, and every snippet that is run has an expected output', () => {
     expect(snippets.length).toBeGreaterThan(9);
-    expect(codeFences.some(({ at }) => at.startsWith('README.md:'))).toBe(true);
-    expect(snippets.filter(({ text }) => expectedOutput(text) === '').map(({ at }) => at)).toEqual([]);
+    expect(codeFences.some(({ location }) => location.startsWith('README.md:'))).toBe(true);
+    expect(
+      snippets.filter(({ text }) => readExpectedOutput(text) === '').map(({ location }) => location),
+    ).toEqual([]);
   });
 
-  it('has the right types', SLOW, async () => {
+  it('has the right types', SLOW_TEST_OPTIONS, async () => {
     const tsc = join(repository, 'node_modules/typescript/bin/tsc');
     expect(await runNode(tsc, '-p', join(folder, 'tsconfig.json'))).toBe('');
   });
 
-  it.each(sampled.map((snippet) => [snippet.at, snippet] as const))(
+  it.each(sampledSnippets.map((snippet) => [snippet.location, snippet] as const))(
     'prints the output in its comments: %s',
-    SLOW,
-    async (_, { at, text }) => {
-      const printed = await runNode('--conditions=@heddle/source', join(folder, fileName(at)));
-      expect(printed.trim()).toBe(expectedOutput(text));
+    SLOW_TEST_OPTIONS,
+    async (_, { location, text }) => {
+      const printedOutput = await runNode('--conditions=@heddle/source', join(folder, fileName(location)));
+      expect(printedOutput.trim()).toBe(readExpectedOutput(text));
     },
   );
 });

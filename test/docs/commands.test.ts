@@ -9,12 +9,15 @@ const NEEDS_SERVER = /npx heddle (serve|deploy|execute)\b/;
 /** The commands of each page, in order. */
 const commandPages = pages
   .map((page) => ({ page, examples: examplesOf(commandFencesOf(page), 'run', ['output']) }))
-  .map(({ page, examples }) => ({ page, examples: examples.filter(({ main }) => main.language === 'sh') }))
+  .map(({ page, examples }) => ({
+    page,
+    examples: examples.filter(({ mainFence }) => mainFence.language === 'sh'),
+  }))
   .filter(({ examples }) => examples.length > 0);
 
 /**
- * Returns the fences of a page with commands and their output. The commands of the README have no mark `run`: every
- * command of Heddle is run, except those that need a server, which test/docs/quick-start.test.ts runs.
+ * Returns the fences of a page with commands and their output. The commands of the README have no attribute `run`:
+ * every command of Heddle is run, except those that need a server, which test/docs/quick-start.test.ts runs.
  */
 function commandFencesOf(page: string): Fence[] {
   const fences = fencesOf(page, readPage(page));
@@ -22,8 +25,8 @@ function commandFencesOf(page: string): Fence[] {
   const isRunnable = ({ language, text }: Fence): boolean =>
     language === 'sh' && text.includes('npx heddle') && !NEEDS_SERVER.test(text);
   return fences
-    .filter((fence) => isRunnable(fence) || fence.marks.has('output'))
-    .map((fence) => (isRunnable(fence) ? { ...fence, marks: new Map([['run', '']]) } : fence));
+    .filter((fence) => isRunnable(fence) || fence.attributes.has('output'))
+    .map((fence) => (isRunnable(fence) ? { ...fence, attributes: new Map([['run', '']]) } : fence));
 }
 
 describe('the commands of the documentation', () => {
@@ -34,7 +37,7 @@ describe('the commands of the documentation', () => {
   });
 
   const isReadme = ({ page }: { page: string }): boolean => page === 'README.md';
-  const others = commandPages.filter((each) => !isReadme(each));
-  const sampled = sample(others, Math.ceil(others.length / 6), 'pages with commands');
-  testCommandPages([...commandPages.filter(isReadme), ...sampled]);
+  const otherPages = commandPages.filter((each) => !isReadme(each));
+  const sampledPages = sample(otherPages, Math.ceil(otherPages.length / 6), 'pages with commands');
+  testCommandPages([...commandPages.filter(isReadme), ...sampledPages]);
 });

@@ -8,7 +8,7 @@ const rows = pages
   .filter(({ name }) => name === 'constants')
   .flatMap((table) => table.rows)
   .map(({ cells }) => ({
-    documented: numberIn(cells[1] ?? ''),
+    documentedValue: numberIn(cells[1] ?? ''),
     location: codeIn(cells.at(-1) ?? '') ?? '',
   }));
 
@@ -23,8 +23,8 @@ describe('the constants of the documentation', () => {
 
   it.each(rows.map((row) => [row.location, row] as const))(
     'have the value in the source: %s',
-    (_, { documented, location }) => {
-      expect(constantAt(location)).toBe(documented);
+    (_, { documentedValue, location }) => {
+      expect(constantAt(location)).toBe(documentedValue);
     },
   );
 

@@ -7,17 +7,17 @@ import { repository } from './markdown.ts';
 type Node = Record<string, unknown>;
 
 /** Returns the value of a numeric expression; undefined for other expressions. */
-function valueOf(node: unknown): number | undefined {
+function evaluate(node: unknown): number | undefined {
   const { type, value, left, right, operator, expression } = node as Node;
   if (type === 'Literal') return typeof value === 'number' ? value : undefined;
-  if (type === 'TSAsExpression' || type === 'ParenthesizedExpression') return valueOf(expression);
+  if (type === 'TSAsExpression' || type === 'ParenthesizedExpression') return evaluate(expression);
   if (type !== 'BinaryExpression') return undefined;
-  const [a = Number.NaN, b = Number.NaN] = [valueOf(left), valueOf(right)];
+  const [a = Number.NaN, b = Number.NaN] = [evaluate(left), evaluate(right)];
   return operator === '*' ? a * b : operator === '**' ? a ** b : operator === '-' ? a - b : undefined;
 }
 
 /** Returns the initializer of a constant, or its default value in a destructuring pattern. */
-function initializer(text: string, name: string): unknown {
+function findInitializer(text: string, name: string): unknown {
   let value: unknown;
   walk(parseSync('x.ts', text).program.body, (node) => {
     const { type, id, init, left, right } = node;
@@ -29,9 +29,9 @@ function initializer(text: string, name: string): unknown {
   return value;
 }
 
-function property(object: unknown, key: string): unknown {
+function findProperty(object: unknown, key: string): unknown {
   const { type, expression, properties, elements } = (object ?? {}) as Node;
-  if (type === 'TSAsExpression' || type === 'TSSatisfiesExpression') return property(expression, key);
+  if (type === 'TSAsExpression' || type === 'TSSatisfiesExpression') return findProperty(expression, key);
   if (type === 'ArrayExpression') return (elements as unknown[])[Number(key)];
   return (properties as Node[] | undefined)?.find((each) => (each['key'] as Node)['name'] === key)?.['value'];
 }
@@ -43,8 +43,8 @@ export function constantAt(
 ): number | undefined {
   const [file = '', path = ''] = location.split('#');
   const [name = '', ...keys] = path.split('.');
-  const node = keys.reduce(property, initializer(read(file), name));
-  return node === undefined ? undefined : valueOf(node);
+  const node = keys.reduce(findProperty, findInitializer(read(file), name));
+  return node === undefined ? undefined : evaluate(node);
 }
 
 function readSource(file: string): string {

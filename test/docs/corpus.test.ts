@@ -15,16 +15,16 @@ describe('the corpus of attacks', () => {
   it('reports a case without a test, and a missing test', () => {
     const file = 'test/attacks/proxy.test.ts';
     const title = 'forwards nothing to an internal server: %s';
-    const faults = (...by: (typeof CORPUS)[number]['by']): string[] =>
+    const findFaults = (...by: (typeof CORPUS)[number]['by']): string[] =>
       findMissingTests({ id: 'Z', tries: 'all', by });
-    expect(faults()).toEqual(['Z (all) has no test']);
-    expect(faults('H01', 'H00')).toEqual(['Z: there is no attack H00']);
-    expect(faults({ file, title: 'lets somebody in' })).toEqual([
+    expect(findFaults()).toEqual(['Z (all) has no test']);
+    expect(findFaults('H01', 'H00')).toEqual(['Z: there is no attack H00']);
+    expect(findFaults({ file, title: 'lets somebody in' })).toEqual([
       `Z: ${file} has no test "lets somebody in"`,
     ]);
-    expect(faults({ file, title, row: 'nothing at all' })).toHaveLength(1);
-    expect(faults({ file, title, row: 'a request to the internal server' })).toEqual([]);
+    expect(findFaults({ file, title, row: 'nothing at all' })).toHaveLength(1);
+    expect(findFaults({ file, title, row: 'a request to the internal server' })).toEqual([]);
     // A string in the file that is not the title of a test.
-    expect(faults({ file, title: 'a request to the internal server' })).toHaveLength(1);
+    expect(findFaults({ file, title: 'a request to the internal server' })).toHaveLength(1);
   });
 });

@@ -3,14 +3,14 @@ import { fencesOf, pages, readPage } from './markdown.ts';
 
 const fences = pages
   .flatMap((page) => fencesOf(page, readPage(page)))
-  .filter(({ marks }) => marks.has('from'));
+  .filter(({ attributes }) => attributes.has('from'));
 
 describe('code that pages quote from files of examples', () => {
   it('is found', () => {
     expect(fences.length).toBeGreaterThan(4);
   });
 
-  it.each(fences.map((fence) => [fence.at, fence] as const))('matches the file: %s', (_, fence) => {
-    expect(fence.text).toBe(readPage(fence.marks.get('from') ?? ''));
+  it.each(fences.map((fence) => [fence.location, fence] as const))('matches the file: %s', (_, fence) => {
+    expect(fence.text).toBe(readPage(fence.attributes.get('from') ?? ''));
   });
 });

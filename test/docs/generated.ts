@@ -1,24 +1,28 @@
 import { describeBlocks, knownModels } from '@heddle/blocks';
 import type { Json, JsonObject } from '@heddle/core';
 import { modelFields, modelOutputs } from '../../packages/blocks/src/models/fields.ts';
-import { driverOf, driverTypes } from '../../packages/blocks/src/drivers/catalog.ts';
-import type { DriverIntegration } from '../../packages/blocks/src/drivers/driver.ts';
+import {
+  nativeIntegrationOf,
+  nativeIntegrationTypes,
+} from '../../packages/blocks/src/native-integrations/catalog.ts';
+import type { NativeIntegration } from '../../packages/blocks/src/native-integrations/native-integration.ts';
 import { integrationOf, integrationTypes } from '../../packages/blocks/src/integrations/catalog.ts';
 import type { Argument, Integration } from '../../packages/blocks/src/integrations/integration.ts';
 import { fieldsOf } from '../../packages/blocks/src/integrations/arguments.ts';
 import { describeBlock } from '../../packages/blocks/src/describe/describe.ts';
-import { STATUS_CODES, refusalOf } from '../../packages/api/src/errors.ts';
+import { ERROR_CODES_BY_STATUS, refusalOf } from '../../packages/api/src/errors.ts';
 import * as z from 'zod';
-import { openApiDocument, errorStatusesOf } from '../../packages/api/src/openapi.ts';
+import { errorStatusesOf } from '../../packages/api/src/openapi.ts';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
 import { EngineError } from '../../packages/core/src/errors.ts';
 import type { EngineErrorCode } from '../../packages/core/src/errors.ts';
-import { corpusTable } from '../attacks/corpus.ts';
+import { formatCorpusTable } from '../attacks/corpus.ts';
 import { readText } from '../repo/sources.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { codesInUnion } from '../repo/unions.ts';
+import { boundsTable } from './bounds.ts';
 import { constantAt } from './constants.ts';
-import { cellsOf, codeIn, lineOf, tableOf } from './markdown.ts';
+import { cellsOf, codeIn, formatRow, formatTable } from './markdown.ts';
 
 /** The pages with generated parts, which `npm test -- test/docs/generated -u` updates. */
 export const GENERATED: readonly string[] = [
@@ -43,8 +47,8 @@ const TABLES: { readonly [name: string]: () => string[] } = {
   operations,
   statuses,
   refusals,
-  fields,
-  corpus: corpusTable,
+  fields: boundsTable,
+  corpus: formatCorpusTable,
   areas,
   interface: interfaceTable,
   integrations: integrationsTable,
@@ -71,7 +75,7 @@ function limitRow(row: string): string {
   const constant = others.at(-1) ?? '';
   const value = constantAt(codeIn(constant) ?? '');
   if (value === undefined) throw new Error(`There is no number at ${constant} (${row}).`);
-  return lineOf([name, value.toLocaleString('en-US'), ...others]);
+  return formatRow([name, value.toLocaleString('en-US'), ...others]);
 }
 
 /** Returns the table of operations, with the required scope and role. */
@@ -83,7 +87,7 @@ function operations(): string[] {
     resource.kind === 'none' ? 'any' : role,
     principals.includes('workspace') ? 'yes' : 'no',
   ]);
-  return tableOf(['operation', '', 'scope', 'role', 'workspace key'], rows);
+  return formatTable(['operation', '', 'scope', 'role', 'workspace key'], rows);
 }
 
 /** An operation of the API. */
@@ -113,7 +117,7 @@ function areas(): string[] {
     String(all.filter(({ isServed }) => isServed).length),
     String(all.length),
   ]);
-  return tableOf(['area', 'served', 'operations'], rows);
+  return formatTable(['area', 'served', 'operations'], rows);
 }
 
 /** Returns the table of the operations of the whole interface, with their state. */
@@ -124,19 +128,19 @@ function interfaceTable(): string[] {
     `\`${operation}\``,
     isServed ? 'served' : 'not yet',
   ]);
-  return tableOf(['area', 'operation', 'id', 'state'], rows);
+  return formatTable(['area', 'operation', 'id', 'state'], rows);
 }
 
 /** Returns the table of the statuses of errors, with the operations that declare each status. */
 function statuses(): string[] {
   const newer = SERVED_OPERATIONS.filter(({ legacy }) => !legacy);
-  const rows = Object.entries(STATUS_CODES).map(([status, code]) => {
+  const rows = Object.entries(ERROR_CODES_BY_STATUS).map(([status, code]) => {
     const declares = (operation: AnyOperation): boolean =>
       errorStatusesOf(operation).some((each) => String(each) === status);
     const [declaring, others] = partition(newer, declares);
     return [status, `[${code}](#${code.toLowerCase()})`, operationList(declaring, others)];
   });
-  return tableOf(['status', 'code', 'operations that declare it'], rows);
+  return formatTable(['status', 'code', 'operations that declare it'], rows);
 }
 
 function partition(
@@ -158,9 +162,9 @@ function refusals(): string[] {
   const codes = codesInUnion(readText('packages/core/src/errors.ts'), 'EngineErrorCode') as EngineErrorCode[];
   const rows = codes.map((code) => {
     const { status } = refusalOf(new EngineError(code, 'a message')) ?? { status: 500 as const };
-    return [`[${code}](#${code.toLowerCase()})`, String(status), STATUS_CODES[status]];
+    return [`[${code}](#${code.toLowerCase()})`, String(status), ERROR_CODES_BY_STATUS[status]];
   });
-  return tableOf(['engine', 'status', 'code'], rows);
+  return formatTable(['engine', 'status', 'code'], rows);
 }
 
 /**
@@ -177,12 +181,15 @@ function blockTables(): { [name: string]: () => string[] } {
   const tables = DESCRIBED.map(({ type, fields, outputs }): [string, () => string[]] => [
     `block_${type}`,
     () =>
-      tableOf(BLOCK_HEAD, [...schemaRows(fields, 'field', shared), ...schemaRows(outputs, 'output', shared)]),
+      formatTable(BLOCK_HEAD, [
+        ...schemaRows(fields, 'field', shared),
+        ...schemaRows(outputs, 'output', shared),
+      ]),
   ]);
   return {
     ...Object.fromEntries(tables),
     block_model: () =>
-      tableOf(BLOCK_HEAD, [...schemaRows(model.fields, 'field'), ...schemaRows(model.outputs, 'output')]),
+      formatTable(BLOCK_HEAD, [...schemaRows(model.fields, 'field'), ...schemaRows(model.outputs, 'output')]),
   };
 }
 
@@ -190,7 +197,9 @@ const INTEGRATIONS = [...new Set(await Promise.all(integrationTypes.map(integrat
   (each) => each ?? [],
 );
 
-const DRIVERS = [...new Set(await Promise.all(driverTypes.map(driverOf)))].flatMap((each) => each ?? []);
+const NATIVE_INTEGRATIONS = [
+  ...new Set(await Promise.all(nativeIntegrationTypes.map(nativeIntegrationOf))),
+].flatMap((each) => each ?? []);
 
 /** Nouns for the thing that has its own base URL, by service. Default: account. */
 const ACCOUNT_NOUNS: { readonly [service: string]: string } = { jira: 'site', supabase: 'project' };
@@ -201,7 +210,9 @@ const DOCUMENTATION_SUBJECTS: { readonly [service: string]: string } = { supabas
 /** The page of each integration by its path. */
 export const INTEGRATION_PAGES: ReadonlyMap<string, string> = new Map([
   ...INTEGRATIONS.map((integration) => [pageNameOf(integration), integrationPage(integration)] as const),
-  ...DRIVERS.map((integration) => [pageNameOf(integration), driverPage(integration)] as const),
+  ...NATIVE_INTEGRATIONS.map(
+    (integration) => [pageNameOf(integration), nativeIntegrationPage(integration)] as const,
+  ),
 ]);
 
 function pageNameOf({ service }: Pick<Integration, 'service'>): string {
@@ -210,7 +221,7 @@ function pageNameOf({ service }: Pick<Integration, 'service'>): string {
 
 /** Returns the table of all integrations, with the number of their operations. */
 function integrationsTable(): string[] {
-  const rows = [...INTEGRATIONS, ...DRIVERS.filter(({ docs }) => docs !== undefined)]
+  const rows = [...INTEGRATIONS, ...NATIVE_INTEGRATIONS.filter(({ docs }) => docs !== undefined)]
     .toSorted((a, b) => (a.title < b.title ? -1 : 1))
     .map((integration) => [
       `[${integration.title}](integrations/${integration.service}.md)`,
@@ -218,7 +229,7 @@ function integrationsTable(): string[] {
       `\`${integration.service}\``,
       Object.keys(integration.tools).length.toString(),
     ]);
-  return tableOf(['integration', 'block types', 'service', 'operations'], rows);
+  return formatTable(['integration', 'block types', 'service', 'operations'], rows);
 }
 
 /** Returns the table of the arguments of a tool, with the fields that set them. */
@@ -231,7 +242,9 @@ function argumentsTable(all: { readonly [name: string]: Argument }): string[] {
     argument.required === true ? 'yes' : '',
     asMarkdown(argument.schema['description'] as Json),
   ]);
-  return rows.length === 0 ? [] : ['', ...tableOf(['argument', 'block field', 'required', 'meaning'], rows)];
+  return rows.length === 0
+    ? []
+    : ['', ...formatTable(['argument', 'block field', 'required', 'meaning'], rows)];
 }
 
 /** Returns the sentences about operations and tables at the beginning of the page of an integration. */
@@ -270,11 +283,19 @@ function runFileSentence(tools: Integration['tools']): string {
 }
 
 /** Returns the page of an integration with a client library. */
-function driverPage({ title, docs, types, access, settings, operations, tools }: DriverIntegration): string {
+function nativeIntegrationPage({
+  title,
+  docs,
+  types,
+  setupInstructions,
+  settings,
+  operations,
+  tools,
+}: NativeIntegration): string {
   const sections = Object.entries(tools).flatMap(([id, tool]) => {
     const names = Object.keys(operations).filter((name) => operations[name] === id);
     const blockOnly = Object.entries(tool.arguments).filter(
-      ([, { blocksOnly, onlyWith }]) => blocksOnly ?? onlyWith,
+      ([, { blocksOnly, dependsOn }]) => blocksOnly ?? dependsOn,
     );
     const hidden = blockOnly.map(([name]) => ` Models cannot set \`${name}\`.`).join('');
     return [
@@ -287,7 +308,7 @@ function driverPage({ title, docs, types, access, settings, operations, tools }:
     `# ${title}`,
     '',
     `${referenceSentence(types)}${docs === undefined ? '' : ` See also the [documentation of the service](${docs}).`}`,
-    ...['', introduction(tools), '', access],
+    ...['', introduction(tools), '', setupInstructions],
     ...(Object.keys(settings).length === 0
       ? []
       : [
@@ -315,9 +336,9 @@ function integrationPage({
   title,
   service,
   docs,
-  address,
+  baseUrl,
   types,
-  account,
+  accountField,
   credential,
   operations,
   tools,
@@ -345,16 +366,16 @@ function integrationPage({
     '',
     `${introduction(tools)}${runFileSentence(tools)}`,
     '',
-    address === undefined
+    baseUrl === undefined
       ? `The base URL is the URL of your ${accountNoun}. Set it with \`--service ${service}=URL\`.`
-      : `The base URL is \`${address}\`. You can replace it with \`--service ${service}=URL\`.`,
+      : `The base URL is \`${baseUrl}\`. You can replace it with \`--service ${service}=URL\`.`,
     '',
     `The block field \`credential\` contains the id of a stored credential. Without this field, Heddle uses the value of \`--credential ${service}=VALUE\`, or the credential that the workspace has stored for the provider \`${service}\`.`,
-    ...(account === undefined
+    ...(accountField === undefined
       ? []
       : [
           '',
-          `The block field \`${account}\` can contain the host of the base URL or the first part of this host. If it names another host, the block fails. A ${accountNoun} therefore never receives the credential of another ${accountNoun}.`,
+          `The block field \`${accountField}\` can contain the host of the base URL or the first part of this host. If it names another host, the block fails. A ${accountNoun} therefore never receives the credential of another ${accountNoun}.`,
         ]),
     ...(scopes.length === 0
       ? []
@@ -385,74 +406,9 @@ function asMarkdown(description: Json | undefined): string {
   return typeof description === 'string' ? description.replaceAll(/<[\w.]+>|\{\{\w+\}\}/g, '`$&`') : '';
 }
 
-type Schema = { readonly [key: string]: unknown };
-
-/** Units of the bounds of a schema. Minimum lengths are not listed. */
-const BOUNDS: { readonly [key: string]: string } = {
-  maxLength: 'characters',
-  maximum: '',
-  maxItems: 'items',
-  maxProperties: 'entries',
-};
-
-/** Returns the table of the bounds of fields and parameters in the OpenAPI document. */
-function fields(): string[] {
-  const rows = new Map<string, Set<string>>();
-  const { paths } = openApiDocument(SERVED_OPERATIONS, '') as { paths: { [path: string]: Schema } };
-  for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
-    const { operationId, parameters, requestBody } = operation as Schema & { operationId: string };
-    const bounds = [
-      ...(parameters as { name: string; schema: Schema }[]).flatMap(({ name, schema }) =>
-        boundsIn(name, schema),
-      ),
-      ...boundsIn('', bodySchema(requestBody)),
-    ];
-    for (const bound of bounds) rows.set(bound, (rows.get(bound) ?? new Set()).add(`\`${operationId}\``));
-  }
-  return tableOf(
-    ['field', 'at most', 'operations'],
-    [...rows].map(([bound, by]) => [...bound.split('\n'), [...by].join(', ')]),
-  );
-}
-
-function bodySchema(body: unknown): Schema {
-  const { content } = (body ?? {}) as { content?: { [type: string]: { schema: Schema } } };
-  return content?.['application/json']?.schema ?? {};
-}
-
-/** Returns `field\nbound` for each bound in a schema. */
-function boundsIn(name: string, schema: Schema): string[] {
-  const ownBounds = Object.entries(BOUNDS)
-    .filter(([key]) => typeof schema[key] === 'number' && schema[key] < Number.MAX_SAFE_INTEGER)
-    .map(
-      ([key, unit]) => `\`${name}\`\n${`${(schema[key] as number).toLocaleString('en-US')} ${unit}`.trim()}`,
-    );
-  const within = (key: string): string => (name === '' ? key : `${name}.${key}`);
-  const {
-    properties = {},
-    items,
-    additionalProperties,
-    anyOf = [],
-    oneOf = [],
-  } = schema as {
-    properties?: { [key: string]: Schema };
-    items?: Schema;
-    additionalProperties?: Schema | boolean;
-    anyOf?: Schema[];
-    oneOf?: Schema[];
-  };
-  return [
-    ...ownBounds,
-    ...Object.entries(properties).flatMap(([key, inner]) => boundsIn(within(key), inner)),
-    ...(items ? boundsIn(`${name}[]`, items) : []),
-    ...(typeof additionalProperties === 'object' ? boundsIn(within('*'), additionalProperties) : []),
-    ...[...anyOf, ...oneOf].flatMap((inner) => boundsIn(name, inner)),
-  ];
-}
-
 /** Returns the table of known models, in the order of `knownModels`. */
 function knownModelsTable(): string[] {
-  const limits = ['context, tokens', 'longest output, tokens'];
+  const limits = ['context window, tokens', 'maximum output, tokens'];
   const prices = ['input, $', 'cached input, $', 'output, $'];
   const rows = knownModels().map((model) => [
     `\`${model.provider}\``,
@@ -464,5 +420,5 @@ function knownModelsTable(): string[] {
     String(model.prices.output),
     model.reasoning ? 'yes' : '',
   ]);
-  return tableOf(['provider', 'model', ...limits, ...prices, 'reasoning can be set'], rows);
+  return formatTable(['provider', 'model', ...limits, ...prices, 'reasoning can be set'], rows);
 }

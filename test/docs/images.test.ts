@@ -14,7 +14,7 @@ it('docs/images-native.md lists the ids of the command-line tools, grouped by th
   const rows = [...table.matchAll(/^\| (npm|PyPI|sources|a file)\b.*? \| (`.+`) \|$/gm)];
   const idsFrom = (source: string): string[] =>
     RECIPES.filter(({ install }) => install.from === source).map(({ id }) => id);
-  expect(rows.map(([, , listed = '']) => [...listed.matchAll(/`(.+?)`/g)].map(([, id]) => id))).toEqual(
+  expect(rows.map(([, , cell = '']) => [...cell.matchAll(/`(.+?)`/g)].map(([, id]) => id))).toEqual(
     ['npm', 'pypi', 'go', 'download'].map(idsFrom),
   );
 });

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { pages, readPage, repository } from './markdown.ts';
 
 /** Returns the page without its code, because links and headings in code are examples. */
-function prose(text: string): string {
+function removeCode(text: string): string {
   return text
     .replaceAll(/^```[\s\S]*?^```$/gm, '')
     .replaceAll(/`[^`\n]*`/g, (code) => (code.includes('](') ? '' : code));
@@ -12,7 +12,7 @@ function prose(text: string): string {
 
 /** Returns the anchors of the headings of a page, in the form of common Markdown hosts. */
 function anchorsOf(text: string): Set<string> {
-  const headings = [...prose(text).matchAll(/^#+ (.+)$/gm)].map((match) => match[1] ?? '');
+  const headings = [...removeCode(text).matchAll(/^#+ (.+)$/gm)].map((match) => match[1] ?? '');
   return new Set(
     headings.map((heading) =>
       heading
@@ -24,8 +24,8 @@ function anchorsOf(text: string): Set<string> {
 }
 
 /** Returns the broken links of a page. */
-function brokenLinks(page: string, text: string): string[] {
-  const targets = [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
+function findBrokenLinks(page: string, text: string): string[] {
+  const targets = [...removeCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
   return targets.filter((target) => {
     if (/^[a-z]+:/.test(target)) return false;
     const [path = '', anchor] = target.split('#');
@@ -37,14 +37,14 @@ function brokenLinks(page: string, text: string): string[] {
 
 describe('links', () => {
   it.each(pages)('of %s are not broken', (page) => {
-    expect(brokenLinks(page, readPage(page))).toEqual([]);
+    expect(findBrokenLinks(page, readPage(page))).toEqual([]);
   });
 
   it('are found, and detected if they are broken', () => {
-    const all = pages.flatMap((page) => [...prose(readPage(page)).matchAll(/\]\(/g)]);
-    expect(all.length).toBeGreaterThan(30);
+    const allLinks = pages.flatMap((page) => [...removeCode(readPage(page)).matchAll(/\]\(/g)]);
+    expect(allLinks.length).toBeGreaterThan(30);
     const text =
       '# A b: `c`\n[x](#a-b-c) [y](#none) [z](no.md) [w](../README.md#none) `[v](no.md)` [u](https://x.y)';
-    expect(brokenLinks('docs/glossary.md', text)).toEqual(['#none', 'no.md', '../README.md#none']);
+    expect(findBrokenLinks('docs/glossary.md', text)).toEqual(['#none', 'no.md', '../README.md#none']);
   });
 });

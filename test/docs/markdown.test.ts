@@ -30,9 +30,11 @@ describe('the pages', () => {
 });
 
 describe('a page', () => {
-  it('is parsed into fences, with their marks and lines', () => {
+  it('is parsed into fences, with their attributes and lines', () => {
     const fences = fencesOf('p.md', PAGE);
-    expect(fences.map(({ at, language, marks, text }) => [at, language, [...marks], text])).toEqual([
+    expect(
+      fences.map(({ location, language, attributes, text }) => [location, language, [...attributes], text]),
+    ).toEqual([
       [
         'p.md:2',
         'json',
@@ -58,7 +60,7 @@ describe('a page', () => {
   it('has examples, each with the fences that belong to it', () => {
     const [example, ...others] = examplesOf(fencesOf('p.md', PAGE), 'workflow', ['diagnostics', 'output']);
     expect(others).toEqual([]);
-    expect(example?.main.line).toBe(2);
+    expect(example?.mainFence.line).toBe(2);
     expect([...(example?.parts.keys() ?? [])]).toEqual(['diagnostics']);
   });
 
@@ -66,7 +68,7 @@ describe('a page', () => {
     const [table] = tablesOf('p.md', PAGE);
     expect(table).toEqual({
       name: 'examples: text',
-      rows: [{ at: 'p.md:16', cells: ['`x | y`', '``a`b``'] }],
+      rows: [{ location: 'p.md:16', cells: ['`x | y`', '``a`b``'] }],
     });
     expect(table?.rows[0]?.cells.map(codeIn)).toEqual(['x | y', 'a`b']);
     expect(codeIn('plain')).toBeUndefined();

@@ -18,52 +18,52 @@ export function readPage(file: string): string {
   return readFileSync(join(repository, file), 'utf8');
 }
 
-/** A fenced block. Its first line is `language mark mark=value …`. */
+/** A fenced code block. Its first line is `language attribute attribute=value …`. */
 export interface Fence {
   /** The page and the line of the opening fence, for messages. */
-  readonly at: string;
+  readonly location: string;
   readonly line: number;
   readonly language: string;
-  readonly marks: ReadonlyMap<string, string>;
+  readonly attributes: ReadonlyMap<string, string>;
   readonly text: string;
 }
 
-/** Returns the fenced blocks of a page, in order. */
+/** Returns the fenced code blocks of a page, in order. */
 export function fencesOf(file: string, text: string): Fence[] {
   const fences: Fence[] = [];
   for (const match of text.matchAll(/^```([^\n`]*)\n([\s\S]*?)^```$/gm)) {
     const line = text.slice(0, match.index).split('\n').length;
     const [language = '', ...words] = (match[1] ?? '').trim().split(/\s+/);
-    const marks = new Map(
+    const attributes = new Map(
       words.map((word): [string, string] => [word.split('=')[0] ?? '', word.split('=')[1] ?? '']),
     );
-    fences.push({ at: `${file}:${line}`, line, language, marks, text: match[2] ?? '' });
+    fences.push({ location: `${file}:${line}`, line, language, attributes, text: match[2] ?? '' });
   }
   return fences;
 }
 
-/** A fence, and the fences that belong to it, by their mark (`input`, `output`, …). */
+/** A fence, and the fences that belong to it, by their attribute (`input`, `output`, …). */
 export interface Example {
-  readonly main: Fence;
+  readonly mainFence: Fence;
   readonly parts: ReadonlyMap<string, Fence>;
 }
 
-/** Marks that begin a new example. */
-const EXAMPLE_MARKS = ['workflow', 'run', 'temporal', 'file'];
+/** Attributes that begin a new example. */
+const EXAMPLE_ATTRIBUTES = ['workflow', 'run', 'temporal', 'file'];
 
-/** Returns the fences with `mainMark`, each with the related fences that follow it before the next example. */
+/** Returns the fences with `mainAttribute`, each with the related fences that follow it before the next example. */
 export function examplesOf(
   fences: readonly Fence[],
-  mainMark: string,
-  partMarks: readonly string[],
+  mainAttribute: string,
+  partAttributes: readonly string[],
 ): Example[] {
   const examples: Example[] = [];
-  let following = new Map<string, Fence>();
+  let followingFences = new Map<string, Fence>();
   for (const fence of fences) {
-    if (EXAMPLE_MARKS.some((mark) => fence.marks.has(mark))) following = new Map();
-    if (fence.marks.has(mainMark)) examples.push({ main: fence, parts: following });
-    const mark = partMarks.find((each) => fence.marks.has(each));
-    if (mark !== undefined) following.set(mark, fence);
+    if (EXAMPLE_ATTRIBUTES.some((attribute) => fence.attributes.has(attribute))) followingFences = new Map();
+    if (fence.attributes.has(mainAttribute)) examples.push({ mainFence: fence, parts: followingFences });
+    const attribute = partAttributes.find((each) => fence.attributes.has(each));
+    if (attribute !== undefined) followingFences.set(attribute, fence);
   }
   return examples;
 }
@@ -71,7 +71,7 @@ export function examplesOf(
 /** A table of a page: the name in the comment above it (`<!-- name -->`), and its cells without the header. */
 export interface Table {
   readonly name: string;
-  readonly rows: readonly { readonly at: string; readonly cells: readonly string[] }[];
+  readonly rows: readonly { readonly location: string; readonly cells: readonly string[] }[];
 }
 
 /** Returns the named tables of a page. */
@@ -82,7 +82,9 @@ export function tablesOf(file: string, text: string): Table[] {
     const rows = (match[2] ?? '').trimEnd().split('\n');
     tables.push({
       name: match[1] ?? '',
-      rows: rows.map((row, index) => ({ at: `${file}:${firstLine + index}`, cells: cellsOf(row) })).slice(2),
+      rows: rows
+        .map((row, index) => ({ location: `${file}:${firstLine + index}`, cells: cellsOf(row) }))
+        .slice(2),
     });
   }
   return tables;
@@ -106,11 +108,11 @@ export function codeIn(cell: string): string | undefined {
 }
 
 /** Returns a row of a table; an empty cell is one space. */
-export function lineOf(cells: readonly string[]): string {
+export function formatRow(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`.replaceAll(/(?<=\|) {2}(?=\|)/g, ' ');
 }
 
 /** Returns the lines of a table. */
-export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  return [lineOf(head), `|${'---|'.repeat(head.length)}`, ...rows.map(lineOf)];
+export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  return [formatRow(header), `|${'---|'.repeat(header.length)}`, ...rows.map(formatRow)];
 }

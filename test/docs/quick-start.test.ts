@@ -23,7 +23,7 @@ function createFolder(): string {
 
 /**
  * Returns the output without the parts that vary. Times with their padding and the id of the run become placeholders;
- * notices of slow blocks are removed.
+ * messages about slow blocks are removed.
  */
 function normalize(output: string): string {
   return output
@@ -45,11 +45,11 @@ it('the server commands print a curl command that runs the workflow', { timeout:
   expect(fences[fenceIndexOf('npx heddle serve')]?.text.trim()).toBe('npx heddle serve');
   const server = startHeddle(['serve', '--port', '0', '--grace', '1'], { cwd });
   await server.waitForText('Ctrl-C stops it.');
-  const exported = await server.findLine('export ');
+  const exportCommand = await server.findLine('export ');
   const deployCommand = fences[fenceIndexOf('npx heddle deploy')]?.text ?? '';
-  const deployment = await runShellCommand(`${exported}\n${deployCommand}`, cwd);
-  expect({ exit: deployment.exit, stderr: deployment.stderr }).toMatchObject({ exit: 0 });
-  const [curl = ''] = /curl (?:.|\\\n)+/.exec(deployment.stdout) ?? [];
-  const response = await runShellCommand(`${exported}\n${curl}`, cwd);
-  expect(JSON.parse(response.stdout)).toMatchObject({ data: { status: 'completed' } });
+  const deployResult = await runShellCommand(`${exportCommand}\n${deployCommand}`, cwd);
+  expect({ exitCode: deployResult.exitCode, stderr: deployResult.stderr }).toMatchObject({ exitCode: 0 });
+  const [curlCommand = ''] = /curl (?:.|\\\n)+/.exec(deployResult.stdout) ?? [];
+  const curlResult = await runShellCommand(`${exportCommand}\n${curlCommand}`, cwd);
+  expect(JSON.parse(curlResult.stdout)).toMatchObject({ data: { status: 'completed' } });
 });

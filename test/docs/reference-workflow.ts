@@ -4,7 +4,7 @@ import { block, condition, fn, loop, parallel, workflow } from '../support/workf
 import type { TestBlock } from '../support/workflow.ts';
 
 /** Outputs the values of two fields: `text` as a string, `value` with the type of a single reference. */
-export const echo: BlockExecutor = {
+export const echoExecutor: BlockExecutor = {
   types: ['echo'],
   class: 'compute',
   execute: (context) => ({
@@ -13,7 +13,7 @@ export const echo: BlockExecutor = {
 };
 
 /** Always fails. */
-export const fail: BlockExecutor = {
+export const failingExecutor: BlockExecutor = {
   types: ['fail'],
   class: 'compute',
   execute() {
@@ -61,11 +61,11 @@ const EARLIER_EDGES = [
 ];
 
 /** A field in which the page shows references: the blocks with the field, their edges, and the path of the value. */
-interface Context {
+interface FieldContext {
   blocks(fieldText: string): TestBlock[];
   edges: readonly string[];
   /** A path into the output of the run's block `Reader` or `Rows`. */
-  select: string;
+  outputPath: string;
   /** Returns the part of the selected value that the page shows. */
   summarize?(value: Json): Json;
 }
@@ -74,7 +74,7 @@ const READER_EDGES = ['Pairs -> Reader'];
 const ROWS_EDGES = ['Pairs -> Rows', 'Rows -> Reader'];
 
 function iterationValues(results: Json): Json {
-  return (results as { value: Json }[][]).map(([first]) => first?.value ?? null);
+  return (results as { value: Json }[][]).map(([firstOutput]) => firstOutput?.value ?? null);
 }
 
 function rowsContainer(
@@ -89,67 +89,67 @@ function rowsContainer(
 const LETTERS = '["a", "b"]';
 
 /** The contexts of docs/references.md, by the names of its tables. */
-export const CONTEXTS: { readonly [name: string]: Context } = {
+export const CONTEXTS: { readonly [name: string]: FieldContext } = {
   text: {
     edges: READER_EDGES,
-    select: 'Reader.text',
+    outputPath: 'Reader.text',
     blocks: (fieldText) => [block('Reader', 'echo', { text: fieldText })],
   },
   native: {
     edges: READER_EDGES,
-    select: 'Reader.value',
+    outputPath: 'Reader.value',
     blocks: (fieldText) => [block('Reader', 'echo', { value: fieldText })],
   },
   json: {
     edges: READER_EDGES,
-    select: 'Reader.data',
+    outputPath: 'Reader.data',
     blocks: (fieldText) => [block('Reader', 'response', { dataMode: 'json', data: fieldText })],
   },
   javascript: {
     edges: READER_EDGES,
-    select: 'Reader.result',
+    outputPath: 'Reader.result',
     blocks: (fieldText) => [fn('Reader', fieldText)],
   },
   condition: {
     edges: READER_EDGES,
-    select: 'Reader.conditionResult',
+    outputPath: 'Reader.conditionResult',
     blocks: (fieldText) => [condition('Reader', { yes: fieldText })],
   },
   count: {
     edges: ROWS_EDGES,
-    select: 'Rows.results',
+    outputPath: 'Rows.results',
     summarize: (results) => (results as Json[]).length,
     blocks: (fieldText) => rowsContainer('loop', { loopType: 'for', count: fieldText }, '<loop.index>'),
   },
   while: {
     edges: ROWS_EDGES,
-    select: 'Rows.results',
+    outputPath: 'Rows.results',
     summarize: (results) => (results as Json[]).length,
     blocks: (fieldText) =>
       rowsContainer('loop', { loopType: 'while', whileCondition: fieldText }, '<loop.index>'),
   },
   collection: {
     edges: ROWS_EDGES,
-    select: 'Rows.results',
+    outputPath: 'Rows.results',
     summarize: iterationValues,
     blocks: (fieldText) =>
       rowsContainer('loop', { loopType: 'forEach', collection: fieldText }, '<loop.currentItem>'),
   },
   'in a loop': {
     edges: ROWS_EDGES,
-    select: 'Rows.results',
+    outputPath: 'Rows.results',
     summarize: iterationValues,
     blocks: (fieldText) => rowsContainer('loop', { loopType: 'forEach', collection: LETTERS }, fieldText),
   },
   'in a counting loop': {
     edges: ROWS_EDGES,
-    select: 'Rows.results',
+    outputPath: 'Rows.results',
     summarize: iterationValues,
     blocks: (fieldText) => rowsContainer('loop', { loopType: 'for', count: 2 }, fieldText),
   },
   'in a parallel': {
     edges: ROWS_EDGES,
-    select: 'Rows.results',
+    outputPath: 'Rows.results',
     summarize: iterationValues,
     blocks: (fieldText) =>
       rowsContainer('parallel', { parallelType: 'collection', collection: LETTERS }, fieldText),
@@ -157,7 +157,7 @@ export const CONTEXTS: { readonly [name: string]: Context } = {
 };
 
 /** Returns a workflow with the string `fieldText` in the field of a context. */
-export function workflowWith(context: Context, fieldText: string): Json {
+export function workflowWith(context: FieldContext, fieldText: string): Json {
   return workflow([...EARLIER_BLOCKS, ...context.blocks(fieldText)], [...EARLIER_EDGES, ...context.edges], {
     variables: VARIABLES as unknown as { [name: string]: { type: string; value: Json } },
     inputFormat: Object.entries(INPUT_TYPES).map(([name, type]) => ({ name, type })),

@@ -3,16 +3,16 @@ import type { Engine } from '@heddle/engine';
 import type { Diagnostic, Json } from '@heddle/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codeIn, fencesOf, readPage, tablesOf } from './markdown.ts';
-import { CONTEXTS, echo, ENV, fail, workflowWith } from './reference-workflow.ts';
+import { CONTEXTS, echoExecutor, ENV, failingExecutor, workflowWith } from './reference-workflow.ts';
 
 const PAGE = 'docs/references.md';
 const text = readPage(PAGE);
 const input = JSON.parse(
-  fencesOf(PAGE, text).find(({ marks }) => marks.has('input'))?.text ?? 'null',
+  fencesOf(PAGE, text).find(({ attributes }) => attributes.has('input'))?.text ?? 'null',
 ) as Json;
 
 interface Row {
-  at: string;
+  location: string;
   context: string;
   fieldText: string;
   /** The documented result: JSON, `fails CODE` or `refused`. */
@@ -27,39 +27,39 @@ const rows = tablesOf(PAGE, text)
     tableRows.map((row) => readRow(name.slice('examples: '.length), row)),
   );
 
-function readRow(context: string, { at, cells }: { at: string; cells: readonly string[] }): Row {
+function readRow(context: string, { location, cells }: { location: string; cells: readonly string[] }): Row {
   const [fieldText = '', result = '', explanation = ''] = cells;
   const codes = [...explanation.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map((match) => match[1] as string);
-  return { at, context, fieldText: codeIn(fieldText) ?? '', result: codeIn(result) ?? result, codes };
+  return { location, context, fieldText: codeIn(fieldText) ?? '', result: codeIn(result) ?? result, codes };
 }
 
 let engine: Engine;
 
 beforeAll(async () => {
-  engine = await createEngine({ env: ENV, blocks: [echo, fail] });
+  engine = await createEngine({ env: ENV, blocks: [echoExecutor, failingExecutor] });
 });
 
 afterAll(() => engine.close());
 
 /** Returns the diagnostic codes of the block that reads the reference. */
 function codesOf(diagnostics: readonly Diagnostic[]): string[] {
-  const ofReader = diagnostics.filter(({ blockId }) => blockId === 'Reader' || blockId === 'Rows');
-  return [...new Set(ofReader.map(({ code }) => code))];
+  const readerDiagnostics = diagnostics.filter(({ blockId }) => blockId === 'Reader' || blockId === 'Rows');
+  return [...new Set(readerDiagnostics.map(({ code }) => code))];
 }
 
 async function runExample({ context, fieldText }: Row): Promise<{ result: string; codes: string[] }> {
-  const definition = CONTEXTS[context];
-  if (!definition) throw new Error(`The tests have no context "${context}".`);
-  const graph = workflowWith(definition, fieldText);
+  const fieldContext = CONTEXTS[context];
+  if (!fieldContext) throw new Error(`The tests have no context "${context}".`);
+  const definition = workflowWith(fieldContext, fieldText);
   try {
-    const { diagnostics } = await engine.deploy(graph);
-    const { blockOutputs, error } = await engine.execute({ workflow: graph }, input, {
-      select: [definition.select],
+    const { diagnostics } = await engine.deploy(definition);
+    const { blockOutputs, error } = await engine.execute({ workflow: definition }, input, {
+      select: [fieldContext.outputPath],
     });
-    const value = blockOutputs?.[definition.select] ?? null;
+    const value = blockOutputs?.[fieldContext.outputPath] ?? null;
     const result = error
       ? `fails \`${error.code}\``
-      : JSON.stringify(definition.summarize ? definition.summarize(value) : value);
+      : JSON.stringify(fieldContext.summarize ? fieldContext.summarize(value) : value);
     return { result, codes: codesOf(diagnostics) };
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'WORKFLOW_INVALID') throw error;
@@ -75,11 +75,14 @@ describe('the examples of docs/references.md', () => {
     expect(rows.filter(({ fieldText }) => fieldText === '')).toEqual([]);
   });
 
-  it.each(rows.map((row) => [row.at, row] as const))('have the result on the page: %s', async (_, row) => {
-    const expected =
-      row.result.startsWith('fails') || row.result === 'refused'
-        ? row.result
-        : JSON.stringify(JSON.parse(row.result));
-    expect(await runExample(row)).toEqual({ result: expected, codes: row.codes });
-  });
+  it.each(rows.map((row) => [row.location, row] as const))(
+    'have the result on the page: %s',
+    async (_, row) => {
+      const expected =
+        row.result.startsWith('fails') || row.result === 'refused'
+          ? row.result
+          : JSON.stringify(JSON.parse(row.result));
+      expect(await runExample(row)).toEqual({ result: expected, codes: row.codes });
+    },
+  );
 });

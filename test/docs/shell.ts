@@ -6,7 +6,7 @@ import { fencesOf, readPage, repository } from './markdown.ts';
 import type { Example } from './markdown.ts';
 
 interface CommandResult {
-  exit: number;
+  exitCode: number;
   stdout: string;
   stderr: string;
 }
@@ -16,8 +16,8 @@ export function createPageFolder(page: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-docs-'));
   symlinkSync(join(repository, 'examples'), join(folder, 'examples'));
   mkdirSync(join(folder, 'workflows'));
-  for (const { marks, text } of fencesOf(page, readPage(page))) {
-    const file = marks.get('file');
+  for (const { attributes, text } of fencesOf(page, readPage(page))) {
+    const file = attributes.get('file');
     if (file !== undefined) writeFileSync(join(folder, file), text);
   }
   return folder;
@@ -38,7 +38,7 @@ export function runShellCommand(
   const env = { PATH: path, HOME: folder, NO_COLOR: '1', API_KEY: 'k-123456', ...variables };
   return new Promise((resolve) => {
     execFile('sh', ['-ec', toLocalCommand(command)], { cwd: folder, env }, (error, stdout, stderr) => {
-      resolve({ exit: error ? Number(error.code ?? 1) : 0, stdout, stderr });
+      resolve({ exitCode: error ? Number(error.code ?? 1) : 0, stdout, stderr });
     });
   });
 }
@@ -48,15 +48,16 @@ export function runShellCommand(
  * returns the exit codes instead.
  */
 export function compareOutput(
-  { main, parts }: Example,
-  { exit, stdout, stderr }: CommandResult,
+  { mainFence, parts }: Example,
+  { exitCode, stdout, stderr }: CommandResult,
 ): { documented: unknown; actual: unknown } {
   const output = parts.get('output');
-  const read = (text: string): unknown => (output?.language === 'json' ? JSON.parse(text) : text.trim());
-  const documentedCode = Number(main.marks.get('exit') || 0);
-  if (exit !== documentedCode)
-    return { documented: { exit: documentedCode }, actual: { exit, stdout, stderr } };
+  const parseOutput = (text: string): unknown =>
+    output?.language === 'json' ? JSON.parse(text) : text.trim();
+  const documentedCode = Number(mainFence.attributes.get('exit') || 0);
+  if (exitCode !== documentedCode)
+    return { documented: { exitCode: documentedCode }, actual: { exitCode, stdout, stderr } };
   return output
-    ? { documented: read(output.text), actual: read(stdout) }
-    : { documented: documentedCode, actual: exit };
+    ? { documented: parseOutput(output.text), actual: parseOutput(stdout) }
+    : { documented: documentedCode, actual: exitCode };
 }

@@ -9,7 +9,7 @@ import { ENV } from './reference-workflow.ts';
 const PAGE = 'docs/references.md';
 const text = readPage(PAGE);
 const input = JSON.parse(
-  fencesOf(PAGE, text).find(({ marks }) => marks.has('input'))?.text ?? 'null',
+  fencesOf(PAGE, text).find(({ attributes }) => attributes.has('input'))?.text ?? 'null',
 ) as JsonObject;
 const rows = tablesOf(PAGE, text)
   .filter(({ name }) => name === 'urls')
@@ -18,13 +18,13 @@ const rows = tablesOf(PAGE, text)
   );
 
 /** Returns the resolved URL as the page shows it, or the code of the failure. */
-function resolvedUrl(url: string): string {
+function resolveUrl(url: string): string {
   const env = Object.fromEntries(Object.entries(ENV).map(([name, { value }]) => [name, value]));
   const context = contextOf({
     type: 'api',
     params: { url },
     outputs: { Start: input },
-    notRun: ['Never'],
+    unexecutedBlocks: ['Never'],
     env,
   });
   try {
@@ -41,6 +41,6 @@ describe('the URLs in docs/references.md', () => {
   });
 
   it.each(rows)('%s resolves to %s', (url = '', expected = '') => {
-    expect(resolvedUrl(url)).toBe(expected);
+    expect(resolveUrl(url)).toBe(expected);
   });
 });

@@ -10,11 +10,11 @@ import { fencesOf, readPage, repository } from './markdown.ts';
 const descriptions = await describeBlocks();
 const schema = await workflowSchemaOf(descriptions);
 const validator = new Validator(schema as never, '7', false);
-const problems = (workflow: unknown): string[] =>
+const findProblems = (workflow: unknown): string[] =>
   validator.validate(workflow).errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`);
 
 /** Returns a workflow with one block. */
-const withBlock = (type: string, fields: JsonObject, properties: JsonObject = {}): JsonObject => ({
+const workflowWithBlock = (type: string, fields: JsonObject, properties: JsonObject = {}): JsonObject => ({
   blocks: {
     b: {
       type,
@@ -36,7 +36,7 @@ const files = [
   .flatMap((folder) => globSync(`${folder}/*.json`))
   .filter((file) => /"edges"/.test(readFileSync(file, 'utf8')));
 const examples = fencesOf('docs/format.md', readPage('docs/format.md')).filter(
-  ({ marks }) => marks.has('workflow') && !marks.has('refused'),
+  ({ attributes }) => attributes.has('workflow') && !attributes.has('refused'),
 );
 
 describe('the JSON Schema of workflow files', () => {
@@ -46,43 +46,52 @@ describe('the JSON Schema of workflow files', () => {
   });
 
   it.each(files.map((file) => [file.split('/').at(-1), file]))('accepts %s', (_name, file) => {
-    expect(problems(JSON.parse(readFileSync(file ?? '', 'utf8')))).toEqual([]);
+    expect(findProblems(JSON.parse(readFileSync(file ?? '', 'utf8')))).toEqual([]);
   });
 
-  it.each(examples.map(({ at, text }) => [at, text]))('accepts the workflow at %s', (_at, text) => {
-    expect(problems(JSON.parse(text ?? ''))).toEqual([]);
-  });
+  it.each(examples.map(({ location, text }) => [location, text]))(
+    'accepts the workflow at %s',
+    (_at, text) => {
+      expect(findProblems(JSON.parse(text ?? ''))).toEqual([]);
+    },
+  );
 
   it('has every type that the engine runs', () => {
     const types = descriptions.map(({ type }) => type);
     expect(types).toEqual(expect.arrayContaining(builtInExecutors.flatMap((executor) => executor.types)));
   });
 
-  it.each<[what: string, workflow: JsonObject]>([
+  it.each<[description: string, workflow: JsonObject]>([
     [
       'references and empty fields',
-      withBlock('api', { url: null, method: '<start.method>', retries: '{{N}}' }),
+      workflowWithBlock('api', { url: null, method: '<start.method>', retries: '{{N}}' }),
     ],
-    ['numbers and booleans as strings', withBlock('api', { timeout: '100', retryNonIdempotent: 'true' })],
-    ['arrays as JSON strings', withBlock('router_v2', { context: 1, routes: '[{"id": "a"}]' })],
-    ['types of custom blocks', withBlock('mine', { any: 1 })],
-    ['blocks in trigger mode', withBlock('wait', { timeUnit: 'years' }, { triggerMode: true })],
-    ['a state inside an envelope', { data: { state: withBlock('wait', {}) } }],
-  ])('accepts %s', (_what, workflow) => {
-    expect(problems(workflow)).toEqual([]);
+    [
+      'numbers and booleans as strings',
+      workflowWithBlock('api', { timeout: '100', retryNonIdempotent: 'true' }),
+    ],
+    ['arrays as JSON strings', workflowWithBlock('router_v2', { context: 1, routes: '[{"id": "a"}]' })],
+    ['types of custom blocks', workflowWithBlock('mine', { any: 1 })],
+    ['blocks in trigger mode', workflowWithBlock('wait', { timeUnit: 'years' }, { triggerMode: true })],
+    ['a state inside an envelope', { data: { state: workflowWithBlock('wait', {}) } }],
+  ])('accepts %s', (_title, workflow) => {
+    expect(findProblems(workflow)).toEqual([]);
   });
 
-  it.each<[what: string, workflow: JsonObject]>([
+  it.each<[description: string, workflow: JsonObject]>([
     ['a graph without edges', { blocks: {} }],
     ['a block without a type', { blocks: { b: { name: 'B' } }, edges: [] }],
     ['an edge without a target', { blocks: {}, edges: [{ source: 'a' }] }],
-    ['an unknown method of an API block', withBlock('api', { method: 'FTECH' })],
-    ['an unknown type of validation', withBlock('guardrails', { validationType: 'jsonn' })],
-    ['a word in place of a number', withBlock('translate', { temperature: 'hot' })],
-    ['a number that is too large', withBlock('translate', { temperature: 3 })],
-    ['a number in place of an array', withBlock('router_v2', { routes: 7 })],
-    ['an unknown method inside an envelope', { data: { state: withBlock('api', { method: 'FTECH' }) } }],
-  ])('refuses %s', (_what, workflow) => {
-    expect(problems(workflow)).not.toEqual([]);
+    ['an unknown method of an API block', workflowWithBlock('api', { method: 'FTECH' })],
+    ['an unknown type of validation', workflowWithBlock('guardrails', { validationType: 'jsonn' })],
+    ['a word in place of a number', workflowWithBlock('translate', { temperature: 'hot' })],
+    ['a number that is too large', workflowWithBlock('translate', { temperature: 3 })],
+    ['a number in place of an array', workflowWithBlock('router_v2', { routes: 7 })],
+    [
+      'an unknown method inside an envelope',
+      { data: { state: workflowWithBlock('api', { method: 'FTECH' }) } },
+    ],
+  ])('refuses %s', (_title, workflow) => {
+    expect(findProblems(workflow)).not.toEqual([]);
   });
 });

@@ -6,31 +6,31 @@ import { TestClock } from '../support/test-clock.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { collect } from '../streams/talk.ts';
 
-const singleBlock = { workflow: workflow([work('A')], ['Start -> A']) };
+const singleBlockSource = { workflow: workflow([work('A')], ['Start -> A']) };
 
-async function open(options: EngineOptions = {}): Promise<Engine> {
+async function openEngine(options: EngineOptions = {}): Promise<Engine> {
   const engine = await createEngine(options);
   onTestFinished(() => engine.close({ graceMs: 0 }));
   return engine;
 }
 
 /** Opens an engine whose blocks of the type `work` call `execute`. */
-function openWith(execute: () => unknown): Promise<Engine> {
-  return open({ blocks: [{ types: ['work'], class: 'effect', execute: execute as never }] });
+function openEngineWith(execute: () => unknown): Promise<Engine> {
+  return openEngine({ blocks: [{ types: ['work'], class: 'effect', execute: execute as never }] });
 }
 
 describe('a deployed version', () => {
   it('is found in the workflow that currently has the name', async () => {
-    const engine = await open();
+    const engine = await openEngine();
     const totalsWorkflow = (id: string, code: string) =>
       workflow([fn('F', code)], ['Start -> F'], { id, name: 'Totals' });
-    const outputOf = async (reference: string) =>
+    const executeForOutput = async (reference: string) =>
       (await engine.execute(reference, {}, { version: 1 })).output;
     await engine.deploy(totalsWorkflow('first', 'return 1'));
-    expect(await outputOf('Totals')).toMatchObject({ result: 1 });
+    expect(await executeForOutput('Totals')).toMatchObject({ result: 1 });
     await engine.deploy(totalsWorkflow('second', 'return 3'));
-    expect(await outputOf('Totals')).toMatchObject({ result: 3 });
-    expect(await outputOf('first')).toMatchObject({ result: 1 });
+    expect(await executeForOutput('Totals')).toMatchObject({ result: 3 });
+    expect(await executeForOutput('first')).toMatchObject({ result: 1 });
   });
 });
 
@@ -43,7 +43,7 @@ describe('calls for an unknown run', () => {
     ['attach', (engine: Engine) => engine.attach('ghost')],
     ['runFromBlock', (engine: Engine) => engine.runFromBlock('ghost', 'A')],
   ])('%s rejects with RUN_NOT_FOUND and the id', async (_name, call) => {
-    await expect(call(await open())).rejects.toMatchObject({
+    await expect(call(await openEngine())).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
       message: expect.stringContaining('ghost') as string,
     });
@@ -52,8 +52,8 @@ describe('calls for an unknown run', () => {
 
 describe('a closed engine', () => {
   it.each([
-    ['execute', (engine: Engine) => engine.execute(singleBlock)],
-    ['deploy', (engine: Engine) => engine.deploy(singleBlock.workflow)],
+    ['execute', (engine: Engine) => engine.execute(singleBlockSource)],
+    ['deploy', (engine: Engine) => engine.deploy(singleBlockSource.workflow)],
     ['getRun', (engine: Engine) => engine.getRun('r')],
     ['getLogs', (engine: Engine) => engine.getLogs('r')],
     ['listRuns', (engine: Engine) => engine.listRuns()],
@@ -62,20 +62,22 @@ describe('a closed engine', () => {
     ['attach', (engine: Engine) => engine.attach('r')],
     ['runFromBlock', (engine: Engine) => engine.runFromBlock('r', 'A')],
   ])('rejects %s with ENGINE_CLOSED', async (_name, call) => {
-    const engine = await open();
+    const engine = await openEngine();
     await engine.close();
     await expect(call(engine)).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
   });
 
   it('rejects the calls that wait for a run', async () => {
     const script = new Script();
-    const engine = await open({ blocks: [script.executor] });
-    const run = await engine.start(singleBlock);
+    const engine = await openEngine({ blocks: [script.executor] });
+    const run = await engine.start(singleBlockSource);
     await script.nextCall('A');
     const pendingCalls = [run.result(), collect(run.events())];
     await Promise.all([
       engine.close({ graceMs: 0 }),
-      ...pendingCalls.map((pending) => expect(pending).rejects.toMatchObject({ code: 'ENGINE_CLOSED' })),
+      ...pendingCalls.map((pendingCall) =>
+        expect(pendingCall).rejects.toMatchObject({ code: 'ENGINE_CLOSED' }),
+      ),
     ]);
     await expect(run.result()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
     await expect(run.cancel()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
@@ -83,10 +85,10 @@ describe('a closed engine', () => {
 
   it('does not wait for a run that waits for a person in a child', async () => {
     const clock = new TestClock();
-    const engine = await open({ clock });
+    const engine = await openEngine({ clock });
     await engine.deploy(workflow([block('H', 'human_in_the_loop')], ['Start -> H'], { id: 'child' }));
-    const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
-    const run = await engine.start({ workflow: workflow([call], ['Start -> W']) });
+    const workflowBlock = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
+    const run = await engine.start({ workflow: workflow([workflowBlock], ['Start -> W']) });
     await run.result();
     // The grace period never ends on this clock.
     expect(await engine.close({ graceMs: 1 })).toBeUndefined();
@@ -103,8 +105,8 @@ describe('a faulty executor', () => {
     ['a function', () => ({ output: { call: () => 1 } }), /"call" is a function/],
     ['a circular value', () => ({ output: createCircularValue() }), /contains itself/],
   ])('that returns %s fails its block with a clear message', async (_title, execute, message) => {
-    const engine = await openWith(execute);
-    const result = await engine.execute(singleBlock);
+    const engine = await openEngineWith(execute);
+    const result = await engine.execute(singleBlockSource);
     expect(result).toMatchObject({
       status: 'failed',
       error: { code: 'BLOCK_FAILED', details: { blockName: 'A' } },
@@ -124,10 +126,10 @@ describe('a faulty executor', () => {
     ],
     ['an error without a message', new TypeError(), 'TypeError'],
   ])('that throws %s fails its block', async (_title, thrown, message) => {
-    const engine = await openWith(() => {
+    const engine = await openEngineWith(() => {
       throw thrown;
     });
-    expect(await engine.execute(singleBlock)).toMatchObject({
+    expect(await engine.execute(singleBlockSource)).toMatchObject({
       status: 'failed',
       error: { code: 'BLOCK_FAILED', message },
     });
@@ -140,31 +142,31 @@ describe('a faulty executor', () => {
       class: 'effect' as const,
       execute: () => new Promise<never>(() => undefined),
     };
-    const engine = await open({ clock, blocks: [executor], concurrency: { engine: 1, run: 1 } });
-    const first = await engine.start(singleBlock);
-    expect(await engine.cancel(first.runId)).toBe(true);
-    expect(await first.result()).toMatchObject({ status: 'cancelled' });
-    await engine.start(singleBlock);
+    const engine = await openEngine({ clock, blocks: [executor], concurrency: { engine: 1, run: 1 } });
+    const firstRun = await engine.start(singleBlockSource);
+    expect(await engine.cancel(firstRun.runId)).toBe(true);
+    expect(await firstRun.result()).toMatchObject({ status: 'cancelled' });
+    await engine.start(singleBlockSource);
     await engine.close({ graceMs: 0 });
   });
 
   it('is not called and takes no slot if its run is cancelled while it waits for a slot', async () => {
     const script = new Script();
-    const engine = await open({ blocks: [script.executor], concurrency: { engine: 1, run: 1 } });
-    const first = await engine.start(singleBlock);
+    const engine = await openEngine({ blocks: [script.executor], concurrency: { engine: 1, run: 1 } });
+    const firstRun = await engine.start(singleBlockSource);
     const call = await script.nextCall('A');
-    const second = await engine.start(singleBlock);
-    await second.cancel();
-    const third = await engine.start(singleBlock);
+    const secondRun = await engine.start(singleBlockSource);
+    await secondRun.cancel();
+    const thirdRun = await engine.start(singleBlockSource);
     call.done();
     (await script.nextCall('A')).done({ n: 3 });
-    expect(await third.result()).toMatchObject({ status: 'completed', output: { n: 3 } });
-    expect(await first.result()).toMatchObject({ status: 'completed' });
+    expect(await thirdRun.result()).toMatchObject({ status: 'completed', output: { n: 3 } });
+    expect(await firstRun.result()).toMatchObject({ status: 'completed' });
     expect(script.calls).toHaveLength(2);
   });
 
   it('that changes its inputs does not change values of the run', async () => {
-    const engine = await open({
+    const engine = await openEngine({
       blocks: [
         {
           types: ['work'],
@@ -178,11 +180,11 @@ describe('a faulty executor', () => {
         },
       ],
     });
-    const exported = workflow(
+    const exportedWorkflow = workflow(
       [fn('A', 'return [1]'), block('B', 'work', { list: '<a.result>' }), fn('Z', 'return <a.result>')],
       ['Start -> A -> B -> Z'],
     );
-    const result = await engine.execute({ workflow: exported });
+    const result = await engine.execute({ workflow: exportedWorkflow });
     expect(result).toMatchObject({ output: { result: [1] } });
     const logs = await engine.getLogs(result.runId);
     expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({ input: { list: [1] } });
@@ -191,8 +193,8 @@ describe('a faulty executor', () => {
 
 describe('values from callers', () => {
   it('input that is not JSON is rejected', async () => {
-    const engine = await open();
-    await expect(engine.execute(singleBlock, { n: 1n } as never)).rejects.toMatchObject({
+    const engine = await openEngine();
+    await expect(engine.execute(singleBlockSource, { n: 1n } as never)).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringContaining('"n" is a bigint') as string,
     });
@@ -204,16 +206,16 @@ describe('values from callers', () => {
     ['a bigint', { form: { n: 1n } }, '"form.n" is a bigint'],
     ['a value that contains itself', createCircularValue(), 'contains itself'],
   ])('%s in an answer is rejected with its path, and the pause stays open', async (_, input, message) => {
-    const engine = await open();
-    const pause = { workflow: workflow([block('H', 'human_in_the_loop')], ['Start -> H']) };
-    const { runId } = await engine.execute(pause);
+    const engine = await openEngine();
+    const pausingSource = { workflow: workflow([block('H', 'human_in_the_loop')], ['Start -> H']) };
+    const { runId } = await engine.execute(pausingSource);
     await expect(engine.resume(runId, { input: input as never })).rejects.toMatchObject({
       code: 'RESUME_INPUT_INVALID',
       message: expect.stringContaining(message) as string,
     });
-    const at = new Date(0);
-    const resumed = await engine.resume(runId, { input: { at, none: undefined } as never });
-    expect(resumed).toMatchObject({ status: 'completed', output: { submission: { at: at.toJSON() } } });
+    const date = new Date(0);
+    const result = await engine.resume(runId, { input: { at: date, none: undefined } as never });
+    expect(result).toMatchObject({ status: 'completed', output: { submission: { at: date.toJSON() } } });
   });
 
   it.each<[string, unknown, string]>([
@@ -226,7 +228,7 @@ describe('values from callers', () => {
     ['a value that contains itself', { outputs: { A: createCircularValue() } }, 'contains itself'],
   ])('%s in an edit is rejected with its path, and no run starts', async (_, edits, message) => {
     const answer = () => ({ output: {} });
-    const engine = await open({ blocks: [new Script({ A: answer, B: answer }).executor] });
+    const engine = await openEngine({ blocks: [new Script({ A: answer, B: answer }).executor] });
     const { runId } = await engine.execute({
       workflow: workflow([work('A'), block('B', 'work', { n: 1 })], ['Start -> A -> B']),
     });
@@ -238,47 +240,50 @@ describe('values from callers', () => {
   });
 
   it('invalid mocks are rejected with the path of every error', async () => {
-    const engine = await open();
+    const engine = await openEngine();
     const mocks = { blocks: { A: [] }, types: { agent: [[1]] } };
-    await expect(engine.execute(singleBlock, {}, { mocks })).rejects.toMatchObject({
+    await expect(engine.execute(singleBlockSource, {}, { mocks })).rejects.toMatchObject({
       code: 'OPTIONS_INVALID',
       message: expect.stringMatching(/blocks\.A.*types\.agent/) as string,
     });
   });
 
   it('mocks of unknown blocks are reported, and the run continues', async () => {
-    const reported: string[] = [];
-    const engine = await open({
+    const reports: string[] = [];
+    const engine = await openEngine({
       blocks: [new Script({ A: () => ({ output: {} }) }).executor],
-      onError: (error) => reported.push((error as Error).message),
+      onError: (error) => reports.push((error as Error).message),
     });
-    const result = await engine.execute(singleBlock, {}, { mocks: { blocks: { Nope: 1 } } });
+    const result = await engine.execute(singleBlockSource, {}, { mocks: { blocks: { Nope: 1 } } });
     expect(result.status).toBe('completed');
-    expect(reported).toEqual([expect.stringContaining('"Nope"')]);
+    expect(reports).toEqual([expect.stringContaining('"Nope"')]);
   });
 
   it('an error that code throws is reported with the line of its source', async () => {
-    const engine = await open();
-    const exported = workflow([fn('A', 'const a = 1;\nthrow new Error("here " + a);')], ['Start -> A']);
-    const { error } = await engine.execute({ workflow: exported });
+    const engine = await openEngine();
+    const exportedWorkflow = workflow(
+      [fn('A', 'const a = 1;\nthrow new Error("here " + a);')],
+      ['Start -> A'],
+    );
+    const { error } = await engine.execute({ workflow: exportedWorkflow });
     expect(error?.message).toMatch(/here 1/);
     expect(error?.message).toContain('throw new Error("here " + a);');
   });
 
   it('a signal has no listeners after its runs have ended', async () => {
-    const engine = await open({ blocks: [new Script({ A: () => ({ output: {} }) }).executor] });
+    const engine = await openEngine({ blocks: [new Script({ A: () => ({ output: {} }) }).executor] });
     const { signal } = new AbortController();
-    let listeners = 0;
+    let listenerCount = 0;
     const countingSignal = {
       aborted: false,
       addEventListener: (...args: Parameters<AbortSignal['addEventListener']>) => {
-        listeners += 1;
+        listenerCount += 1;
         signal.addEventListener(...args);
       },
-      removeEventListener: () => (listeners -= 1),
+      removeEventListener: () => (listenerCount -= 1),
     } as unknown as AbortSignal;
-    for (let n = 0; n < 3; n++) await engine.execute(singleBlock, {}, { signal: countingSignal });
-    expect(listeners).toBe(0);
+    for (let n = 0; n < 3; n++) await engine.execute(singleBlockSource, {}, { signal: countingSignal });
+    expect(listenerCount).toBe(0);
   });
 });
 

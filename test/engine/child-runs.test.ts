@@ -6,15 +6,16 @@ import { createEngineOn } from '../../packages/engine/src/create.ts';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
 import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
 import { childRunId } from '../../packages/engine/src/execution/child-runs.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { entry, newRun, record, startedEntry } from '../support/run-data.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
-const CALL = workflow([block('W', 'workflow', { workflowId: 'child' })], ['Start -> W'], { id: 'parent' });
+const PARENT = workflow([block('W', 'workflow', { workflowId: 'child' })], ['Start -> W'], { id: 'parent' });
 const CHILD = workflow([fn('F', 'return "honest"')], ['Start -> F'], { id: 'child', name: 'Child' });
 const FORGED = { result: { result: 'forged' } };
 
-const open = (data: string) => createEngineOn(openStores({ data }), createRegistry(builtInExecutors, []), {});
+const openEngine = (data: string) =>
+  createEngineOn(openStores({ data }), createRegistry(builtInExecutors, []), {});
 
 /**
  * Records a parent run as older versions did, without a key for the ids of its children. Its start block has ended,
@@ -22,22 +23,22 @@ const open = (data: string) => createEngineOn(openStores({ data }), createRegist
  */
 async function addOldParent(data: string, header: Partial<RunHeader> = {}) {
   const stores = openStores({ data });
-  const host = createWorkerResources(stores, {});
-  onTestFinished(() => host.close());
-  const { definitions } = host.parts;
-  const { plan } = definitions.compile(CALL);
+  const workerResources = createWorkerResources(stores, {});
+  onTestFinished(() => workerResources.close());
+  const { definitions } = workerResources.parts;
+  const { plan } = definitions.compile(PARENT);
   await stores.definitions.putPlan(plan.hash, plan as unknown as Json);
   await definitions.deploy(CHILD, {});
-  const [call] = Object.values(plan.blocks).filter(({ type }) => type === 'workflow');
+  const [callBlock] = Object.values(plan.blocks).filter(({ type }) => type === 'workflow');
   const parent = newRun('old-parent', { workflowId: 'parent', planHash: plan.hash, ...header });
-  const first = { ...startedEntry(), start: plan.start } as Entry;
-  const { type: _, ...second } = entry(2);
-  await stores.runs.create(parent, first);
+  const firstEntry = { ...startedEntry(), start: plan.start } as Entry;
+  const { type: _, ...secondEntry } = entry(2);
+  await stores.runs.create(parent, firstEntry);
   await stores.runs.append(parent.runId, [
-    { ...second, type: 'completed', block: plan.start, scope: [] } as Entry,
+    { ...secondEntry, type: 'completed', block: plan.start, scope: [] } as Entry,
   ]);
-  const childId = childRunId(parent, { place: { block: call?.id ?? '', scope: [] }, attempt: 1 });
-  return { stores, host, plan, parent, callId: call?.id ?? '', childId };
+  const childId = childRunId(parent, { place: { block: callBlock?.id ?? '', scope: [] }, attempt: 1 });
+  return { stores, workerResources, plan, parent, callId: callBlock?.id ?? '', childId };
 }
 
 const completedRecord = (runId: string, changes: Partial<RunRecord> = {}): RunRecord =>
@@ -45,7 +46,7 @@ const completedRecord = (runId: string, changes: Partial<RunRecord> = {}): RunRe
 
 describe('a run with the id of a child run', () => {
   it('does not count as the child unless its header names parent, block and scope', async () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     const { stores, childId, plan } = await addOldParent(data);
     await stores.runs.create(
       newRun(childId, { planHash: plan.hash }),
@@ -53,7 +54,7 @@ describe('a run with the id of a child run', () => {
       completedRecord(childId),
     );
     stores.close();
-    const engine = await open(data);
+    const engine = await openEngine(data);
     onTestFinished(() => engine.close({ graceMs: 0 }));
     await expect.poll(async () => (await engine.getRun('old-parent')).status).toBe('failed');
     const run = await engine.getRun('old-parent');
@@ -65,7 +66,7 @@ describe('a run with the id of a child run', () => {
   });
 
   it('counts as the child if its header names parent, block and scope, even if its id was made without a key', async () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     const { stores, childId, plan, callId, parent } = await addOldParent(data);
     const header = newRun(childId, {
       planHash: plan.hash,
@@ -78,14 +79,14 @@ describe('a run with the id of a child run', () => {
       completedRecord(childId, { output: { v: { result: 'earlier' } } }),
     );
     stores.close();
-    const engine = await open(data);
+    const engine = await openEngine(data);
     onTestFinished(() => engine.close({ graceMs: 0 }));
     await expect.poll(async () => (await engine.getRun('old-parent')).status).toBe('completed');
     expect((await engine.getRun('old-parent')).output).toMatchObject({ result: { result: 'earlier' } });
   });
 
   it('is not cancelled with the parent unless it is the child', async () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     const { stores, childId, plan } = await addOldParent(data);
     await stores.runs.create(newRun(childId, { planHash: plan.hash }), startedEntry(), record(childId));
     stores.close();
@@ -98,13 +99,15 @@ describe('a run with the id of a child run', () => {
   });
 
   it('does not count as the child of a run on another runtime', async () => {
-    const { stores, host, childId, plan, callId } = await addOldParent(dataFolder(), { elsewhere: true });
+    const { stores, workerResources, childId, plan, callId } = await addOldParent(createDataFolder(), {
+      elsewhere: true,
+    });
     await stores.runs.create(
       newRun(childId, { planHash: plan.hash, elsewhere: true }),
       startedEntry(),
       completedRecord(childId),
     );
-    const segments = new Segments(host.parts);
+    const segments = new Segments(workerResources.parts);
     const node = plan.skeleton.nodes.findIndex(({ id }) => id === callId);
     const { entries, calls } = await segments.run({
       runId: 'old-parent',
@@ -125,7 +128,7 @@ describe('the key of a run', () => {
     const engine = await createEngineOn(stores, createRegistry(builtInExecutors, []), {});
     onTestFinished(() => engine.close({ graceMs: 0 }));
     await engine.deploy(CHILD);
-    const run = await engine.start({ workflow: CALL });
+    const run = await engine.start({ workflow: PARENT });
     const events = [];
     for await (const event of run.events()) events.push(event);
     const { runId } = await run.result();
@@ -137,7 +140,7 @@ describe('the key of a run', () => {
     expect(ids.toSorted()).toEqual([runId, childId].toSorted());
     expect(await stores.runs.header(childId)).toMatchObject({ version: 1 });
     const results = await Promise.all([engine.getRun(runId), engine.getLogs(runId), engine.getTrace(runId)]);
-    const stored = [await stores.runs.journal(runId), await stores.runs.record(runId)];
-    expect(JSON.stringify([runs, events, results, stored])).not.toContain(header?.childKey);
+    const storedData = [await stores.runs.journal(runId), await stores.runs.record(runId)];
+    expect(JSON.stringify([runs, events, results, storedData])).not.toContain(header?.childKey);
   });
 });

@@ -4,7 +4,7 @@ import { EngineError } from '@heddle/core';
 import type { Entry } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { Script, work } from '../support/script.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { GroupCommit } from '../../packages/engine/src/store/sqlite/commit.ts';
@@ -25,29 +25,29 @@ describe('a store that rejects writes', () => {
     const stores = openReusableStores();
     let diskError: Error | undefined;
     const script = new Script();
-    const reported: unknown[] = [];
+    const reports: unknown[] = [];
     const engine = await openEngineOn(
       withFailingWrites(stores, () => diskError),
       {
         blocks: [script.executor],
-        onError: (error) => reported.push(error),
+        onError: (error) => reports.push(error),
       },
     );
     const run = await engine.start(chain);
     const { runId } = run;
     const call = await script.nextCall('A');
-    const waiting = [
+    const waitingCalls = [
       run.result(),
       collect(run.events()),
       engine.cancel('nobody').catch((error: unknown) => error),
     ];
     diskError = DISK_FULL;
     call.done({ n: 1 });
-    await expect(waiting[0]).rejects.toBe(DISK_FULL);
-    await expect(waiting[1]).rejects.toBe(DISK_FULL);
+    await expect(waitingCalls[0]).rejects.toBe(DISK_FULL);
+    await expect(waitingCalls[1]).rejects.toBe(DISK_FULL);
     await expect(run.result()).rejects.toBe(DISK_FULL);
     await expect(collect(run.events())).rejects.toBe(DISK_FULL);
-    expect(reported).toEqual([DISK_FULL]);
+    expect(reports).toEqual([DISK_FULL]);
     expect(script.calls).toEqual(['A']);
     diskError = undefined;
     await engine.close();
@@ -110,11 +110,11 @@ describe('a store that rejects writes', () => {
 
   it('leaves no record that is newer than the journal', async () => {
     const stores = openReusableStores();
-    const { promise: writing, reject } = Promise.withResolvers<never>();
+    const { promise: pendingWrite, reject } = Promise.withResolvers<never>();
     let isFull = false;
     const runs = overrideMethods(stores.runs, {
       append: async (runId: string, entries: readonly Entry[]) =>
-        isFull ? writing : stores.runs.append(runId, entries),
+        isFull ? pendingWrite : stores.runs.append(runId, entries),
     });
     const script = new Script();
     const engine = await openEngineOn(
@@ -128,7 +128,7 @@ describe('a store that rejects writes', () => {
     await new Promise(setImmediate);
     const calls = [engine.getLogs(run.runId), engine.getRun(run.runId), run.result()];
     reject(DISK_FULL);
-    for (const pending of calls) await expect(pending).rejects.toBe(DISK_FULL);
+    for (const pendingCall of calls) await expect(pendingCall).rejects.toBe(DISK_FULL);
     expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
     await engine.close();
     const nextScript = new Script({ A: () => ({ output: { last: true } }) });
@@ -146,8 +146,8 @@ describe('a store that rejects writes', () => {
       { blocks: [script.executor], onError: () => undefined },
     );
     await engine.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
-    const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
-    const run = await engine.start({ workflow: workflow([call], ['Start -> W']) });
+    const workflowBlock = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
+    const run = await engine.start({ workflow: workflow([workflowBlock], ['Start -> W']) });
     const childCall = await script.nextCall('A');
     childRunId = childCall.context.runId;
     diskError = DISK_FULL;
@@ -163,14 +163,14 @@ describe('a store that rejects writes', () => {
   });
 
   it('rejects with DATA_UNWRITABLE on SQLite with a full disk, and the run continues when there is space', async () => {
-    const file = join(dataFolder(), 'heddle.db');
+    const file = join(createDataFolder(), 'heddle.db');
     const { db, stores } = openStoresOnFile(file);
     const script = new Script();
     const engine = await openEngineOn(stores, { blocks: [script.executor], onError: () => undefined });
     const run = await engine.start(chain);
     const call = await script.nextCall('A');
-    const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
-    db.exec(`PRAGMA max_page_count = ${pages}`);
+    const { page_count: pageCount } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+    db.exec(`PRAGMA max_page_count = ${pageCount}`);
     call.done({ text: 'x'.repeat(8000) });
     await expect(run.result()).rejects.toMatchObject({ code: 'DATA_UNWRITABLE', details: { file } });
     await expect(engine.execute(chain, 'x'.repeat(8000))).rejects.toMatchObject({ code: 'DATA_UNWRITABLE' });
@@ -201,8 +201,11 @@ describe('a run that stopped before its record was written', () => {
   it('is read from its journal', async () => {
     const stores = openReusableStores();
     const script = new Script();
-    const withoutRecords = { ...stores, runs: overrideMethods(stores.runs, { saveRecord: () => true }) };
-    const firstEngine = await openEngineOn(withoutRecords, { blocks: [script.executor] });
+    const storesWithoutRecords = {
+      ...stores,
+      runs: overrideMethods(stores.runs, { saveRecord: () => true }),
+    };
+    const firstEngine = await openEngineOn(storesWithoutRecords, { blocks: [script.executor] });
     const { runId } = await firstEngine.start(chain);
     await script.nextCall('A');
     await firstEngine.close({ graceMs: 0 });
@@ -213,7 +216,7 @@ describe('a run that stopped before its record was written', () => {
 
 describe('a data folder that another engine owns', () => {
   it('is rejected with the name of its owner', async () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     const engine = await createEngine({ data });
     onTestFinished(() => engine.close());
     await expect(createEngine({ data })).rejects.toMatchObject({
@@ -226,28 +229,31 @@ describe('a data folder that another engine owns', () => {
 
 describe('a corrupt journal', () => {
   it('is reported with its run, and the other runs continue', async () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     const script = new Script();
     const firstEngine = await createEngine({ data, blocks: [script.executor] });
-    const corrupt = await firstEngine.start(chain);
-    const intact = await firstEngine.start(chain);
-    for (const _ of [corrupt, intact]) await script.nextCall('A');
+    const corruptRun = await firstEngine.start(chain);
+    const intactRun = await firstEngine.start(chain);
+    for (const _ of [corruptRun, intactRun]) await script.nextCall('A');
     await firstEngine.close({ graceMs: 0 });
     const db = new DatabaseSync(join(data, 'heddle.db'));
-    const run = db.prepare('SELECT number FROM runs WHERE run_id = ?').get(corrupt.runId);
-    db.prepare('UPDATE journal SET entry = ? WHERE run = ? AND seq = 1').run('{"seq":', run?.['number'] ?? 0);
+    const runRow = db.prepare('SELECT number FROM runs WHERE run_id = ?').get(corruptRun.runId);
+    db.prepare('UPDATE journal SET entry = ? WHERE run = ? AND seq = 1').run(
+      '{"seq":',
+      runRow?.['number'] ?? 0,
+    );
     db.close();
-    const reported: [string, string | undefined][] = [];
+    const reports: [string, string | undefined][] = [];
     const nextScript = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
     const nextEngine = await createEngine({
       data,
       blocks: [nextScript.executor],
-      onError: (error, runId) => reported.push([(error as EngineError).code, runId]),
+      onError: (error, runId) => reports.push([(error as EngineError).code, runId]),
     });
     onTestFinished(() => nextEngine.close());
-    await expect.poll(() => nextEngine.getRun(intact.runId)).toMatchObject({ status: 'completed' });
-    expect(reported).toEqual([['JOURNAL_CORRUPT', corrupt.runId]]);
-    expect((await nextEngine.getRun(corrupt.runId)).suspended).toContain(corrupt.runId);
-    await expect(nextEngine.attach(corrupt.runId)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' });
+    await expect.poll(() => nextEngine.getRun(intactRun.runId)).toMatchObject({ status: 'completed' });
+    expect(reports).toEqual([['JOURNAL_CORRUPT', corruptRun.runId]]);
+    expect((await nextEngine.getRun(corruptRun.runId)).suspended).toContain(corruptRun.runId);
+    await expect(nextEngine.attach(corruptRun.runId)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' });
   });
 });

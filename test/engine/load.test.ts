@@ -1,7 +1,7 @@
 import { createEngine } from '@heddle/engine';
 import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { scale } from '../support/scale.ts';
 import { Script, work } from '../support/script.ts';
 import { block, loop, workflow } from '../support/workflow.ts';
@@ -16,7 +16,7 @@ describe('load', () => {
   it('a thousand concurrent runs end, within the limit of concurrent effects', async () => {
     let peak = 0;
     let running = 0;
-    const slow = {
+    const countingExecutor = {
       types: ['work'],
       class: 'effect' as const,
       async execute() {
@@ -26,13 +26,17 @@ describe('load', () => {
         return { output: {} };
       },
     };
-    const engine = await createEngine({ blocks: [slow], data: dataFolder(), concurrency: { engine: 20 } });
+    const engine = await createEngine({
+      blocks: [countingExecutor],
+      data: createDataFolder(),
+      concurrency: { engine: 20 },
+    });
     onTestFinished(() => engine.close());
-    const exported = workflow([work('A'), work('B')], ['Start -> A -> B']);
-    await engine.deploy(exported);
+    const definition = workflow([work('A'), work('B')], ['Start -> A -> B']);
+    await engine.deploy(definition);
     const runs = Array.from({ length: 1000 }, () => engine.execute('test-workflow'));
-    const ended = await Promise.all(runs);
-    expect(ended.filter(({ status }) => status === 'completed')).toHaveLength(1000);
+    const endedRuns = await Promise.all(runs);
+    expect(endedRuns.filter(({ status }) => status === 'completed')).toHaveLength(1000);
     expect(peak).toBe(20);
   });
 
@@ -66,11 +70,11 @@ describe('load', () => {
     const script = new Script();
     const engine = await createEngine({ blocks: [script.executor, noop] });
     onTestFinished(() => engine.close());
-    const exported = workflow(
+    const definition = workflow(
       [work('A'), loop('L', { loopType: 'for', count: 1000 }, block('N', 'noop'))],
       ['Start -> A -> L -> N'],
     );
-    const run = await engine.start({ workflow: exported });
+    const run = await engine.start({ workflow: definition });
     const events = run.events();
     (await script.nextCall('A')).done();
     expect(await run.result()).toMatchObject({ status: 'completed' });
@@ -105,9 +109,9 @@ describe('load', () => {
       clock,
       blocks: [noop, new Script({ A: () => ({ output: {} }) }).executor],
     });
-    const exported = workflow([work('A', { timeoutMs: 60_000 }), block('N', 'noop')], ['Start -> A -> N']);
+    const definition = workflow([work('A', { timeoutMs: 60_000 }), block('N', 'noop')], ['Start -> A -> N']);
     for (let n = 0; n < 5; n++)
-      expect(await engine.execute({ workflow: exported }, {}, { timeoutMs: 60_000 })).toMatchObject({
+      expect(await engine.execute({ workflow: definition }, {}, { timeoutMs: 60_000 })).toMatchObject({
         status: 'completed',
       });
     expect(timers.size).toBe(0);

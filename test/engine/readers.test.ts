@@ -3,8 +3,8 @@ import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
 import { openFolderClient, openPostgresReader } from '@heddle/engine/reader';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { overrideMethods } from '../support/override-methods.ts';
 import { Script, work } from '../support/script.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -16,14 +16,14 @@ interface Reader extends Pick<Engine, 'getRun' | 'getLogs' | 'listRuns'> {
   getTrace?: Engine['getTrace'];
 }
 
-/** A place for runs: opens the engine that owns them, and another reader of the same stores. */
+/** A location of runs: opens the engine that owns them, and another reader of the same stores. */
 interface Location {
   openOwner(options: EngineOptions): Promise<Engine>;
   openReader(): Promise<Reader> | Reader;
 }
 
-function inFolder(): Location {
-  const data = dataFolder();
+function createFolderLocation(): Location {
+  const data = createDataFolder();
   return {
     openOwner: (options) => createEngine({ ...options, data }),
     openReader: () => {
@@ -34,8 +34,10 @@ function inFolder(): Location {
   };
 }
 
-async function onPostgres(): Promise<Location & { postgres: NonNullable<EngineOptions['postgres']> }> {
-  const postgres = { url: await postgresDatabase(), schema: randomUUID(), maxConnections: 3 };
+async function createPostgresLocation(): Promise<
+  Location & { postgres: NonNullable<EngineOptions['postgres']> }
+> {
+  const postgres = { url: await createPostgresDatabase(), schema: randomUUID(), maxConnections: 3 };
   return {
     postgres,
     openOwner: (options) => createEngine({ ...options, postgres }),
@@ -47,8 +49,8 @@ async function onPostgres(): Promise<Location & { postgres: NonNullable<EngineOp
   };
 }
 
-async function withPeerEngine(): Promise<Location> {
-  const { openOwner, postgres } = await onPostgres();
+async function createPeerLocation(): Promise<Location> {
+  const { openOwner, postgres } = await createPostgresLocation();
   return {
     openOwner,
     openReader: async () => {
@@ -60,11 +62,11 @@ async function withPeerEngine(): Promise<Location> {
 }
 
 const LOCATIONS: [name: string, open: () => Location | Promise<Location>][] = [
-  ['in a data folder', inFolder],
+  ['in a data folder', createFolderLocation],
   ...(hasPostgres
     ? ([
-        ['on PostgreSQL', onPostgres],
-        ['of another process on PostgreSQL', withPeerEngine],
+        ['on PostgreSQL', createPostgresLocation],
+        ['of another process on PostgreSQL', createPeerLocation],
       ] satisfies [string, () => Promise<Location>][])
     : []),
 ];
@@ -79,31 +81,32 @@ describe.each(LOCATIONS)('a run %s', (_, open) => {
     const { runId } = await engine.start(chain);
     await script.nextCall('B');
 
-    for (const each of [reader, engine]) {
-      const detail = { status: 'running', blockOutputs: { 'a.n': 1, b: null } };
-      expect(await each.getRun(runId, { select: ['a.n', 'b'] })).toMatchObject(detail);
-      expect((await each.listRuns()).runs).toEqual([await each.getRun(runId)]);
-      expect(statuses(await each.getLogs(runId))).toEqual(STATUSES);
-      if (each.getTrace) expect(statuses((await each.getTrace(runId)).children)).toEqual(STATUSES);
+    for (const runReader of [reader, engine]) {
+      const expectedRun = { status: 'running', blockOutputs: { 'a.n': 1, b: null } };
+      expect(await runReader.getRun(runId, { select: ['a.n', 'b'] })).toMatchObject(expectedRun);
+      expect((await runReader.listRuns()).runs).toEqual([await runReader.getRun(runId)]);
+      expect(statusesIn(await runReader.getLogs(runId))).toEqual(STATUSES);
+      if (runReader.getTrace)
+        expect(statusesIn((await runReader.getTrace(runId)).children)).toEqual(STATUSES);
     }
   });
 });
 
 it('a list of runs does not read the stored records of open runs a second time', async () => {
   const stores = openReusableStores();
-  const before = await openEngineOn(stores);
-  await before.execute({ workflow: workflow([block('H', 'human_in_the_loop')], ['Start -> H']) });
-  await before.close();
-  const read: string[] = [];
+  const firstEngine = await openEngineOn(stores);
+  await firstEngine.execute({ workflow: workflow([block('H', 'human_in_the_loop')], ['Start -> H']) });
+  await firstEngine.close();
+  const readRunIds: string[] = [];
   const runs = overrideMethods(stores.runs, {
     record: (runId) => {
-      read.push(runId);
+      readRunIds.push(runId);
       return stores.runs.record(runId);
     },
   });
-  const after = await openEngineOn({ ...stores, runs }, { recover: false });
-  expect((await after.listRuns()).runs).toMatchObject([{ status: 'paused' }]);
-  expect(read).toEqual([]);
+  const secondEngine = await openEngineOn({ ...stores, runs }, { recover: false });
+  expect((await secondEngine.listRuns()).runs).toMatchObject([{ status: 'paused' }]);
+  expect(readRunIds).toEqual([]);
 });
 
 const STATUSES = [
@@ -112,6 +115,6 @@ const STATUSES = [
   ['B', 'running'],
 ];
 
-function statuses(list: readonly { blockName?: string; name?: string; status: string }[]): unknown[] {
+function statusesIn(list: readonly { blockName?: string; name?: string; status: string }[]): unknown[] {
   return list.map(({ blockName, name, status }) => [blockName ?? name, status]);
 }

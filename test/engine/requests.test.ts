@@ -5,30 +5,30 @@ import { TestClock } from '../support/test-clock.ts';
 import { workflow } from '../support/workflow.ts';
 import { openEngineOn, openReusableStores } from './open-engine.ts';
 
-const single = { workflow: workflow([work('A')], ['Start -> A']) };
+const singleBlockSource = { workflow: workflow([work('A')], ['Start -> A']) };
 
-it('a cancel of another process succeeds even if the owner dies after it has cancelled the run and before it has stored the outcome', async () => {
+it('a cancellation by another process succeeds even if the owner dies after it has cancelled the run and before it has stored the outcome', async () => {
   const clock = new TestClock();
   const stores = openReusableStores({ clock });
   const script = new Script();
   const options = { clock, blocks: [script.executor] };
-  const cancelled = Promise.withResolvers<void>();
-  const control = overrideMethods(stores.control, { settle: async () => cancelled.resolve() });
+  const cancellation = Promise.withResolvers<void>();
+  const control = overrideMethods(stores.control, { settle: async () => cancellation.resolve() });
   const owner = await openEngineOn({ ...stores, control }, options);
-  const { runId } = await owner.start(single);
+  const { runId } = await owner.start(singleBlockSource);
   await script.nextCall('A');
-  const cancel = { runId, kind: 'cancel', payload: {} } as const;
-  const request = await stores.control.add(cancel);
-  await cancelled.promise;
+  const cancelRequest = { runId, kind: 'cancel', payload: {} } as const;
+  const requestId = await stores.control.add(cancelRequest);
+  await cancellation.promise;
   await owner.close({ graceMs: 0 });
   clock.advance(1000);
-  const next = await openEngineOn(stores, options);
+  const nextOwner = await openEngineOn(stores, options);
   await expect
-    .poll(() => stores.control.outcome(request))
+    .poll(() => stores.control.outcome(requestId))
     .toEqual({ status: 'done', value: { cancelled: true } });
-  expect(await next.getRun(runId)).toMatchObject({ status: 'cancelled' });
-  const late = await stores.control.add(cancel);
+  expect(await nextOwner.getRun(runId)).toMatchObject({ status: 'cancelled' });
+  const lateRequestId = await stores.control.add(cancelRequest);
   await expect
-    .poll(() => stores.control.outcome(late))
+    .poll(() => stores.control.outcome(lateRequestId))
     .toEqual({ status: 'done', value: { cancelled: false } });
 });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { EngineOptions } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';
 import { expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { valueIn } from '../support/outcome.ts';
 import { UNCONFINED } from '../support/unconfined.ts';
 
@@ -22,10 +22,10 @@ it(
   'the interpreters of an engine start from the snapshot in its data folder, on every runtime',
   { timeout: 60_000 },
   async () => {
-    const data = dataFolder(onTestFinished);
+    const data = createDataFolder(onTestFinished);
     const snapshot = new HostSnapshot({
       execPath: process.execPath,
-      confinement: () => UNCONFINED,
+      getConfinement: () => UNCONFINED,
       memoryMiB: 256,
       folder: join(data, 'sandbox'),
     });

@@ -10,7 +10,7 @@ import { work } from '../support/script.ts';
 import type { Script } from '../support/script.ts';
 import { workflow } from '../support/workflow.ts';
 
-const START: Position = { seq: 1, tip: 'start', unwritten: [] };
+const START_POSITION: Position = { seq: 1, tip: 'start', unwritten: [] };
 
 /**
  * Opens a worker on shared stores, for a runtime that stores its runs in another process. The worker executes segments:
@@ -22,39 +22,46 @@ export function openWorker(
   { stallDetector, clock }: { stallDetector?: StallDetector; clock?: Clock } = {},
 ) {
   const blocks = [{ ...script.executor, class: 'compute' as const }];
-  const host = createWorkerResources(stores, { blocks, ...(clock && { clock }) });
-  onTestFinished(() => host.close());
-  const segments = new Segments(host.parts, stallDetector);
-  const remote = new RemoteRuns(host.parts);
+  const resources = createWorkerResources(stores, { blocks, ...(clock && { clock }) });
+  onTestFinished(() => resources.close());
+  const segments = new Segments(resources.parts, stallDetector);
+  const remoteRuns = new RemoteRuns(resources.parts);
   return {
     stores,
     /** Records a run of a workflow with these blocks and edges. Returns its id and the command of its start block. */
     async recordRun(names: string[], edges: string[]) {
-      const exported = workflow(
+      const definition = workflow(
         names.map((name) => work(name)),
         edges,
       );
-      const { plan } = host.parts.definitions.compile(exported);
+      const { plan } = resources.parts.definitions.compile(definition);
       const runId = randomUUID();
-      await remote.record({ runId, plan, version: undefined, input: {}, start: plan.start, mocks: null });
-      const first = plan.skeleton.nodes.findIndex(({ id }) => id === plan.start);
-      return { runId, owed: [{ type: 'run' as const, at: [first], try: 1 }] };
+      await remoteRuns.recordStart({
+        runId,
+        plan,
+        version: undefined,
+        input: {},
+        start: plan.start,
+        mocks: null,
+      });
+      const startIndex = plan.skeleton.nodes.findIndex(({ id }) => id === plan.start);
+      return { runId, owed: [{ type: 'run' as const, at: [startIndex], try: 1 }] };
     },
     run: (request: Pick<SegmentRequest, 'runId' | 'owed'> & Partial<SegmentRequest>) =>
       segments.run({
-        position: START,
+        position: START_POSITION,
         beyond: true,
         softMs: 60_000,
         signal: new AbortController().signal,
         ...request,
       }),
     save: (runId: string, position: Position) => segments.save(runId, position),
-    follow: (runId: string) => remote.events(runId),
-    answer: async (runId: string) => (await remote.resumeAnswer(runId, { input: {} }))?.seq,
+    follow: (runId: string) => remoteRuns.events(runId),
+    answer: async (runId: string) => (await remoteRuns.resumeAnswer(runId, { input: {} }))?.seq,
   };
 }
 
-/** Returns the journal item with these entries, of which the first has the number `seq`. */
+/** Returns the journal item with these entries, the first of which has the number `seq`. */
 export function itemOf(id: string, entries: readonly TimedEntry[], seq: number) {
   return { id, seq, chunk: { v: entries as never } };
 }

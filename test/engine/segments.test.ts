@@ -12,7 +12,10 @@ import { itemOf, openWorker } from './segment-worker.ts';
 const describeEntries = (entries: readonly TimedEntry[]): string[] =>
   entries.map((entry) => `${entry.type} ${'block' in entry ? entry.block : ''}`.trim());
 
-/** Returns stores in which another process saves the run after each read: with each entry, one more log. */
+/**
+ * Returns stores in which another process saves the run after each read, each time with one more entry and one more
+ * log.
+ */
 function storesWithWriter(stores: SharedStores, runId: string): SharedStores {
   let seq = 0;
   const save = (): unknown => stores.runs.saveRecord(record(runId, { seq: ++seq }), [log(runId, seq)]);
@@ -34,15 +37,15 @@ describe('RemoteRuns', () => {
   it('returns a record with its own logs even if another process saves the run during the read', async () => {
     const stores = openStores();
     await stores.runs.create(newRun('r'), startedEntry());
-    const host = createWorkerResources(storesWithWriter(stores, 'r'), {});
-    onTestFinished(() => host.close());
-    const state = await new RemoteRuns(host.parts).readRun('r', { logs: true });
+    const resources = createWorkerResources(storesWithWriter(stores, 'r'), {});
+    onTestFinished(() => resources.close());
+    const state = await new RemoteRuns(resources.parts).readRun('r', { withLogs: true });
     expect(state?.logs).toHaveLength(state?.record.seq ?? 0);
   });
 });
 
 describe('Segments', () => {
-  it('run every reachable block, and write no entry before its place in the journal is known', async () => {
+  it('run every reachable block, and write no entry before its position in the journal is known', async () => {
     const script = new Script({}, () => ({ output: { n: 1 } }));
     const { stores, recordRun, run } = openWorker(script);
     const { runId, owed } = await recordRun(['A', 'B'], ['Start -> A -> B']);
@@ -72,27 +75,31 @@ describe('Segments', () => {
     call.done({ n: 1 });
     await new Promise(setImmediate);
     const position = { seq: 2, tip: id, unwritten: [itemOf(id, entries, 2)] };
-    const afterStart = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 1], try: 1 }];
-    const claimed = await run({ runId, owed: afterStart, position });
-    expect(describeEntries(claimed.entries)).toHaveLength(2);
+    const commandsAfterStart = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 1], try: 1 }];
+    const claimedResult = await run({ runId, owed: commandsAfterStart, position });
+    expect(describeEntries(claimedResult.entries)).toHaveLength(2);
     expect(script.calls).toEqual(['A', 'B']);
   });
 
   it('of a new worker continue after the entries that a lost worker reported, without repeating its blocks', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
-    const lost = openWorker(script);
-    const { runId, owed } = await lost.recordRun(['A', 'B', 'C'], ['Start -> A -> B -> C']);
+    const lostWorker = openWorker(script);
+    const { runId, owed } = await lostWorker.recordRun(['A', 'B', 'C'], ['Start -> A -> B -> C']);
     const reported: TimedEntry[] = [];
     const shutdown = new AbortController();
-    const running = lost.run({
+    const running = lostWorker.run({
       runId,
       owed,
       signal: shutdown.signal,
-      progress: (entries) => reported.splice(0, reported.length, ...entries),
+      onProgress: (entries) => reported.splice(0, reported.length, ...entries),
     });
     await script.nextCall('B');
     const nextScript = new Script({}, () => ({ output: { n: 2 } }));
-    const { entries } = await openWorker(nextScript, lost.stores).run({ runId, owed, done: reported });
+    const { entries } = await openWorker(nextScript, lostWorker.stores).run({
+      runId,
+      owed,
+      recoveredEntries: reported,
+    });
     expect([script.calls, nextScript.calls]).toEqual([
       ['A', 'B'],
       ['B', 'C'],
@@ -105,20 +112,22 @@ describe('Segments', () => {
   it('of a stalled worker write nothing after other workers have continued the run', async () => {
     let nowMs = 0;
     const script = new Script();
-    const stalled = openWorker(script, openStores(), { stallDetector: new StallDetector(() => nowMs) });
-    const { runId, owed } = await stalled.recordRun(['A'], ['Start -> A']);
-    const running = stalled.run({ runId, owed, alone: true });
+    const stalledWorker = openWorker(script, openStores(), { stallDetector: new StallDetector(() => nowMs) });
+    const { runId, owed } = await stalledWorker.recordRun(['A'], ['Start -> A']);
+    const running = stalledWorker.run({ runId, owed, alone: true });
     const call = await script.nextCall('A');
     nowMs = 60_000;
-    const other = new Script({}, () => ({ output: { by: 'the other' } }));
-    expect(await openWorker(other, stalled.stores).run({ runId, owed, alone: true })).toMatchObject({
+    const otherScript = new Script({}, () => ({ output: { by: 'the other' } }));
+    expect(
+      await openWorker(otherScript, stalledWorker.stores).run({ runId, owed, alone: true }),
+    ).toMatchObject({
       written: true,
     });
-    const written = await stalled.stores.runs.journal(runId);
+    const writtenEntries = await stalledWorker.stores.runs.journal(runId);
     call.done({ by: 'the stalled one' });
     await expect(running).rejects.toMatchObject({ code: 'RUN_ELSEWHERE' });
-    expect(await stalled.stores.runs.journal(runId)).toEqual(written);
-    expect(await stalled.stores.runs.record(runId)).toMatchObject({
+    expect(await stalledWorker.stores.runs.journal(runId)).toEqual(writtenEntries);
+    expect(await stalledWorker.stores.runs.record(runId)).toMatchObject({
       status: 'completed',
       suspended: undefined,
     });
@@ -126,12 +135,12 @@ describe('Segments', () => {
 
   it('give a pause point the same token if it opens again because its result was lost', async () => {
     const script = new Script({}, () => ({ pause: { please: 'answer' } }));
-    const lost = openWorker(script);
-    const { runId, owed } = await lost.recordRun(['A'], ['Start -> A']);
-    const { runId: otherRunId } = await lost.recordRun(['A'], ['Start -> A']);
+    const lostWorker = openWorker(script);
+    const { runId, owed } = await lostWorker.recordRun(['A'], ['Start -> A']);
+    const { runId: otherRunId } = await lostWorker.recordRun(['A'], ['Start -> A']);
     const tokens = [];
     for (const request of [{ runId }, { runId }, { runId: otherRunId }]) {
-      const { entries } = await openWorker(script, lost.stores).run({ ...request, owed });
+      const { entries } = await openWorker(script, lostWorker.stores).run({ ...request, owed });
       tokens.push(entries.find((entry) => entry.type === 'paused')?.token);
     }
     expect(tokens[0]).toMatch(/^[\w-]{32}$/);
@@ -176,12 +185,16 @@ describe('Segments', () => {
     const script = new Script({}, () => ({ output: { n: 1 } }));
     const { stores, recordRun, run } = openWorker(script);
     const { runId, owed } = await recordRun(['A', 'B'], ['Start -> A', 'Start -> B']);
-    const first = await run({ runId, owed });
-    // The journal has the result of another worker at this place: the start block only.
-    const [start] = first.entries as [TimedEntry];
-    const position = { seq: 2, tip: 'other', unwritten: [itemOf('other', [start], 2)] };
-    const second = await run({ runId, owed: owed.map((command) => ({ ...command, at: [1] })), position });
+    const firstResult = await run({ runId, owed });
+    // The journal has the result of another worker at this position: the start block only.
+    const [startEntry] = firstResult.entries as [TimedEntry];
+    const position = { seq: 2, tip: 'other', unwritten: [itemOf('other', [startEntry], 2)] };
+    const secondResult = await run({
+      runId,
+      owed: owed.map((command) => ({ ...command, at: [1] })),
+      position,
+    });
     expect(await stores.runs.record(runId)).toMatchObject({ status: 'running', seq: 2 });
-    expect(describeEntries(second.entries)).toHaveLength(1);
+    expect(describeEntries(secondResult.entries)).toHaveLength(1);
   });
 });

@@ -14,14 +14,14 @@ async function open(options: EngineOptions): Promise<Engine> {
 }
 
 /** Returns the ids of the processes that the test has started. */
-let startedProcesses: () => number[];
+let readNewPids: () => number[];
 beforeEach(() => {
-  startedProcesses = watchNewProcesses();
+  readNewPids = watchNewProcesses();
 });
 
-/** Returns the sandbox processes of the test that run the given program. */
-function sandboxProcesses(program: 'child.cjs' | 'python-child.cjs'): number[] {
-  return startedProcesses().filter((pid) => {
+/** Returns the ids of the sandbox processes of the test that run the given program. */
+function findSandboxPids(program: 'child.cjs' | 'python-child.cjs'): number[] {
+  return readNewPids().filter((pid) => {
     try {
       const [command = '', ...args] = readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0');
       return command === process.execPath && args.some((argument) => argument.endsWith(`/${program}`));
@@ -56,29 +56,29 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
     );
 
   it('runs in separate processes: functions, conditions and loop conditions', async () => {
-    const requested: string[] = [];
+    const requestedWorkflowIds: string[] = [];
     const engine = await open({
       sandbox: { maxProcesses: 4 },
       tenant: async (workflowId) => {
-        requested.push(workflowId);
+        requestedWorkflowIds.push(workflowId);
         return `tenant of ${workflowId}`;
       },
     });
     const run = async (id: string): Promise<number[]> => {
       expect(await engine.execute({ workflow: codeWorkflow(id) }, {})).toMatchObject({ status: 'completed' });
-      return sandboxProcesses('child.cjs');
+      return findSandboxPids('child.cjs');
     };
-    const [first, second, firstAgain] = [await run('a'), await run('b'), await run('a')];
-    expect([first.length, second.length, firstAgain.length]).toEqual([1, 2, 2]);
+    const [firstPids, secondPids, thirdPids] = [await run('a'), await run('b'), await run('a')];
+    expect([firstPids.length, secondPids.length, thirdPids.length]).toEqual([1, 2, 2]);
     // The tenant is determined once for each run, for any number of code blocks.
-    expect(requested).toEqual(['a', 'b', 'a']);
+    expect(requestedWorkflowIds).toEqual(['a', 'b', 'a']);
   });
 
   it('shares processes if no tenants are configured', async () => {
     const engine = await open({ sandbox: { maxProcesses: 4 } });
     for (const id of ['a', 'b'])
       expect(await engine.execute({ workflow: codeWorkflow(id) }, {})).toMatchObject({ status: 'completed' });
-    expect(sandboxProcesses('child.cjs')).toHaveLength(1);
+    expect(findSandboxPids('child.cjs')).toHaveLength(1);
   });
 
   it('does not run if its tenant cannot be determined', async () => {
@@ -98,27 +98,27 @@ describe.runIf(process.platform === 'linux')('code of several tenants in one eng
 describe.runIf(process.platform === 'linux')('a run whose plan has code in Python', () => {
   it('starts its process while other blocks run', async () => {
     const engine = await open({
-      blocks: [createUntilExecutor(() => sandboxProcesses('python-child.cjs').length === 1)],
+      blocks: [createUntilExecutor(() => findSandboxPids('python-child.cjs').length === 1)],
     });
-    const exported = workflow([block('U', 'until'), pythonBlock('P')], ['Start -> U -> P']);
-    expect(await engine.execute({ workflow: exported }, {})).toMatchObject({
+    const definition = workflow([block('U', 'until'), pythonBlock('P')], ['Start -> U -> P']);
+    expect(await engine.execute({ workflow: definition }, {})).toMatchObject({
       status: 'completed',
       output: { result: 1 },
     });
-    expect(sandboxProcesses('python-child.cjs')).toHaveLength(1);
+    expect(findSandboxPids('python-child.cjs')).toHaveLength(1);
   });
 
   it('starts processes for its images and its tenant, and none for mocked blocks', async () => {
-    const requested: string[] = [];
+    const requestedImageIds: string[] = [];
     const engine = await open({
       blocks: [
         createUntilExecutor(
-          () => requested.length === 2 && sandboxProcesses('python-child.cjs').length === 1,
+          () => requestedImageIds.length === 2 && findSandboxPids('python-child.cjs').length === 1,
         ),
       ],
       images: {
         open: (id) => {
-          requested.push(id);
+          requestedImageIds.push(id);
           return Promise.reject(new SandboxError('IMAGE_NOT_READY', 'It is being built.'));
         },
       },
@@ -135,12 +135,12 @@ describe.runIf(process.platform === 'linux')('a run whose plan has code in Pytho
       pythonBlock('Plain'),
     ];
     const otherEdges = ['One', 'Two', 'Twice', 'Mocked', 'Named later'].map((name) => `C:no -> ${name}`);
-    const exported = workflow(blocks, ['Start -> U -> Plain -> C', ...otherEdges]);
+    const definition = workflow(blocks, ['Start -> U -> Plain -> C', ...otherEdges]);
     const mocks = { blocks: { Mocked: 1 } };
-    expect(await engine.execute({ workflow: exported }, {}, { mocks })).toMatchObject({
+    expect(await engine.execute({ workflow: definition }, {}, { mocks })).toMatchObject({
       status: 'completed',
     });
-    expect(requested.toSorted()).toEqual(['one', 'two']);
-    expect(sandboxProcesses('python-child.cjs')).toHaveLength(1);
+    expect(requestedImageIds.toSorted()).toEqual(['one', 'two']);
+    expect(findSandboxPids('python-child.cjs')).toHaveLength(1);
   });
 });

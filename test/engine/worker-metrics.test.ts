@@ -1,14 +1,14 @@
 import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { prometheusText } from '../../packages/temporal/src/worker/metrics.ts';
+import { formatPrometheusMetrics } from '../../packages/temporal/src/worker/metrics.ts';
 import type { WorkerStatus } from '../../packages/temporal/src/worker/status.ts';
 
 const status: WorkerStatus = {
   state: 'polling',
   roles: ['engine'],
-  activities: 2,
-  workflowTasks: 1,
-  cachedWorkflows: 3,
+  activityCount: 2,
+  workflowTaskCount: 1,
+  cachedWorkflowCount: 3,
   taskCounters: [{ task: 'effect', type: 'a "b"\n', local: false, done: 2, failed: 1, seconds: 0.5 }],
   sandbox: null,
 };
@@ -23,7 +23,7 @@ function samplesOf(text: string): ReadonlyMap<string, number> {
 
 describe('the metrics of a worker', () => {
   it('each have a type and escaped labels', () => {
-    const text = prometheusText(status);
+    const text = formatPrometheusMetrics(status);
     expect(text).toContain('heddle_worker_state{state="polling"} 1\n');
     expect(text).toContain(
       'heddle_tasks_total{task="effect",type="a \\"b\\"\\n",local="false",outcome="done"} 2\n',
@@ -38,7 +38,7 @@ describe('the metrics of a worker', () => {
     onTestFinished(() => sandbox.close());
     for (const code of ['return 1', 'throw 1']) await sandbox.run({ runId: 'r', code });
     await expect.poll(() => sandbox.stats().processes).toBe(0);
-    const text = prometheusText({ ...status, sandbox: sandbox.stats() });
+    const text = formatPrometheusMetrics({ ...status, sandbox: sandbox.stats() });
     const samples = samplesOf(text);
     const valueOf = (name: string): number | undefined => samples.get(`heddle_sandbox_${name}`);
     expect([

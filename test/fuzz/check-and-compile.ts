@@ -6,7 +6,7 @@ import type { ParseResult } from '../../packages/core/src/schema/parse.ts';
 /** The last step that a workflow reached. */
 export type Outcome = 'not read' | 'not compiled' | 'compiled';
 
-/** Compiles a parsed workflow. Expects no exception, and a result exactly if there is no error. */
+/** Compiles a parsed workflow. Expects no exception, and a result if and only if there is no error. */
 export function checkAndCompile({ workflow, diagnostics }: ParseResult): Outcome {
   expect(workflow === undefined).toBe(hasErrors(diagnostics));
   if (!workflow) return 'not read';

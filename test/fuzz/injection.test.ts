@@ -7,7 +7,7 @@ import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
 import type { BoundCode } from '../../packages/core/src/refs/bind.ts';
 import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
 import { scale } from '../support/scale.ts';
-import { context, hostileText, hostileValue, createLookup, textOf } from './hostile.ts';
+import { context, hostileText, hostileValue, createLookup, textOf } from './hostile-values.ts';
 
 const runOptions = { numRuns: scale(500, 50_000) };
 
@@ -22,7 +22,7 @@ function evaluate(script: string): unknown {
 
 function readGlobalNames(): string {
   return evaluate(
-    'JSON.stringify([globalThis, Object.prototype, Array.prototype, String.prototype].map((of) => Reflect.ownKeys(of).map(String)))',
+    'JSON.stringify([globalThis, Object.prototype, Array.prototype, String.prototype].map((object) => Reflect.ownKeys(object).map(String)))',
   ) as string;
 }
 
@@ -42,32 +42,33 @@ function expectNoInjection(): void {
   expect(readGlobalNames()).toBe(globalNames);
 }
 
-type Slot = readonly [source: string, resultOf: (value: Json) => Json];
+type ExpressionCase = readonly [source: string, resultOf: (value: Json) => Json];
 
-const json = (value: Json): Json => JSON.stringify(value);
+const toJsonText = (value: Json): Json => JSON.stringify(value);
 const identity = (value: Json): Json => value;
 
 /** Expressions with references. Each has a function that returns its expected result for a value of the references. */
-const SLOTS: readonly Slot[] = [
-  ...['<p>', '<variable.v>', '(<p>)', '[<p>][0]', '(() => <p>)()', '{ k: <p> }.k'].map((source): Slot => [
-    source.startsWith('{') ? `(${source})` : source,
-    identity,
-  ]),
-  ...['"<p>"', "'<p>'", '`<p>`', '`${"<p>"}`', "`${`${'<p>'}`}`", '("<p>")'].map((source): Slot => [
+const EXPRESSION_CASES: readonly ExpressionCase[] = [
+  ...['<p>', '<variable.v>', '(<p>)', '[<p>][0]', '(() => <p>)()', '{ k: <p> }.k'].map(
+    (source): ExpressionCase => [source.startsWith('{') ? `(${source})` : source, identity],
+  ),
+  ...['"<p>"', "'<p>'", '`<p>`', '`${"<p>"}`', "`${`${'<p>'}`}`", '("<p>")'].map((source): ExpressionCase => [
     source,
-    json,
+    toJsonText,
   ]),
-  ...['{{K}}', '"{{K}}"', "'{{K}}'", '`{{K}}`', '`${{{K}}}`', '({ k: {{K}} }).k'].map((source): Slot => [
-    source,
-    textOf,
-  ]),
+  ...['{{K}}', '"{{K}}"', "'{{K}}'", '`{{K}}`', '`${{{K}}}`', '({ k: {{K}} }).k'].map(
+    (source): ExpressionCase => [source, textOf],
+  ),
   ['"a\\"<p>b"', (value) => `a"${JSON.stringify(value)}b`],
   ["'\\\\<p>'", (value) => `\\${JSON.stringify(value)}`],
   [
     '`<p>${JSON.stringify(<p>)}\\`{{K}}`',
-    (value) => `${`${json(value) as string}`.repeat(2)}\`${textOf(value)}`,
+    (value) => `${`${toJsonText(value) as string}`.repeat(2)}\`${textOf(value)}`,
   ],
-  ['"<p>{{K}}<variable.v>"', (value) => `${json(value) as string}${textOf(value)}${json(value) as string}`],
+  [
+    '"<p>{{K}}<variable.v>"',
+    (value) => `${toJsonText(value) as string}${textOf(value)}${toJsonText(value) as string}`,
+  ],
   ['1 /* <p> {{K}} " */', () => 1],
   ['2 // <p> {{K}} `\n', () => 2],
 ];
@@ -76,14 +77,17 @@ const SEPARATORS = [', ', ',\n', ', /* " */ ', ",// '\n", ', /["`]/.test(""), ']
 
 describe('a hostile value', () => {
   it('is unchanged at every position in code, and is not evaluated', async () => {
-    const slots = fc.array(fc.tuple(fc.constantFrom(...SLOTS), fc.constantFrom(...SEPARATORS)), {
-      minLength: 1,
-      maxLength: 6,
-    });
+    const caseSequences = fc.array(
+      fc.tuple(fc.constantFrom(...EXPRESSION_CASES), fc.constantFrom(...SEPARATORS)),
+      {
+        minLength: 1,
+        maxLength: 6,
+      },
+    );
     await fc.assert(
-      fc.asyncProperty(slots, hostileValue, async (sequence, value) => {
-        const list = sequence.map(([[source], separator]) => source + separator).join('');
-        const { code } = compileCode(`return [${list}0]`, 'javascript', context);
+      fc.asyncProperty(caseSequences, hostileValue, async (sequence, value) => {
+        const itemsCode = sequence.map(([[source], separator]) => source + separator).join('');
+        const { code } = compileCode(`return [${itemsCode}0]`, 'javascript', context);
         const expected = sequence.flatMap(([[, resultOf], separator]): Json[] =>
           separator.includes('test') ? [resultOf(value), false] : [resultOf(value)],
         );
@@ -101,7 +105,7 @@ describe('a hostile value', () => {
       context,
       kind,
     );
-    const booleans = new Map<Json, Json>(
+    const booleansByText = new Map<Json, Json>(
       kind === 'loop'
         ? [
             ['true', true],
@@ -112,9 +116,9 @@ describe('a hostile value', () => {
     await fc.assert(
       fc.asyncProperty(hostileValue, async (value) => {
         const { code, values } = bindExpression(expression, createLookup(value));
-        const bare = booleans.get(value) ?? value;
+        const unquotedValue = booleansByText.get(value) ?? value;
         expect(await run({ code: `return (${code})`, values })).toBe(
-          JSON.stringify([bare, textOf(value), textOf(value), bare]),
+          JSON.stringify([unquotedValue, textOf(value), textOf(value), unquotedValue]),
         );
         expect(evaluate('booms')).toBe(0);
       }),
@@ -133,7 +137,7 @@ describe('a hostile value', () => {
         ownQuote,
         expression: compileExpression(`${ownQuote}<p>${ownQuote}`, context, kind).expression,
       }));
-      let evaluated = 0;
+      let evaluatedCount = 0;
       await fc.assert(
         fc.asyncProperty(fc.constantFrom(...cases), hostileValue, async ({ ownQuote, expression }, value) => {
           let bound: BoundCode;
@@ -143,25 +147,25 @@ describe('a hostile value', () => {
             expect(isBlockError(error) && error.code).toBe('EXPRESSION_FAILED');
             return;
           }
-          evaluated++;
+          evaluatedCount++;
           const isInserted = typeof value === 'string' && !(kind === 'loop' && /^(true|false)$/.test(value));
-          const text = await run({ ...bound, code: `return ${bound.code}` });
+          const resultJson = await run({ ...bound, code: `return ${bound.code}` });
           if (isInserted) {
             expect(`${addedQuote}${value}`.includes(ownQuote), 'the value would end the string').toBe(false);
-            expect(text).toBe(JSON.stringify(`${addedQuote}${value}${addedQuote}`));
+            expect(resultJson).toBe(JSON.stringify(`${addedQuote}${value}${addedQuote}`));
           }
-          expect(typeof JSON.parse(text)).toBe('string');
+          expect(typeof JSON.parse(resultJson)).toBe('string');
           expect(evaluate('booms')).toBe(0);
         }),
         runOptions,
       );
-      expect(evaluated).toBeGreaterThan(runOptions.numRuns / 10);
+      expect(evaluatedCount).toBeGreaterThan(runOptions.numRuns / 10);
       expectNoInjection();
     },
   );
 
   it('is not evaluated in any code, valid or invalid', async () => {
-    const authored = fc
+    const authoredCode = fc
       .array(
         fc.oneof(
           hostileText,
@@ -173,17 +177,17 @@ describe('a hostile value', () => {
       )
       // Removes `boom` from the author's text, which is code and may run. Values may not.
       .map((parts) => parts.join(' ').replaceAll('boom', 'calm'));
-    let completed = 0;
+    let completedCount = 0;
     await fc.assert(
-      fc.asyncProperty(authored, hostileValue, async (text, value) => {
+      fc.asyncProperty(authoredCode, hostileValue, async (text, value) => {
         const { code } = compileCode(`"use strict"; return [${text}]`, 'javascript', context);
         const outcome = await run(bindCode(code, createLookup(value))).catch((error: unknown) => error);
-        completed += typeof outcome === 'string' ? 1 : 0;
+        completedCount += typeof outcome === 'string' ? 1 : 0;
         expect(evaluate('booms')).toBe(0);
       }),
       runOptions,
     );
-    expect(completed).toBeGreaterThan(runOptions.numRuns / 20);
+    expect(completedCount).toBeGreaterThan(runOptions.numRuns / 20);
     expectNoInjection();
   });
 });

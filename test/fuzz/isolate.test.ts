@@ -4,7 +4,7 @@ import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
 import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
 import { createSandbox } from '../../packages/sandbox/src/index.ts';
 import { scale } from '../support/scale.ts';
-import { context, hostileValue, createLookup, textOf } from './hostile.ts';
+import { context, hostileValue, createLookup, textOf } from './hostile-values.ts';
 
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
@@ -13,8 +13,8 @@ const runOptions = { numRuns: scale(80, 5000) };
 const DEFINE_BOOM = 'globalThis.booms = 0; globalThis.boom = () => { booms++; return "boom"; };';
 
 it('a hostile value is unchanged by function code in an isolate, and is not evaluated', async () => {
-  const authored = 'return [<p>, "<p>", `a<p>`, {{K}}, "{{K}}", /* <p> " */ booms] // <p>\n';
-  const { code } = compileCode(DEFINE_BOOM + authored, 'javascript', context);
+  const authoredCode = 'return [<p>, "<p>", `a<p>`, {{K}}, "{{K}}", /* <p> " */ booms] // <p>\n';
+  const { code } = compileCode(DEFINE_BOOM + authoredCode, 'javascript', context);
   await fc.assert(
     fc.asyncProperty(hostileValue, async (value) => {
       const outcome = await sandbox.run({ runId: 'fuzz', ...bindCode(code, createLookup(value)) });

@@ -36,17 +36,22 @@ export function mutate(root: Json, { position, kind, value, key }: Mutation): vo
   const properties: [holder: JsonObject, key: string][] = [];
   const visit = (holder: Json): void => {
     if (typeof holder !== 'object' || holder === null) return;
-    for (const each of Object.keys(holder)) {
-      properties.push([holder as JsonObject, each]);
-      visit((holder as JsonObject)[each] as Json);
+    for (const childKey of Object.keys(holder)) {
+      properties.push([holder as JsonObject, childKey]);
+      visit((holder as JsonObject)[childKey] as Json);
     }
   };
   visit(root);
   const property = properties[position % Math.max(1, properties.length)];
   if (!property) return;
   const [holder, name] = property;
-  const define = (to: string, next: unknown): void => {
-    Object.defineProperty(holder, to, { value: next, enumerable: true, configurable: true, writable: true });
+  const define = (propertyName: string, newValue: unknown): void => {
+    Object.defineProperty(holder, propertyName, {
+      value: newValue,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
   };
   // fast-check reuses the value in every run: without a copy, the next change could also change this value.
   if (kind === 'replace') define(name, structuredClone(value));
@@ -56,7 +61,7 @@ export function mutate(root: Json, { position, kind, value, key }: Mutation): vo
 }
 
 /** An edit of a string: its position, the number of removed characters, and their replacement. */
-export type TextEdit = [at: number, length: number, insert: string];
+export type TextEdit = [position: number, removedLength: number, replacement: string];
 
 /** Lists of up to three edits. */
 export const textEdits: fc.Arbitrary<TextEdit[]> = fc.array(
@@ -67,9 +72,9 @@ export const textEdits: fc.Arbitrary<TextEdit[]> = fc.array(
 /** Applies edits to a string. */
 export function applyTextEdits(text: string, edits: readonly TextEdit[]): string {
   let result = text;
-  for (const [at, length, insert] of edits) {
-    const from = at % (result.length + 1);
-    result = result.slice(0, from) + insert + result.slice(from + length);
+  for (const [position, removedLength, replacement] of edits) {
+    const start = position % (result.length + 1);
+    result = result.slice(0, start) + replacement + result.slice(start + removedLength);
   }
   return result;
 }

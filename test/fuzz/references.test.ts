@@ -7,12 +7,12 @@ import { compileCode, compileExpression } from '../../packages/core/src/refs/cod
 import { resolveTemplate } from '../../packages/core/src/refs/resolve.ts';
 import { compileTemplate } from '../../packages/core/src/refs/text.ts';
 import { scale } from '../support/scale.ts';
-import { context, hostileText, hostileValue, createLookup, textOf } from './hostile.ts';
+import { context, hostileText, hostileValue, createLookup, textOf } from './hostile-values.ts';
 
 const runOptions = { numRuns: scale(500, 50_000) };
 
 /** Returns the result of `act`; undefined if it throws a BlockError. */
-function resultOrFailure<T>(act: () => T): T | undefined {
+function resultOrUndefined<T>(act: () => T): T | undefined {
   try {
     return act();
   } catch (error) {
@@ -26,7 +26,7 @@ describe('hostile references and placeholders', () => {
     fc.assert(
       fc.property(hostileText, hostileValue, (text, value) => {
         const { template } = compileTemplate({ [text]: [text] }, context);
-        const resolved = resultOrFailure(() => resolveTemplate(template, createLookup(value), mode));
+        const resolved = resultOrUndefined(() => resolveTemplate(template, createLookup(value), mode));
         expect(resolved === undefined || isJson(resolved)).toBe(true);
       }),
       runOptions,
@@ -35,12 +35,12 @@ describe('hostile references and placeholders', () => {
   });
 
   it('never read an inherited property of a value', () => {
-    const inherited = ['constructor', '__proto__', 'toString', 'valueOf', 'hasOwnProperty', 'prototype'];
-    const step = fc.constantFrom(...inherited, 'length', '0');
+    const inheritedNames = ['constructor', '__proto__', 'toString', 'valueOf', 'hasOwnProperty', 'prototype'];
+    const step = fc.constantFrom(...inheritedNames, 'length', '0');
     const values = fc.constantFrom<Json>({}, [], 'text', 7, true, null);
     fc.assert(
-      fc.property(step, fc.array(step, { maxLength: 2 }), values, (first, others, value) => {
-        const path = [first, ...others].join('.');
+      fc.property(step, fc.array(step, { maxLength: 2 }), values, (firstStep, otherSteps, value) => {
+        const path = [firstStep, ...otherSteps].join('.');
         const { template } = compileTemplate(`<p.${path}>`, context);
         const expected = Array.isArray(value) && path === 'length' ? 0 : '';
         expect(resolveTemplate(template, createLookup(value), 'native')).toBe(expected);
@@ -70,8 +70,8 @@ describe('hostile references and placeholders', () => {
         pairs,
         fc.constantFrom('javascript', 'python', 'condition', 'loop'),
         ([text, ...values], language) => {
-          const bound = values.map((value) =>
-            resultOrFailure(() => {
+          const boundCodes = values.map((value) =>
+            resultOrUndefined(() => {
               if (language === 'javascript' || language === 'python')
                 return bindCode(compileCode(text, language, context).code, createLookup(value));
               return bindExpression(
@@ -80,10 +80,10 @@ describe('hostile references and placeholders', () => {
               );
             }),
           );
-          const [first, second] = bound;
+          const [first, second] = boundCodes;
           if (first && second) expect(first.code).toBe(second.code);
-          for (const each of bound)
-            for (const json of Object.values(each?.values ?? {}))
+          for (const boundCode of boundCodes)
+            for (const json of Object.values(boundCode?.values ?? {}))
               expect(() => JSON.parse(json) as unknown).not.toThrow();
         },
       ),
@@ -96,12 +96,12 @@ describe('a placeholder with an unknown name', () => {
   it.each(['NO', '$&', '$$', "$'", '$`', '$1', '__proto__', 'constructor', '"', '`${'])(
     'stays unchanged in code: {{%s}}',
     (name) => {
-      for (const authored of [`a; {{${name}}}; b`, `{{${name}}}`]) {
-        expect(bindCode(compileCode(authored, 'javascript', context).code, createLookup(1)).code).toBe(
-          authored,
+      for (const authoredCode of [`a; {{${name}}}; b`, `{{${name}}}`]) {
+        expect(bindCode(compileCode(authoredCode, 'javascript', context).code, createLookup(1)).code).toBe(
+          authoredCode,
         );
-        const { expression } = compileExpression(authored, context, 'condition');
-        expect(bindExpression(expression, createLookup(1)).code).toBe(authored);
+        const { expression } = compileExpression(authoredCode, context, 'condition');
+        expect(bindExpression(expression, createLookup(1)).code).toBe(authoredCode);
       }
     },
   );

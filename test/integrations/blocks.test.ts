@@ -31,12 +31,12 @@ async function run(
   return engine.execute({ workflow: workflow([block('A', type, fields)], ['Start -> A']) }, input);
 }
 
-const SEND = { operation: 'send', channel: 'C0123456789', text: 'Hello' };
+const SEND_FIELDS = { operation: 'send', channel: 'C0123456789', text: 'Hello' };
 
 describe('an integration block', () => {
   it('sends its fields, and returns the response of the service', async () => {
     const services = await openServices();
-    const result = await run(services, ['slack', SEND]);
+    const result = await run(services, ['slack', SEND_FIELDS]);
     expect(result).toMatchObject({
       status: 'completed',
       output: { channel: 'C0123456789', message: { text: 'Hello' } },
@@ -49,7 +49,7 @@ describe('an integration block', () => {
   it('accepts the alternative field of a pair', async () => {
     const result = await run(await openServices(), [
       'slack',
-      { ...SEND, channel: null, manualChannel: 'C0123456789' },
+      { ...SEND_FIELDS, channel: null, manualChannel: 'C0123456789' },
     ]);
     expect(result).toMatchObject({ status: 'completed' });
   });
@@ -62,7 +62,7 @@ describe('an integration block', () => {
   });
 
   it.each([
-    ['slack', SEND, 'slack'],
+    ['slack', SEND_FIELDS, 'slack'],
     ['google_calendar_v2', { operation: 'list' }, 'google_calendar'],
   ] as const)('waits for the time that a service sets in a rate limit: %s', async (type, fields, name) => {
     const services = await openServices();
@@ -80,21 +80,21 @@ describe('an integration block', () => {
     [
       'lacks a required field',
       'slack',
-      { ...SEND, channel: '' },
+      { ...SEND_FIELDS, channel: '' },
       'BLOCK_CONFIG_INVALID',
       /missing required fields: channel/,
     ],
     [
       'has two values for one argument',
       'slack',
-      { ...SEND, manualChannel: 'C2' },
+      { ...SEND_FIELDS, manualChannel: 'C2' },
       'BLOCK_CONFIG_INVALID',
       /"channel" and in "manualChannel"/,
     ],
     [
       'has an unknown operation',
       'slack',
-      { ...SEND, operation: 'fax' },
+      { ...SEND_FIELDS, operation: 'fax' },
       'BLOCK_CONFIG_INVALID',
       /the operation "fax".*use send/,
     ],
@@ -108,9 +108,9 @@ describe('an integration block', () => {
     [
       'gets an error with status 200',
       'slack',
-      { ...SEND, channel: 'C9' },
+      { ...SEND_FIELDS, channel: 'C9' },
       'HTTP_FAILED',
-      /answered 200: channel_not_found/,
+      /responded with 200: channel_not_found/,
     ],
     [
       'gets a GraphQL error',
@@ -139,8 +139,8 @@ describe('an integration block', () => {
     expect(result.error?.message).toMatch(message);
   });
 
-  it('without a credential fails with the option that sets one', async () => {
-    const result = await run(await openServices(), ['slack', SEND], { credentials: {} });
+  it('without a credential fails with a message that names the option that sets one', async () => {
+    const result = await run(await openServices(), ['slack', SEND_FIELDS], { credentials: {} });
     expect(result.error).toMatchObject({ code: 'CREDENTIAL_UNKNOWN' });
     expect(result.error?.message).toContain('--credential slack=VALUE');
   });
@@ -150,7 +150,7 @@ describe('an integration block', () => {
     const fields = { operation: 'send_gmail', to: 'a@example.com', body: 'x' };
     const result = await run(await openServices(), ['gmail_v2', fields], { credentials });
     expect(result.error?.message).toMatch(
-      /answered 401: .*the service "gmail" does not accept the credential/,
+      /responded with 401: .*the service "gmail" does not accept the credential/,
     );
     expect(JSON.stringify(result)).not.toContain('wrong-token');
   });
@@ -185,7 +185,7 @@ describe('an integration block', () => {
     expect(message).toContain(Buffer.from('Grüße').toString('base64'));
   });
 
-  it('sends a message to each recipient of a list, also to one with a comma in the quoted name', async () => {
+  it('sends a message to each recipient of a list, including one with a comma in the quoted name', async () => {
     const services = await openServices();
     const to = '"Lovelace, \\"Ada\\"" <ada@example.com>, , bob@example.com,"Zoë, X" <zoe@example.com>';
     const fields = { operation: 'send_gmail', to, subject: 'x', body: 'x' };
@@ -214,7 +214,7 @@ describe('an integration block', () => {
   it('does not follow a redirect of the service to a private address', async () => {
     const [services, internal] = await Promise.all([openServices(), openServices()]);
     services.redirect('slack', `${internal.baseUrls['slack']}/chat.postMessage`);
-    const result = await run(services, ['slack', SEND]);
+    const result = await run(services, ['slack', SEND_FIELDS]);
     expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
     expect(services.requests).toHaveLength(1);
     expect(internal.requests).toEqual([]);
@@ -229,14 +229,14 @@ describe('arguments of a model', () => {
     call: { name: string; args: JsonObject },
     input: JsonObject = {},
   ) {
-    const models = await startModelServer(({ number }) =>
-      number === 1 ? { tools: [call] } : { text: 'Done.' },
+    const modelServer = await startModelServer(({ number }) =>
+      number === 1 ? { toolCalls: [call] } : { text: 'Done.' },
     );
-    onTestFinished(() => models.close());
+    onTestFinished(() => modelServer.close());
     const messages = [{ role: 'user', content: 'Go.' }];
     const credentials = Object.keys(services.baseUrls).map((name) => [name, `token-of-${name}`]);
     const result = await run(
-      { ...services, baseUrls: { ...models.services, ...services.baseUrls } },
+      { ...services, baseUrls: { ...modelServer.services, ...services.baseUrls } },
       ['agent', { messages, model: 'gpt-4o', tools: [tool] }],
       { credentials: { ...Object.fromEntries(credentials), openai: 'key' }, input },
     );

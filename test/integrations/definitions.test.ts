@@ -6,9 +6,12 @@ import { blocks } from '@heddle/blocks';
 import type { Json, JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { afterAll, describe, expect, it } from 'vitest';
-import { driverOf, driverTypes } from '../../packages/blocks/src/drivers/catalog.ts';
-import { operationsOf } from '../../packages/blocks/src/drivers/driver.ts';
-import type { DriverIntegration } from '../../packages/blocks/src/drivers/driver.ts';
+import {
+  nativeIntegrationOf,
+  nativeIntegrationTypes,
+} from '../../packages/blocks/src/native-integrations/catalog.ts';
+import { operationsOf } from '../../packages/blocks/src/native-integrations/native-integration.ts';
+import type { NativeIntegration } from '../../packages/blocks/src/native-integrations/native-integration.ts';
 import { integrationOf, integrationTypes } from '../../packages/blocks/src/integrations/catalog.ts';
 import { toolFileOf } from '../../packages/blocks/src/integrations/integration.ts';
 import type {
@@ -17,7 +20,7 @@ import type {
   IntegrationTool,
 } from '../../packages/blocks/src/integrations/integration.ts';
 import { fieldsOf } from '../../packages/blocks/src/integrations/arguments.ts';
-import type { WithArguments } from '../../packages/blocks/src/integrations/arguments.ts';
+import type { ArgumentDefinitions } from '../../packages/blocks/src/integrations/arguments.ts';
 import { runnableTypes } from '../../packages/core/src/plan/types.ts';
 import { repository } from '../docs/markdown.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -92,9 +95,9 @@ interface ReceivedRequest {
 
 const requests: ReceivedRequest[] = [];
 /** Returns the response to the request with this number, counted from 1. */
-let reply: (nth: number) => Reply = () => ({ body: null });
+let respond: (requestNumber: number) => TestResponse = () => ({ body: null });
 
-interface Reply {
+interface TestResponse {
   headers?: { [name: string]: string };
   body: Json;
 }
@@ -110,7 +113,7 @@ const server = createServer((request, response) => {
       headers: request.headers,
       body,
     });
-    const { headers = {}, body: json } = reply(requests.length);
+    const { headers = {}, body: json } = respond(requests.length);
     response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(json));
   });
 });
@@ -142,18 +145,22 @@ describe('definitions of integrations', () => {
   });
 
   it('have only types that heddle check knows', () => {
-    expect([...integrationTypes, ...driverTypes].filter((type) => !runnableTypes().has(type))).toEqual([]);
+    expect(
+      [...integrationTypes, ...nativeIntegrationTypes].filter((type) => !runnableTypes().has(type)),
+    ).toEqual([]);
   });
 
   it('match the generated table of required fields', async () => {
-    const drivers = await Promise.all(driverTypes.map(driverOf));
-    const tableLines = (each: Integration | DriverIntegration): string[] =>
-      each.types.map((type) => neededFieldsLine(type, { ...each, operations: operationsOf(each, type) }));
-    const lines = [...integrations.values(), ...new Set(drivers)].flatMap((each) =>
-      each ? tableLines(each) : [],
+    const nativeIntegrations = await Promise.all(nativeIntegrationTypes.map(nativeIntegrationOf));
+    const tableLines = (integration: Integration | NativeIntegration): string[] =>
+      integration.types.map((type) =>
+        requiredFieldsLine(type, { ...integration, operations: operationsOf(integration, type) }),
+      );
+    const lines = [...integrations.values(), ...new Set(nativeIntegrations)].flatMap((integration) =>
+      integration ? tableLines(integration) : [],
     );
     const text = `${HEADER}\n${lines.toSorted().join('\n')}\n};\n`;
-    await expect(text).toMatchFileSnapshot('../../packages/blocks/src/integrations/needed-fields.ts');
+    await expect(text).toMatchFileSnapshot('../../packages/blocks/src/integrations/required-fields.ts');
   });
 
   it('have a page and a simulated or real test server for each service that has its own tests', async () => {
@@ -169,8 +176,8 @@ describe('definitions of integrations', () => {
   });
 
   it('have a base URL with https, or none if each account has its own', () => {
-    for (const { address, docs } of integrationList) {
-      expect(address ?? 'https://x').toMatch(/^https:\/\/[\w.]+(?:\/[\w./]*)?$/);
+    for (const { baseUrl, docs } of integrationList) {
+      expect(baseUrl ?? 'https://x').toMatch(/^https:\/\/[\w.]+(?:\/[\w./]*)?$/);
       expect(docs).toMatch(/^https:\/\//);
     }
   });
@@ -182,25 +189,25 @@ describe('definitions of integrations', () => {
       const output = tool.answer?.output;
       const sampledArgs = sampledArguments(tool);
       const fields = sampledArgs.map(
-        ([name, each]) => [fieldsOf(name, each)[0] ?? name, sampleOf(name, each)] as const,
+        ([name, argument]) => [fieldsOf(name, argument)[0] ?? name, sampleOf(name, argument)] as const,
       );
-      reply = (nth) => replyOf(integration, tool, nth);
+      respond = (requestNumber) => responseOf(integration, tool, requestNumber);
       requests.length = 0;
       const [type = ''] = integration.types;
       const definition = block('A', type, { operation, ...Object.fromEntries(fields) });
       const result = await engine.execute({ workflow: workflow([definition], ['Start -> A']) });
       expect(result).toMatchObject({ status: 'completed' });
-      const [first] = requests as [ReceivedRequest];
-      expect(first.method).toBe(tool.method);
+      const [firstRequest] = requests as [ReceivedRequest];
+      expect(firstRequest.method).toBe(tool.method);
       const pattern = tool.path.replaceAll(/[.$:]/g, String.raw`\$&`).replaceAll(/\{\w+\}/g, '[^/?#]+');
-      expect(first.path).toMatch(new RegExp(`^/base${pattern}$`));
+      expect(firstRequest.path).toMatch(new RegExp(`^/base${pattern}$`));
       const { credential } = integration;
-      const key = credential.type === 'basic' ? 'Basic ' : 'the-key';
+      const credentialText = credential.type === 'basic' ? 'Basic ' : 'the-key';
       const isInPath = credential.type === 'key' && credential.in === 'path';
-      expect(isInPath ? first.path : JSON.stringify(first.headers)).toContain(key);
-      expect(first.query.toString()).not.toContain('the-key');
-      for (const [name, argument] of sampledArgs) expectSent(first, tool, { name, argument });
-      expect(requests).toHaveLength(requestCount(tool));
+      expect(isInPath ? firstRequest.path : JSON.stringify(firstRequest.headers)).toContain(credentialText);
+      expect(firstRequest.query.toString()).not.toContain('the-key');
+      for (const [name, argument] of sampledArgs) expectArgumentSent(firstRequest, tool, { name, argument });
+      expect(requests).toHaveLength(requestCountOf(tool));
       if (typeof output === 'object')
         expect(Object.keys(result.output as object).sort()).toEqual(Object.keys(output).sort());
     },
@@ -212,27 +219,31 @@ const HEADER = `/**
  * is an operation that uses data of the host. Generated from the definitions: \`npm test --
  * test/integrations/definitions -u\`.
  */
-export const NEEDED_FIELDS: { readonly [type: string]: string } = {`;
-const LINE_CHARS = 110;
+export const REQUIRED_FIELDS: { readonly [type: string]: string } = {`;
+const MAX_LINE_CHARS = 110;
 /** The formatter does not break a line after a shorter key. */
 const SHORT_KEY_CHARS = 5;
 
 /** Returns the line of a type in the table, as the code formatter would format it. */
-function neededFieldsLine(
+function requiredFieldsLine(
   type: string,
   {
     operations,
     tools,
-  }: Pick<Integration, 'operations'> & { tools: { [id: string]: WithArguments & { uses?: string } } },
+  }: Pick<Integration, 'operations'> & { tools: { [id: string]: ArgumentDefinitions & { uses?: string } } },
 ): string {
   const parts = Object.entries(operations).map(([operation, id]) => {
-    const needed = Object.entries(tools[id]?.arguments ?? {}).filter(([, { required }]) => required);
+    const requiredArguments = Object.entries(tools[id]?.arguments ?? {}).filter(
+      ([, { required }]) => required,
+    );
     const uses = tools[id]?.uses;
     const label = uses === undefined ? operation : `${operation}@${uses}`;
-    return [label, ...needed.map(([name, each]) => fieldsOf(name, each).join('|'))].join(' ');
+    return [label, ...requiredArguments.map(([name, argument]) => fieldsOf(name, argument).join('|'))].join(
+      ' ',
+    );
   });
   const line = `  ${type}: '${parts.join('; ')}',`;
-  const isOneLine = line.length <= LINE_CHARS || type.length < SHORT_KEY_CHARS;
+  const isOneLine = line.length <= MAX_LINE_CHARS || type.length < SHORT_KEY_CHARS;
   return isOneLine ? line : line.replace(': ', ':\n    ');
 }
 
@@ -252,40 +263,44 @@ function sampledArguments({
 }
 
 /** Returns the number of requests of a call. An endless list ends at its maximum number of pages. */
-function requestCount({ paging, upload }: IntegrationTool): number {
+function requestCountOf({ paging, upload }: IntegrationTool): number {
   return paging?.pages ?? (upload ? 2 : 1);
 }
 
 /** Returns a response with all values that the definition reads. Each page has a next page. */
-function replyOf(
+function responseOf(
   { answer }: Integration,
   { answer: toolAnswer, paging, path: toolPath, upload }: IntegrationTool,
-  nth: number,
-): Reply {
+  requestNumber: number,
+): TestResponse {
   if (paging?.by === 'link')
     return {
-      headers: { link: `</base${toolPath.replaceAll(/[{}]/g, '')}?page=${nth + 1}>; rel="next"` },
-      body: [{ n: nth }],
+      headers: { link: `</base${toolPath.replaceAll(/[{}]/g, '')}?page=${requestNumber + 1}>; rel="next"` },
+      body: [{ n: requestNumber }],
     };
   const { ok, output = {} } = { ...answer, ...toolAnswer };
   const body: JsonObject = {};
   if (ok !== undefined) setDefault(body, ok, true);
-  if (paging) putNext(body, paging, nth);
+  if (paging) setNextCursor(body, paging, requestNumber);
   for (const path of typeof output === 'string' ? [output] : Object.values(output))
-    setDefault(body, path, path === paging?.items ? [{ n: nth }] : 'value');
+    setDefault(body, path, path === paging?.items ? [{ n: requestNumber }] : 'value');
   return { headers: upload ? { location: '/base/upload' } : {}, body };
 }
 
 /** Adds the cursor of the next page. */
-function putNext(body: JsonObject, paging: NonNullable<IntegrationTool['paging']>, nth: number): void {
+function setNextCursor(
+  body: JsonObject,
+  paging: NonNullable<IntegrationTool['paging']>,
+  requestNumber: number,
+): void {
   if (paging.by !== undefined) return;
   const path = paging.of === 'last' ? `${paging.items}[0].${paging.cursor}` : paging.cursor;
-  setDefault(body, path, `next-${nth}`);
+  setDefault(body, path, `next-${requestNumber}`);
   if (paging.more !== undefined) setDefault(body, paging.more, true);
 }
 
 /** Expects that the request has the argument. Tests with simulated services cover arguments that `prepare` changes. */
-function expectSent(
+function expectArgumentSent(
   { query, body }: ReceivedRequest,
   { path, prepare, answer }: IntegrationTool,
   { name, argument }: { name: string; argument: Argument },

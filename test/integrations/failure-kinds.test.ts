@@ -54,11 +54,11 @@ describe('the kind of a service failure', () => {
 
   it('decides whether a call is retried: after a temporary refusal, but never if it may have taken effect', async () => {
     const clock = new TestClock();
-    let refusals = 0;
+    let requestCount = 0;
     const { call, requests } = await startToolService(
       { idempotent: false, answer: { errors: { rate: ['slow down'] } } },
       (_, response) =>
-        refusals++ === 0
+        requestCount++ === 0
           ? response.writeHead(403).end('slow down')
           : response.writeHead(503).end('perhaps done'),
       { clock },
@@ -72,10 +72,10 @@ describe('the kind of a service failure', () => {
 
   it('is set by the field `retry` in older tool files', async () => {
     const clock = new TestClock();
-    let refusals = 0;
+    let requestCount = 0;
     const { call } = await startToolService(
       { idempotent: false, answer: { error: 'error', retry: ['ratelimited'] } },
-      (_, response) => response.end(JSON.stringify(refusals++ === 0 ? { error: 'ratelimited' } : {})),
+      (_, response) => response.end(JSON.stringify(requestCount++ === 0 ? { error: 'ratelimited' } : {})),
       { clock },
     );
     const running = call();

@@ -9,7 +9,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import type { RunResource } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { sampledTests } from '../support/scale.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -18,12 +18,12 @@ import type { ToolService } from './tool-files.ts';
 
 const MIB = 2 ** 20;
 /** Fields of a tool whose responses of more than 1000 bytes become files. */
-const TO_FILE = { answer: { file: { above: 1000 } } };
+const FILE_RESPONSE_TOOL = { answer: { file: { above: 1000 } } };
 
 /** Sends chunks of 1 MiB, as fast as they are read. Calls `onChunk` before each chunk. */
 async function sendChunks(
   response: ServerResponse,
-  mib: number,
+  chunkCount: number,
   onChunk: (index: number) => void = () => {},
 ): Promise<void> {
   const chunk = Buffer.alloc(MIB, 'heddle');
@@ -31,26 +31,26 @@ async function sendChunks(
     'content-type': 'application/pdf',
     'content-disposition': 'attachment; filename="a b.pdf"',
   });
-  for (let index = 0; index < mib && !response.destroyed; index++) {
+  for (let index = 0; index < chunkCount && !response.destroyed; index++) {
     onChunk(index);
     if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
   }
   response.end();
 }
 
-async function dataFolder(): Promise<string> {
+async function createDataFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'heddle-files-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }
 
 /** Returns the used bytes after a garbage collection. */
-function usedBytes(): number {
+function measureUsedBytes(): number {
   setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  collect();
+  const collectGarbage = runInNewContext('gc') as () => void;
+  collectGarbage();
   // The second collection waits for buffers that the first frees in the background.
-  collect();
+  collectGarbage();
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;
 }
@@ -65,27 +65,27 @@ describe('a large response to a tool', () => {
   const sampledIt = sampledTests(1 / 4, 'files of 64 MB');
 
   sampledIt('becomes a file of 64 MB while less than 40 MB are in memory', async () => {
-    const usedSamples: number[] = [];
+    const memorySamples: number[] = [];
     const tool = await startToolService(
-      TO_FILE,
+      FILE_RESPONSE_TOOL,
       (_, response) =>
-        void sendChunks(response, 64, (index) => index % 8 === 0 && usedSamples.push(usedBytes())),
-      { data: await dataFolder() },
+        void sendChunks(response, 64, (index) => index % 8 === 0 && memorySamples.push(measureUsedBytes())),
+      { data: await createDataFolder() },
     );
     const run = await tool.call();
     const file = fileIn(run);
     expect(file).toMatchObject({ name: 'a b.pdf', size: 64 * MIB, type: 'application/pdf' });
-    expect(usedSamples).toHaveLength(8);
-    expect(Math.max(...usedSamples) - (usedSamples[0] ?? 0)).toBeLessThan(40 * MIB);
+    expect(memorySamples).toHaveLength(8);
+    expect(Math.max(...memorySamples) - (memorySamples[0] ?? 0)).toBeLessThan(40 * MIB);
 
-    const baseline = usedBytes();
-    let [bytes, peak, nextMeasureAt] = [0, 0, 0];
+    const baseline = measureUsedBytes();
+    let [bytes, peak, nextMeasurementAt] = [0, 0, 0];
     const content = await tool.engine.openFile(run.runId, file);
     for await (const chunk of content?.chunks() ?? []) {
       bytes += chunk.length;
-      if (bytes >= nextMeasureAt) {
-        peak = Math.max(peak, usedBytes() - baseline);
-        nextMeasureAt = bytes + 4 * MIB;
+      if (bytes >= nextMeasurementAt) {
+        peak = Math.max(peak, measureUsedBytes() - baseline);
+        nextMeasurementAt = bytes + 4 * MIB;
       }
       expect(Buffer.from(chunk.buffer, chunk.byteOffset, 6).toString()).toHaveLength(6);
     }
@@ -94,26 +94,26 @@ describe('a large response to a tool', () => {
   });
 
   it('is data if it is small, and a failure is never a file', async () => {
-    const small = await startToolService(TO_FILE, (_, response) =>
+    const smallResponseTool = await startToolService(FILE_RESPONSE_TOOL, (_, response) =>
       response.setHeader('content-type', 'text/plain').end('x'.repeat(1000)),
     );
-    expect((await small.call()).output).toMatchObject({ data: 'x'.repeat(1000) });
-    const failing = await startToolService({ answer: { file: { above: 0 } } }, (_, response) =>
+    expect((await smallResponseTool.call()).output).toMatchObject({ data: 'x'.repeat(1000) });
+    const failingTool = await startToolService({ answer: { file: { above: 0 } } }, (_, response) =>
       response.writeHead(400).end(`bad ${'x'.repeat(200_000)}`),
     );
-    expect((await failing.call()).error?.message).toMatch(/answered 400: bad x+…$/);
+    expect((await failingTool.call()).error?.message).toMatch(/responded with 400: bad x+…$/);
   });
 
   it.each<[string, JsonObject, object]>([
     ['the limit of its tool', { answer: { file: { above: 1000, maxBytes: 4 * MIB } } }, {}],
-    ['the limit of the engine', TO_FILE, { maxFileBytes: { file: 4 * MIB } }],
-    ['the limit of the run', TO_FILE, { maxFileBytes: { run: 4 * MIB } }],
+    ['the limit of the engine', FILE_RESPONSE_TOOL, { maxFileBytes: { file: 4 * MIB } }],
+    ['the limit of the run', FILE_RESPONSE_TOOL, { maxFileBytes: { run: 4 * MIB } }],
   ])('that does not end is cut off at %s, and leaves no stored bytes', async (_what, tool, options) => {
-    const folder = await dataFolder();
-    let sent = 0;
+    const folder = await createDataFolder();
+    let lastSentIndex = 0;
     const { call } = await startToolService(
       tool,
-      (_, response) => void sendChunks(response, 10_000, (index) => (sent = index)),
+      (_, response) => void sendChunks(response, 10_000, (index) => (lastSentIndex = index)),
       {
         data: folder,
         ...options,
@@ -122,23 +122,30 @@ describe('a large response to a tool', () => {
     const { error } = await call();
     expect(error?.message).toMatch(/more than 4194304 bytes/);
     expect(error?.details).not.toMatchObject({ kind: 'temporary' });
-    expect(sent).toBeLessThan(40);
-    expect(await storedBytes(folder)).toBeLessThan(MIB);
+    expect(lastSentIndex).toBeLessThan(40);
+    expect(await countStoredBytes(folder)).toBeLessThan(MIB);
   });
 
   it('counts towards the limit of the run together with its other files', async () => {
-    const { engine } = await startToolService(TO_FILE, (_, response) => void sendChunks(response, 3), {
-      maxFileBytes: { run: 5 * MIB },
-    });
-    const call = (name: string) => block(name, 'tool', { toolId: 'shop_items' });
+    const { engine } = await startToolService(
+      FILE_RESPONSE_TOOL,
+      (_, response) => void sendChunks(response, 3),
+      {
+        maxFileBytes: { run: 5 * MIB },
+      },
+    );
+    const toolBlock = (name: string) => block(name, 'tool', { toolId: 'shop_items' });
     const run = await engine.execute({
-      workflow: workflow([call('A'), call('B')], ['Start -> A', 'A -> B']),
+      workflow: workflow([toolBlock('A'), toolBlock('B')], ['Start -> A', 'A -> B']),
     });
     expect(run.error).toMatchObject({ code: 'FILE_TOO_LARGE', details: { blockName: 'B' } });
   });
 
   it('cannot be read as one string', async () => {
-    const { engine } = await startToolService(TO_FILE, (_, response) => void sendChunks(response, 21));
+    const { engine } = await startToolService(
+      FILE_RESPONSE_TOOL,
+      (_, response) => void sendChunks(response, 21),
+    );
     const run = await engine.execute({
       workflow: workflow(
         [
@@ -153,9 +160,13 @@ describe('a large response to a tool', () => {
   });
 
   it('belongs to its tenant only, and cannot be opened by the key of a part', async () => {
-    const tool: ToolService = await startToolService(TO_FILE, (_, response) => void sendChunks(response, 7), {
-      tenant: (id) => id.split('-', 1)[0],
-    });
+    const tool: ToolService = await startToolService(
+      FILE_RESPONSE_TOOL,
+      (_, response) => void sendChunks(response, 7),
+      {
+        tenant: (id) => id.split('-', 1)[0],
+      },
+    );
     const source = (id: string) => ({ workflow: workflow([], [], { id }) });
     const run = await tool.call();
     const file = fileIn(run);
@@ -171,10 +182,14 @@ describe('a large response to a tool', () => {
   });
 
   it.skipIf(!hasPostgres)('is stored in PostgreSQL, and counts towards the size of the run', async () => {
-    const postgres = { url: await postgresDatabase() };
-    const { engine, call } = await startToolService(TO_FILE, (_, response) => void sendChunks(response, 7), {
-      postgres,
-    });
+    const postgres = { url: await createPostgresDatabase() };
+    const { engine, call } = await startToolService(
+      FILE_RESPONSE_TOOL,
+      (_, response) => void sendChunks(response, 7),
+      {
+        postgres,
+      },
+    );
     const run = await call();
     const file = fileIn(run);
     let bytes = 0;
@@ -185,17 +200,21 @@ describe('a large response to a tool', () => {
   });
 
   it('is removed with the run', async () => {
-    const [folder, clock] = [await dataFolder(), new TestClock()];
-    const { engine, call } = await startToolService(TO_FILE, (_, response) => void sendChunks(response, 7), {
-      data: folder,
-      clock,
-    });
+    const [folder, clock] = [await createDataFolder(), new TestClock()];
+    const { engine, call } = await startToolService(
+      FILE_RESPONSE_TOOL,
+      (_, response) => void sendChunks(response, 7),
+      {
+        data: folder,
+        clock,
+      },
+    );
     const { runId } = await call();
-    expect(await storedBytes(folder)).toBeGreaterThan(7 * MIB);
+    expect(await countStoredBytes(folder)).toBeGreaterThan(7 * MIB);
     // Recently stored values are kept, because a run may be about to use them.
     clock.advance(86_400_000);
     await engine.deleteRun(runId);
-    expect(await storedBytes(folder)).toBe(0);
+    expect(await countStoredBytes(folder)).toBe(0);
   });
 });
 
@@ -234,7 +253,7 @@ describe('a file that a tool sends in parts', () => {
 
   it('fails if the service has received other bytes, or expects more than the file', async () => {
     for (const [range, message] of [
-      ['bytes=0-2', 'another part of the file than was sent'],
+      ['bytes=0-2', 'a different part of the file than was sent'],
       ['bytes=0-4', 'expects more than the whole file'],
     ] as const) {
       const { call, requests } = await startToolService(upload, ({ url }, response) =>
@@ -249,7 +268,7 @@ describe('a file that a tool sends in parts', () => {
 });
 
 /** Returns the number of bytes in the files of stored values. */
-async function storedBytes(folder: string): Promise<number> {
+async function countStoredBytes(folder: string): Promise<number> {
   const names = await readdir(join(folder, 'values'), { recursive: true }).catch(() => []);
   const sizes = await Promise.all(
     names.map(async (name) => {

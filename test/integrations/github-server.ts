@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core';
-import { textOf } from './simulated.ts';
-import type { Service, SimulatedRequest, SimulatedResponse } from './simulated.ts';
+import { textOf } from './simulated-service.ts';
+import type { Service, SimulatedRequest, SimulatedResponse } from './simulated-service.ts';
 
 interface Issue extends JsonObject {
   number: number;
@@ -13,13 +13,13 @@ const errorResponse = (status: number, message: string, details: JsonObject = {}
   body: { message, documentation_url: 'https://docs.github.com/rest', status: String(status), ...details },
 });
 const NOT_FOUND = errorResponse(404, 'Not Found');
-const MAX_PAGE = 100;
+const MAX_PAGE_SIZE = 100;
 
 /**
  * Simulates the API of docs.github.com/rest: requests need a user agent, lists have the URL of the next page in the
  * header Link, failures have a message, and rate limits have status 403 and a header with the time when they end.
  */
-export function github(): Service {
+export function createGithub(): Service {
   const issues: Issue[] = [1, 2, 3, 4, 5].map((number) => ({
     number,
     title: `Issue ${number}`,
@@ -30,33 +30,38 @@ export function github(): Service {
     { number: 7, title: 'Conflicting', state: 'open', mergeable: false },
   ];
 
-  const listPage = (items: readonly Issue[], { base, path, query }: SimulatedRequest): SimulatedResponse => {
+  const listPage = (
+    items: readonly Issue[],
+    { baseUrl, path, query }: SimulatedRequest,
+  ): SimulatedResponse => {
     const state = query.get('state') ?? 'open';
-    const size = Math.min(MAX_PAGE, Number(query.get('per_page') ?? 30));
+    const size = Math.min(MAX_PAGE_SIZE, Number(query.get('per_page') ?? 30));
     const page = Number(query.get('page') ?? 1);
-    const matching = items.filter((each) => state === 'all' || each.state === state);
-    const lastPage = Math.max(1, Math.ceil(matching.length / size));
+    const matchingItems = items.filter((each) => state === 'all' || each.state === state);
+    const lastPage = Math.max(1, Math.ceil(matchingItems.length / size));
     const link = (linkedPage: number, rel: string): string => {
       const linkQuery = new URLSearchParams(query);
       linkQuery.set('page', String(linkedPage));
-      return `<${base}${path}?${linkQuery.toString()}>; rel="${rel}"`;
+      return `<${baseUrl}${path}?${linkQuery.toString()}>; rel="${rel}"`;
     };
     const links = page < lastPage ? [link(page + 1, 'next'), link(lastPage, 'last')] : [link(1, 'first')];
     return {
       headers: { ...(lastPage > 1 && { link: links.join(', ') }) },
-      body: matching.slice((page - 1) * size, page * size),
+      body: matchingItems.slice((page - 1) * size, page * size),
     };
   };
 
   const create = (
     items: Issue[],
     { body }: SimulatedRequest,
-    required: readonly string[],
+    requiredFields: readonly string[],
   ): SimulatedResponse => {
-    const missing = required.filter((field) => typeof body[field] !== 'string' || body[field] === '');
-    if (missing.length > 0)
+    const missingFields = requiredFields.filter(
+      (field) => typeof body[field] !== 'string' || body[field] === '',
+    );
+    if (missingFields.length > 0)
       return errorResponse(422, 'Validation Failed', {
-        errors: missing.map((field): Json => ({ resource: 'Issue', field, code: 'missing_field' })),
+        errors: missingFields.map((field): Json => ({ resource: 'Issue', field, code: 'missing_field' })),
       });
     const issue = {
       ...body,
@@ -69,7 +74,7 @@ export function github(): Service {
   };
 
   const merge = (number: number): SimulatedResponse => {
-    const pull = pulls.find((each) => each.number === number);
+    const pull = pulls.find((candidate) => candidate.number === number);
     if (!pull) return NOT_FOUND;
     if (pull['mergeable'] !== true) return errorResponse(405, 'Pull Request is not mergeable');
     pull.state = 'closed';

@@ -50,8 +50,8 @@ describe('GitHub blocks', () => {
 
   it('follow the links of a list to its last page, or read one requested page', async () => {
     const { call, requests } = await startGithub();
-    const all = await call('github_list_issues', { per_page: 3 });
-    expect((all.output as { data: { number: number }[] }).data.map(({ number }) => number)).toEqual([
+    const listResult = await call('github_list_issues', { per_page: 3 });
+    expect((listResult.output as { data: { number: number }[] }).data.map(({ number }) => number)).toEqual([
       1, 2, 3, 4, 5, 6, 7,
     ]);
     expect(requests.map(({ query }) => query.get('page'))).toEqual([null, '2', '3']);

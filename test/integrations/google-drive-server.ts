@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core';
-import { googleError, textOf } from './simulated.ts';
-import type { Service, SimulatedRequest, SimulatedResponse } from './simulated.ts';
+import { googleError, textOf } from './simulated-service.ts';
+import type { Service, SimulatedRequest, SimulatedResponse } from './simulated-service.ts';
 
 interface DriveFile {
   id: string;
@@ -13,13 +13,13 @@ interface DriveFile {
 interface UploadSession {
   file: DriveFile;
   parts: Buffer[];
-  received: number;
+  receivedBytes: number;
 }
 
 const DOCUMENT = 'application/vnd.google-apps.document';
 const FOLDER = 'application/vnd.google-apps.folder';
 /** The size of each part except the last one must be a multiple of this. */
-const PART_UNIT = 256 * 1024;
+const PART_SIZE_MULTIPLE = 256 * 1024;
 
 const errorResponse = (code: number, reason: string, message: string): SimulatedResponse => ({
   status: code,
@@ -36,28 +36,30 @@ function problemOf(
   range: string,
   { bytes, total, received }: { bytes: Buffer; total: number; received: number },
 ): string | undefined {
-  const [from = 0, to = 0] = range.split('-').map(Number);
-  if (from !== received || to - from + 1 !== bytes.length) return 'Invalid Content-Range';
-  const isLast = to + 1 === total;
-  return isLast || bytes.length % PART_UNIT === 0 ? undefined : 'Parts must have a multiple of 256 KiB';
+  const [firstByte = 0, lastByte = 0] = range.split('-').map(Number);
+  if (firstByte !== received || lastByte - firstByte + 1 !== bytes.length) return 'Invalid Content-Range';
+  const isLast = lastByte + 1 === total;
+  return isLast || bytes.length % PART_SIZE_MULTIPLE === 0
+    ? undefined
+    : 'Parts must have a multiple of 256 KiB';
 }
 
 /**
  * Simulates the API of developers.google.com/workspace/drive: files with metadata, resumable uploads, content with
  * alt=media, exports of documents. Rate limits have status 403 and a reason.
  */
-export function googleDrive(): Service {
+export function createGoogleDrive(): Service {
   const files = new Map<string, DriveFile>();
   const sessions = new Map<string, UploadSession>();
   const addFile = (file: Omit<DriveFile, 'id'>): DriveFile => {
-    const added = { ...file, id: `file-${files.size + 1}` };
-    files.set(added.id, added);
-    return added;
+    const addedFile = { ...file, id: `file-${files.size + 1}` };
+    files.set(addedFile.id, addedFile);
+    return addedFile;
   };
   for (const name of ['Notes', 'Plan', 'Report'])
     addFile({ name, mimeType: DOCUMENT, content: Buffer.from(`# ${name}`), parents: ['root'] });
 
-  const startUpload = ({ base, body, query, headers }: SimulatedRequest): SimulatedResponse => {
+  const startUpload = ({ baseUrl, body, query, headers }: SimulatedRequest): SimulatedResponse => {
     if (query.get('uploadType') !== 'resumable')
       return errorResponse(400, 'badRequest', 'Unsupported uploadType');
     const { name = 'Untitled', mimeType = headers['x-upload-content-type'] ?? '', parents = ['root'] } = body;
@@ -69,8 +71,8 @@ export function googleDrive(): Service {
       content: Buffer.alloc(0),
       parents,
     };
-    sessions.set(id, { file, parts: [], received: 0 });
-    const location = `${base}/upload/drive/v3/files?uploadType=resumable&upload_id=${id}`;
+    sessions.set(id, { file, parts: [], receivedBytes: 0 });
+    const location = `${baseUrl}/upload/drive/v3/files?uploadType=resumable&upload_id=${id}`;
     return { headers: { location }, body: null };
   };
 
@@ -81,12 +83,13 @@ export function googleDrive(): Service {
     if (range === undefined) return errorResponse(400, 'badRequest', 'Missing Content-Range');
     const total = Number(totalText);
     const problem =
-      range === '*' ? undefined : problemOf(range, { bytes, total, received: session.received });
+      range === '*' ? undefined : problemOf(range, { bytes, total, received: session.receivedBytes });
     if (problem !== undefined) return errorResponse(400, 'badRequest', problem);
     session.parts.push(bytes);
-    session.received += bytes.length;
-    if (session.received < total) {
-      const rangeHeader = session.received === 0 ? {} : { range: `bytes=0-${session.received - 1}` };
+    session.receivedBytes += bytes.length;
+    if (session.receivedBytes < total) {
+      const rangeHeader =
+        session.receivedBytes === 0 ? {} : { range: `bytes=0-${session.receivedBytes - 1}` };
       return { status: 308, headers: rangeHeader, body: null };
     }
     if (session.file.id === '')
@@ -96,11 +99,14 @@ export function googleDrive(): Service {
 
   const list = ({ query }: SimulatedRequest): SimulatedResponse => {
     const token = query.get('pageToken');
-    const from = token === null ? 0 : Number(/^page-(\d+)$/.exec(token)?.[1] ?? Number.NaN);
+    const startIndex = token === null ? 0 : Number(/^page-(\d+)$/.exec(token)?.[1] ?? Number.NaN);
     const size = Number(query.get('pageSize') ?? 100);
-    if (Number.isNaN(from) || size < 1 || size > 1000) return errorResponse(400, 'invalid', 'Invalid Value');
-    const nextPage = from + size < files.size ? { nextPageToken: `page-${from + size}` } : {};
-    return { body: { files: [...files.values()].slice(from, from + size).map(metadataOf), ...nextPage } };
+    if (Number.isNaN(startIndex) || size < 1 || size > 1000)
+      return errorResponse(400, 'invalid', 'Invalid Value');
+    const nextPage = startIndex + size < files.size ? { nextPageToken: `page-${startIndex + size}` } : {};
+    return {
+      body: { files: [...files.values()].slice(startIndex, startIndex + size).map(metadataOf), ...nextPage },
+    };
   };
 
   const download = (file: DriveFile): SimulatedResponse => {

@@ -28,11 +28,11 @@ async function startDrive(options: EngineOptions = {}): Promise<Drive> {
   return { ...services, engine };
 }
 
-const FORMAT = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
+const INPUT_OPTIONS = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
 
 /** Runs a block of Google Drive. */
 async function call({ engine }: Drive, fields: JsonObject, doc?: Json) {
-  const source = { workflow: workflow([block('A', 'google_drive', fields)], ['Start -> A'], FORMAT) };
+  const source = { workflow: workflow([block('A', 'google_drive', fields)], ['Start -> A'], INPUT_OPTIONS) };
   const input = doc === undefined ? {} : await engine.storeFiles(source, { doc });
   return engine.execute(source, input);
 }
@@ -45,7 +45,7 @@ const fileOf = (bytes: Buffer, type = 'application/octet-stream'): Json => ({
 
 const MIB = 2 ** 20;
 /** More than two parts, the last one with an odd size. */
-const LARGE = Buffer.alloc(7 * MIB + 123, 'heddle');
+const LARGE_CONTENT = Buffer.alloc(7 * MIB + 123, 'heddle');
 
 /** Returns the first file in the output of a run, and its content. */
 async function contentOf({ engine }: Drive, { runId, output, error }: RunResource) {
@@ -61,21 +61,21 @@ describe('a file that a block stores in Google Drive', () => {
   it('is sent in parts, each with its byte range and without the credential', async () => {
     const drive = await startDrive();
     const fields = { operation: 'upload', file: '<start.doc>', folderId: 'folder-1' };
-    const result = await call(drive, fields, fileOf(LARGE));
+    const result = await call(drive, fields, fileOf(LARGE_CONTENT));
     expect(result).toMatchObject({
       status: 'completed',
-      output: { name: 'data.bin', size: String(LARGE.length), parents: ['folder-1'] },
+      output: { name: 'data.bin', size: String(LARGE_CONTENT.length), parents: ['folder-1'] },
     });
     const [startRequest, ...parts] = drive.requests;
     expect(startRequest?.body).toEqual({ name: 'data.bin', parents: ['folder-1'] });
-    expect(startRequest?.headers['x-upload-content-length']).toBe(String(LARGE.length));
+    expect(startRequest?.headers['x-upload-content-length']).toBe(String(LARGE_CONTENT.length));
     expect(parts.map(({ headers }) => headers['content-range'])).toEqual([
-      `bytes 0-${3 * MIB - 1}/${LARGE.length}`,
-      `bytes ${3 * MIB}-${6 * MIB - 1}/${LARGE.length}`,
-      `bytes ${6 * MIB}-${LARGE.length - 1}/${LARGE.length}`,
+      `bytes 0-${3 * MIB - 1}/${LARGE_CONTENT.length}`,
+      `bytes ${3 * MIB}-${6 * MIB - 1}/${LARGE_CONTENT.length}`,
+      `bytes ${6 * MIB}-${LARGE_CONTENT.length - 1}/${LARGE_CONTENT.length}`,
     ]);
     expect(parts.map(({ headers }) => headers.authorization)).toEqual([undefined, undefined, undefined]);
-    expect(Buffer.concat(parts.map(({ bytes }) => bytes)).equals(LARGE)).toBe(true);
+    expect(Buffer.concat(parts.map(({ bytes }) => bytes)).equals(LARGE_CONTENT)).toBe(true);
   });
 
   it.each([
@@ -89,23 +89,23 @@ describe('a file that a block stores in Google Drive', () => {
   });
 
   it.each([
-    ['before the service has a part', 'limit'],
-    ['after the service has a part', 'lose'],
+    ['before the service has a part', 'rate limit'],
+    ['after the service has a part', 'lost response'],
   ] as const)('is stored completely even if a request fails %s', async (_what, fault) => {
     const clock = new TestClock();
     const drive = await startDrive({ clock });
     // The first request starts the upload session.
-    if (fault === 'lose') drive.dropNextResponses('google_drive', 1, 2);
+    if (fault === 'lost response') drive.dropNextResponses('google_drive', 1, 2);
     else drive.rateLimitNext('google_drive', 1, 2);
-    const running = call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE));
-    if (fault === 'limit') {
+    const running = call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE_CONTENT));
+    if (fault === 'rate limit') {
       await clock.waitForTimer(1000);
       clock.advance(1000);
     }
     const { output } = await running;
     const { id } = output as { id: string };
-    const stored = await contentOf(drive, await call(drive, { operation: 'download', fileId: id }));
-    expect(stored.bytes.equals(LARGE)).toBe(true);
+    const storedContent = await contentOf(drive, await call(drive, { operation: 'download', fileId: id }));
+    expect(storedContent.bytes.equals(LARGE_CONTENT)).toBe(true);
   });
 
   it('cannot be a file of another workspace', async () => {
@@ -114,7 +114,7 @@ describe('a file that a block stores in Google Drive', () => {
       workflow: workflow(
         [block('A', 'google_drive', { operation: 'upload', file: '<start.doc>' })],
         ['Start -> A'],
-        { id, ...FORMAT },
+        { id, ...INPUT_OPTIONS },
       ),
     });
     const otherTenantInput = await drive.engine.storeFiles(source('other-1'), {
@@ -129,11 +129,11 @@ describe('a file that a block stores in Google Drive', () => {
 describe('a file that a block reads from Google Drive', () => {
   it('becomes a file of the run', async () => {
     const drive = await startDrive();
-    await call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE, 'image/png'));
+    await call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE_CONTENT, 'image/png'));
     const result = await call(drive, { operation: 'download', fileId: 'file-4', fileName: '../big.png' });
     const { file, bytes } = await contentOf(drive, result);
-    expect(file).toMatchObject({ name: 'big.png', size: LARGE.length, type: 'image/png' });
-    expect(bytes.equals(LARGE)).toBe(true);
+    expect(file).toMatchObject({ name: 'big.png', size: LARGE_CONTENT.length, type: 'image/png' });
+    expect(bytes.equals(LARGE_CONTENT)).toBe(true);
     expect(JSON.stringify(result).length).toBeLessThan(3000);
   });
 

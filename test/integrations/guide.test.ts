@@ -34,7 +34,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 /** Calls a tool of the integration. */
-async function call(toolId: string, args: JsonObject, respond: (nth: number) => object) {
+async function call(toolId: string, args: JsonObject, respond: (requestNumber: number) => object) {
   const requests: { requestLine: string; headers: NodeJS.Dict<string | string[]>; body: string }[] = [];
   const url = await startServer((request, response) => {
     let body = '';
@@ -73,18 +73,18 @@ describe('the integration in docs/tools.md', () => {
   });
 
   it('reads all pages, and returns the kind of a service failure', async () => {
-    const { output, requests } = await call('notes_list', { bookId: 'b', limit: 1 }, (nth) => ({
-      notes: nth < 3 ? [{ nth }] : [],
+    const { output, requests } = await call('notes_list', { bookId: 'b', limit: 1 }, (callNumber) => ({
+      notes: callNumber < 3 ? [{ callNumber }] : [],
     }));
-    expect(output).toMatchObject({ data: { notes: [{ nth: 1 }, { nth: 2 }] } });
+    expect(output).toMatchObject({ data: { notes: [{ callNumber: 1 }, { callNumber: 2 }] } });
     expect(requests.map(({ requestLine }) => requestLine.split('?')[1])).toEqual([
       'limit=1',
       'limit=1&page=2',
       'limit=1&page=3',
     ]);
-    const failed = await call('notes_list', { bookId: 'b' }, () => ({
+    const failedCall = await call('notes_list', { bookId: 'b' }, () => ({
       error: { code: 'NOTE_LOCKED', message: 'The note is locked' },
     }));
-    expect(failed.error).toMatchObject({ details: { kind: 'conflict', reason: 'The note is locked' } });
+    expect(failedCall.error).toMatchObject({ details: { kind: 'conflict', reason: 'The note is locked' } });
   });
 });

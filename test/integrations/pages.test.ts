@@ -16,7 +16,7 @@ describe('pages of a list', () => {
     expect((await call()).output).toMatchObject({ data: { items: ALL_ITEMS } });
     expect(requests.map(({ url }) => url)).toEqual([
       '/api/items',
-      ...[2, 3, 4].map((at) => `/api/items?at=${at}`),
+      ...[2, 3, 4].map((page) => `/api/items?at=${page}`),
     ]);
   });
 
@@ -35,11 +35,11 @@ describe('pages of a list', () => {
   ])('are requested by offset until %s', async (_what, endMarker) => {
     const paging = { by: 'offset', items: 'list', argument: 'at', pages: 10, ...endMarker };
     const { call, requests } = await startToolService({ paging }, ({ url }, response) => {
-      const from = readAt(url);
+      const offset = readAt(url);
       sendJson(response, {
-        list: ALL_ITEMS.slice(from, from + 3),
+        list: ALL_ITEMS.slice(offset, offset + 3),
         all: ALL_ITEMS.length,
-        more: from + 3 < ALL_ITEMS.length,
+        more: offset + 3 < ALL_ITEMS.length,
       });
     });
     expect((await call()).output).toMatchObject({ data: { items: ALL_ITEMS } });
@@ -63,9 +63,9 @@ describe('pages of a list', () => {
     ['page', { by: 'page', items: 'list' }],
     ['offset', { by: 'offset', items: 'list' }],
     ['cursor', { items: 'list', cursor: 'next' }],
-  ])('that are requested by %s are limited to the maximum of the tool', async (_by, mode) => {
+  ])('that are requested by %s are limited to the maximum of the tool', async (_pagingKind, pagingFields) => {
     let n = 0;
-    const paging = { ...mode, argument: 'at', pages: 4 };
+    const paging = { ...pagingFields, argument: 'at', pages: 4 };
     const { call, requests } = await startToolService({ paging }, (_, response) =>
       sendJson(response, { list: [{ n: n++ }], next: 100 + n }),
     );
@@ -86,12 +86,12 @@ describe('pages of a list', () => {
       { items: 'list', cursor: 'next', argument: 'at' },
       'leads to a page that was read before',
     ],
-  ])('end with an error when the service repeats %s', async (_what, mode, message) => {
+  ])('end with an error when the service repeats %s', async (_what, pagingFields, message) => {
     let n = 0;
     const { call, requests } = await startToolService(
-      { paging: { ...mode, pages: 100 } },
+      { paging: { ...pagingFields, pages: 100 } },
       ({ baseUrl }, response) => {
-        const item = mode['by'] === 'page' || mode['by'] === 'offset' ? 1 : n++;
+        const item = pagingFields['by'] === 'page' || pagingFields['by'] === 'offset' ? 1 : n++;
         sendJson(response, { list: [{ item }], next: 7 }, { link: `<${baseUrl}/items?page=2>; rel="next"` });
       },
     );
@@ -138,7 +138,10 @@ describe('pages of a list', () => {
 
   it('by links need a credential that is not part of the URL', async () => {
     const credential = { schemes: { key: { type: 'key', in: 'query', name: 'k' } } };
-    const tool = startToolService({ paging: { by: 'link', pages: 2 }, credential }, () => undefined);
-    await expect(tool).rejects.toThrow(/pages by links, which need/);
+    const startedService = startToolService(
+      { paging: { by: 'link', pages: 2 }, credential },
+      () => undefined,
+    );
+    await expect(startedService).rejects.toThrow(/link paging, which needs/);
   });
 });

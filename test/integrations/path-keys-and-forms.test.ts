@@ -14,21 +14,21 @@ interface ReceivedRequest {
   headers: { readonly [name: string]: unknown };
   body: string;
 }
-type Reply = (request: ReceivedRequest) => { status?: number; body: Json } | 'disconnect';
+type Responder = (request: ReceivedRequest) => { status?: number; body: Json } | 'disconnect';
 
 /** Runs a block against a server with these responses. Returns the result and the requests. */
-async function run(type: string, fields: JsonObject, reply: Reply) {
+async function run(type: string, fields: JsonObject, respond: Responder) {
   const requests: ReceivedRequest[] = [];
   const server = createServer((request, response) => {
     let body = '';
     request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
     request.on('end', () => {
-      const received = { url: request.url ?? '', headers: request.headers, body };
-      requests.push(received);
-      const serviceReply = reply(received);
-      if (serviceReply === 'disconnect') return void request.socket.destroy();
-      response.writeHead(serviceReply.status ?? 200, { 'content-type': 'application/json' });
-      return void response.end(JSON.stringify(serviceReply.body));
+      const receivedRequest = { url: request.url ?? '', headers: request.headers, body };
+      requests.push(receivedRequest);
+      const serviceResponse = respond(receivedRequest);
+      if (serviceResponse === 'disconnect') return void request.socket.destroy();
+      response.writeHead(serviceResponse.status ?? 200, { 'content-type': 'application/json' });
+      return void response.end(JSON.stringify(serviceResponse.body));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -44,11 +44,11 @@ async function run(type: string, fields: JsonObject, reply: Reply) {
 
 /** A key that is not in the options of the engine, so that only the call itself can redact it. */
 const TOKEN = '12345:AbC-dEf/g_h';
-const MESSAGE = { operation: 'telegram_message', chatId: '7', text: 'Hello', botToken: TOKEN };
+const MESSAGE_FIELDS = { operation: 'telegram_message', chatId: '7', text: 'Hello', botToken: TOKEN };
 
 describe('an API key in the path of a URL', () => {
   it('is one encoded segment of the path, and in no other part of the request', async () => {
-    const { result, requests } = await run('telegram', MESSAGE, () => ({
+    const { result, requests } = await run('telegram', MESSAGE_FIELDS, () => ({
       body: { ok: true, result: { message_id: 1, chat: { id: 7 } } },
     }));
     expect(result).toMatchObject({ status: 'completed', output: { message_id: 1 } });
@@ -57,7 +57,7 @@ describe('an API key in the path of a URL', () => {
     expect(JSON.parse(requests[0]?.body ?? '')).toEqual({ chat_id: '7', text: 'Hello' });
   });
 
-  it.each<[string, Reply]>([
+  it.each<[string, Responder]>([
     [
       'the service repeats the path',
       ({ url }) => ({ status: 404, body: { ok: false, description: `Nothing at ${url}` } }),
@@ -68,15 +68,15 @@ describe('an API key in the path of a URL', () => {
     ],
     ['the response has an unexpected structure', ({ url }) => ({ status: 400, body: [url, TOKEN] })],
     ['the connection breaks', () => 'disconnect'],
-  ])('is not in the error if %s', async (_what, reply) => {
-    const { result } = await run('telegram', MESSAGE, reply);
+  ])('is not in the error if %s', async (_what, respond) => {
+    const { result } = await run('telegram', MESSAGE_FIELDS, respond);
     expect(result.error).toMatchObject({ code: 'HTTP_FAILED' });
     expect(result.error?.message).toContain('/bot{token}/sendMessage');
     expect(JSON.stringify(result.error)).not.toMatch(/12345|AbC-dEf/);
   });
 
   it.each(['', '.', '..', ' '])('that would lead to another path is refused: "%s"', async (botToken) => {
-    const { result, requests } = await run('telegram', { ...MESSAGE, botToken }, () => ({
+    const { result, requests } = await run('telegram', { ...MESSAGE_FIELDS, botToken }, () => ({
       body: { ok: true },
     }));
     expect(result.error?.code).toMatch(/^(?:TOOL_ARGUMENTS_INVALID|CREDENTIAL_UNKNOWN)$/);
@@ -130,9 +130,9 @@ describe('Stripe blocks', () => {
       { operation: 'list_customers', apiKey: 'k', limit: 2 },
       ({ url }) => {
         const query = new URL(url, 'http://x').searchParams;
-        const from = ids.indexOf(query.get('starting_after') ?? '') + 1;
-        const page = ids.slice(from, from + 2).map((id) => ({ id }));
-        return { body: { object: 'list', data: page, has_more: from + 2 < ids.length } };
+        const startIndex = ids.indexOf(query.get('starting_after') ?? '') + 1;
+        const page = ids.slice(startIndex, startIndex + 2).map((id) => ({ id }));
+        return { body: { object: 'list', data: page, has_more: startIndex + 2 < ids.length } };
       },
     );
     expect(result.output).toEqual({ customers: ids.map((id) => ({ id })) });
@@ -151,6 +151,6 @@ describe('Stripe blocks', () => {
         body: { error: { type: 'invalid_request_error', message: 'No such invoice: in_9' } },
       }),
     );
-    expect(result.error?.message).toMatch(/answered 404: No such invoice: in_9/);
+    expect(result.error?.message).toMatch(/responded with 404: No such invoice: in_9/);
   });
 });

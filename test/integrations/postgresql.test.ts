@@ -7,15 +7,15 @@ import { createEngine } from '@heddle/engine';
 import type { EngineOptions } from '@heddle/engine';
 import { Client } from 'pg';
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { selfSignedCertificate } from '../support/certificate.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { createSelfSignedCertificate } from '../support/certificate.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 let url: URL;
 /** Fields of a block that connects to the test database. */
 let connectionFields: JsonObject;
 
-async function sql(text: string): Promise<JsonObject[]> {
+async function executeSql(text: string): Promise<JsonObject[]> {
   const client = new Client({ connectionString: url.href });
   await client.connect();
   try {
@@ -45,7 +45,7 @@ const runConnected = (overrides: JsonObject, input: JsonObject = {}) =>
 
 describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
   beforeAll(async () => {
-    url = new URL(await postgresDatabase());
+    url = new URL(await createPostgresDatabase());
     connectionFields = {
       ...{ host: url.hostname, port: url.port, database: url.pathname.slice(1), ssl: 'disabled' },
       ...{ username: url.username, password: url.password },
@@ -53,10 +53,10 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
   });
 
   beforeEach(async () => {
-    await sql('DROP TABLE IF EXISTS orders, "odd ""name"""');
-    await sql(`CREATE TABLE orders (
+    await executeSql('DROP TABLE IF EXISTS orders, "odd ""name"""');
+    await executeSql(`CREATE TABLE orders (
       id int PRIMARY KEY, status text NOT NULL DEFAULT 'new', tags text[], extra jsonb, total numeric, at timestamptz)`);
-    await sql(`INSERT INTO orders (id, status) VALUES (1, 'open'), (2, 'open'), (3, 'done')`);
+    await executeSql(`INSERT INTO orders (id, status) VALUES (1, 'open'), (2, 'open'), (3, 'done')`);
   });
 
   it('returns rows as JSON values', async () => {
@@ -88,11 +88,13 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
   });
 
   it('binds references as values and names', async () => {
-    await sql('CREATE TABLE "odd ""name""" (a text)');
-    const hostile = `'; DROP TABLE orders; --`;
+    await executeSql('CREATE TABLE "odd ""name""" (a text)');
+    const hostileText = `'; DROP TABLE orders; --`;
     const query = `SELECT '<start.input.a>' AS a, <start.input.n>::int + 1 AS n, 'x <start.input.a>' AS x, count(*)::int AS c FROM "<start.input.table>"`;
-    expect((await runConnected({ query }, { a: hostile, n: 4, table: 'odd "name"' })).output).toMatchObject({
-      rows: [{ a: hostile, n: 5, x: `x ${hostile}`, c: 0 }],
+    expect(
+      (await runConnected({ query }, { a: hostileText, n: 4, table: 'odd "name"' })).output,
+    ).toMatchObject({
+      rows: [{ a: hostileText, n: 5, x: `x ${hostileText}`, c: 0 }],
     });
     expect(
       (await runConnected({ query: '<start.input.sql>' }, { sql: 'SELECT 7 AS seven' })).output,
@@ -112,7 +114,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
         )
       ).output,
     ).toMatchObject({ rows: [{ id: 2 }, { id: 3 }] });
-    expect(await sql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
+    expect(await executeSql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
   });
 
   it('inserts, changes and deletes rows with the types of the table', async () => {
@@ -120,8 +122,8 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
       { id: 4, tags: ['a', 'b,c'], extra: ['x', { y: 1 }], total: 12.5, at: '2026-01-02T03:04:05Z' },
       { id: 5, tags: null, extra: { '"': "'" }, total: null, at: null },
     ];
-    const insert = { operation: 'insert', table: 'orders', data: JSON.stringify(rows) };
-    expect(await runConnected(insert)).toMatchObject({
+    const insertFields = { operation: 'insert', table: 'orders', data: JSON.stringify(rows) };
+    expect(await runConnected(insertFields)).toMatchObject({
       status: 'completed',
       output: {
         rowCount: 2,
@@ -150,7 +152,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
         })
       ).output,
     ).toMatchObject({ rowCount: 1, rows: [{ id: 1 }] });
-    expect(await sql('SELECT id FROM orders ORDER BY id')).toEqual([2, 3, 4, 5].map((id) => ({ id })));
+    expect(await executeSql('SELECT id FROM orders ORDER BY id')).toEqual([2, 3, 4, 5].map((id) => ({ id })));
   });
 
   it.each<JsonObject>([
@@ -166,7 +168,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
       const { error } = await runConnected(fields);
       expect(error?.code).toBe('TOOL_ARGUMENTS_INVALID');
     }
-    expect(await sql(`SELECT count(*)::int AS n FROM orders WHERE status <> 'x'`)).toEqual([{ n: 3 }]);
+    expect(await executeSql(`SELECT count(*)::int AS n FROM orders WHERE status <> 'x'`)).toEqual([{ n: 3 }]);
   });
 
   it('runs only one statement, in a transaction that is rolled back after a failure', async () => {
@@ -177,17 +179,19 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     ).toMatchObject({
       output: { rowCount: 1, rows: [] },
     });
-    const tooMany = await runConnected({
+    const tooManyRowsResult = await runConnected({
       operation: 'execute',
       query: 'WITH d AS (DELETE FROM orders) SELECT generate_series(1, 10001)',
     });
-    expect(tooMany.error?.message).toMatch(/more than 10000 rows: add a LIMIT. Nothing has changed/);
-    const tooLarge = await runConnected({
+    expect(tooManyRowsResult.error?.message).toMatch(
+      /more than 10000 rows: add a LIMIT. Nothing has changed/,
+    );
+    const tooLargeResult = await runConnected({
       operation: 'execute',
       query: `WITH d AS (DELETE FROM orders) SELECT repeat('x', 20000000)`,
     });
-    expect(tooLarge.error?.message).toMatch(/more than 16 MiB/);
-    expect(await sql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
+    expect(tooLargeResult.error?.message).toMatch(/more than 16 MiB/);
+    expect(await executeSql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
   });
 
   it('refuses changes by the operation "query"', async () => {
@@ -202,19 +206,21 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     expect((await runConnected({ query: 'DELETE FROM orders' })).error?.message).toMatch(
       /only the operation "execute" may/,
     );
-    expect(await sql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
+    expect(await executeSql('SELECT count(*)::int AS n FROM orders')).toEqual([{ n: 3 }]);
   });
 
   it('fails with the code and the reason of the server', async () => {
-    const failed = await runConnected({ operation: 'insert', table: 'orders', data: '{"id": 1}' });
-    expect(failed.error).toMatchObject({
+    const insertResult = await runConnected({ operation: 'insert', table: 'orders', data: '{"id": 1}' });
+    expect(insertResult.error).toMatchObject({
       code: 'SERVICE_FAILED',
       details: { code: '23505', constraint: 'orders_pkey' },
     });
-    expect(failed.error?.message).toMatch(/\(23505\): duplicate key .* Key \(id\)=\(1\) already exists/);
-    const wrong = await runConnected({ query: 'SELECT 1', password: 'wrong-password' });
-    expect(wrong.error?.message).toMatch(/28P01/);
-    expect(JSON.stringify(wrong)).not.toContain(url.password);
+    expect(insertResult.error?.message).toMatch(
+      /\(23505\): duplicate key .* Key \(id\)=\(1\) already exists/,
+    );
+    const wrongPasswordResult = await runConnected({ query: 'SELECT 1', password: 'wrong-password' });
+    expect(wrongPasswordResult.error?.message).toMatch(/28P01/);
+    expect(JSON.stringify(wrongPasswordResult)).not.toContain(url.password);
   });
 
   it('lists tables with their columns', async () => {
@@ -239,27 +245,27 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     const run = await engine.start({
       workflow: workflow([block('A', 'postgresql', { ...connectionFields, query })], ['Start -> A']),
     });
-    const activeStatements = () =>
-      sql(
+    const findActiveStatements = () =>
+      executeSql(
         `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%to be cancelled%' AND state = 'active' AND pid <> pg_backend_pid()`,
       );
-    await expect.poll(activeStatements, { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(findActiveStatements, { timeout: 20_000 }).toHaveLength(1);
     await engine.cancel(run.runId);
-    await expect.poll(activeStatements, { timeout: 20_000 }).toHaveLength(0);
+    await expect.poll(findActiveStatements, { timeout: 20_000 }).toHaveLength(0);
   });
 
-  it('connects only to hosts and ports that the egress rules allow, and never to a path', async () => {
-    const denied = await run(
+  it('connects only to hosts and ports that the egress policy allows, and never to a path', async () => {
+    const deniedHostResult = await run(
       { ...connectionFields, query: 'SELECT 1' },
       { egress: { ports: [Number(url.port)] } },
     );
-    expect(denied.error).toMatchObject({ code: 'SERVICE_FAILED' });
-    expect(denied.error?.message).toMatch(/private address/);
-    const deniedPort = await run(
+    expect(deniedHostResult.error).toMatchObject({ code: 'SERVICE_FAILED' });
+    expect(deniedHostResult.error?.message).toMatch(/private address/);
+    const deniedPortResult = await run(
       { ...connectionFields, query: 'SELECT 1' },
       { egress: { allowPrivate: true } },
     );
-    expect(deniedPort.error?.message).toMatch(/port \d+ of 127\.0\.0\.1 are not allowed/);
+    expect(deniedPortResult.error?.message).toMatch(/port \d+ of 127\.0\.0\.1 are not allowed/);
     for (const host of ['/tmp', '127.0.0.1/x', 'x@127.0.0.1', '127.0.0.1#'])
       expect((await runConnected({ host, query: 'SELECT 1' })).error?.message).toMatch(
         /are not a host and a port/,
@@ -278,19 +284,19 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
       credentials: { postgresql: `${username}:${password}` },
     };
     expect(await run({ query }, { ...splitCredential, egress: {} })).toMatchObject(expected);
-    const withHostField = await run(
+    const resultWithHostField = await run(
       { query, host: url.hostname, port: url.port, database: name, ssl: 'disabled' },
       splitCredential,
     );
-    expect(withHostField.error?.message).toMatch(/the user is empty/);
-    const withoutHostField = await run({ query, database: 'other' }, urlCredential);
-    expect(withoutHostField.error?.message).toMatch(/"database" is set, but "host" is empty/);
+    expect(resultWithHostField.error?.message).toMatch(/the user is empty/);
+    const resultWithoutHostField = await run({ query, database: 'other' }, urlCredential);
+    expect(resultWithoutHostField.error?.message).toMatch(/"database" is set, but "host" is empty/);
     expect((await run({ query })).error?.code).toBe('CREDENTIAL_UNKNOWN');
-    const withFileParameter = await run(
+    const resultWithFileParameter = await run(
       { query },
       { credentials: { postgresql: `${url.href}?sslcert=/etc/passwd` } },
     );
-    expect(withFileParameter.error?.message).toMatch(/parameter "sslcert"/);
+    expect(resultWithFileParameter.error?.message).toMatch(/parameter "sslcert"/);
   });
 
   it('encrypts the connection, and checks the certificate with verify-full', async () => {
@@ -308,8 +314,8 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
     const verifiedFields = { ...proxyFields, ssl: 'verify-full', sslCa: proxy.ca };
     expect(await run(verifiedFields, { egress })).toMatchObject(expected);
     expect(proxy.encryptedCount()).toBe(3);
-    const untrusted = await run({ ...proxyFields, ssl: 'verify-full' }, { egress });
-    expect(untrusted.error?.message).toMatch(/certificate/);
+    const untrustedResult = await run({ ...proxyFields, ssl: 'verify-full' }, { egress });
+    expect(untrustedResult.error?.message).toMatch(/certificate/);
     expect((await runConnected({ query: 'SELECT 1', ssl: 'required' })).error?.message).toMatch(
       /does not support SSL/,
     );
@@ -322,7 +328,7 @@ describe.skipIf(!hasPostgres)('a PostgreSQL block', () => {
 
 /** Starts a TLS proxy in front of the database. */
 async function startTlsProxy() {
-  const { cert, key } = selfSignedCertificate();
+  const { cert, key } = createSelfSignedCertificate();
   let encryptedCount = 0;
   const sockets: Socket[] = [];
   const server = createServer((socket) => {

@@ -4,7 +4,7 @@ import { blocks } from '@heddle/blocks';
 import { createEngine } from '@heddle/engine';
 import type { EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { sendJson, startToolService } from './tool-files.ts';
@@ -37,7 +37,7 @@ describe('a key that a service refuses temporarily', () => {
   it('is not used until the refusal ends, while other keys are used', async () => {
     const { baseUrl, keys } = await startService();
     const call = await createCaller(baseUrl);
-    expect((await call('slow')).error?.message).toMatch(/answered 429/);
+    expect((await call('slow')).error?.message).toMatch(/responded with 429/);
     const { error } = await call('slow');
     expect(error).toMatchObject({ code: 'HTTP_FAILED', details: { status: 429 } });
     expect(error?.message).toMatch(
@@ -48,23 +48,23 @@ describe('a key that a service refuses temporarily', () => {
   });
 
   it('is still used at another base URL', async () => {
-    const [first, second] = [await startService(), await startService()];
+    const [firstService, secondService] = [await startService(), await startService()];
     await (
-      await createCaller(first.baseUrl)
+      await createCaller(firstService.baseUrl)
     )('slow');
     await (
-      await createCaller(second.baseUrl)
+      await createCaller(secondService.baseUrl)
     )('slow');
-    expect([first.keys, second.keys]).toEqual([['slow'], ['slow']]);
+    expect([firstService.keys, secondService.keys]).toEqual([['slow'], ['slow']]);
   });
 
   it.skipIf(!hasPostgres)('is not used by other processes', async () => {
     const { baseUrl, keys } = await startService();
-    const postgres = { url: await postgresDatabase() };
-    const callFirst = await createCaller(baseUrl, { postgres });
-    const callSecond = await createCaller(baseUrl, { postgres });
-    await callFirst('slow');
-    expect((await callSecond('slow')).error?.message).toMatch(/was not called/);
+    const postgres = { url: await createPostgresDatabase() };
+    const callInFirstProcess = await createCaller(baseUrl, { postgres });
+    const callInSecondProcess = await createCaller(baseUrl, { postgres });
+    await callInFirstProcess('slow');
+    expect((await callInSecondProcess('slow')).error?.message).toMatch(/was not called/);
     expect(keys).toEqual(['slow']);
   });
 });
@@ -78,18 +78,18 @@ describe('the rate limit of a service', () => {
       'the operator, who overrides its definition',
       { rate: { calls: 1000, seconds: 1 }, serviceRates: { shop: slowRate } },
     ],
-  ])('is set by %s, and calls wait for it', async (_who, options) => {
+  ])('is set by %s, and calls wait for it', async (_source, options) => {
     const clock = new TestClock();
     const { call, requests } = await startToolService({}, (_, response) => sendJson(response, {}), {
       clock,
       ...options,
     });
     expect(await call()).toMatchObject({ status: 'completed' });
-    const second = call();
+    const secondCall = call();
     await clock.waitForTimer(10_000);
     expect(requests).toHaveLength(1);
     clock.advance(10_000);
-    expect(await second).toMatchObject({ status: 'completed' });
+    expect(await secondCall).toMatchObject({ status: 'completed' });
     expect(requests).toHaveLength(2);
   });
 
@@ -134,16 +134,19 @@ describe('the rate limit of a service', () => {
   });
 
   it.skipIf(!hasPostgres)('is shared by processes', async () => {
-    const postgres = { url: await postgresDatabase() };
+    const postgres = { url: await createPostgresDatabase() };
     const rate = { calls: 1, seconds: 3600 };
-    const first = await startToolService({}, (_, response) => sendJson(response, {}), { rate, postgres });
-    await first.call();
-    const second = await startToolService({}, (_, response) => sendJson(response, {}), {
-      ...{ rate, postgres },
-      services: { shop: first.baseUrl },
+    const firstService = await startToolService({}, (_, response) => sendJson(response, {}), {
+      rate,
+      postgres,
     });
-    expect((await second.call()).error?.message).toMatch(/was not called: its rate limit of 1 calls/);
-    expect(first.requests).toHaveLength(1);
+    await firstService.call();
+    const secondService = await startToolService({}, (_, response) => sendJson(response, {}), {
+      ...{ rate, postgres },
+      services: { shop: firstService.baseUrl },
+    });
+    expect((await secondService.call()).error?.message).toMatch(/was not called: its rate limit of 1 calls/);
+    expect(firstService.requests).toHaveLength(1);
   });
 
   it.each([

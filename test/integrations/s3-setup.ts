@@ -4,22 +4,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
-import { isInstalled, isRequired, toolNamed } from '../tools/fetch.ts';
+import { isInstalled, isRequired, getTool } from '../tools/fetch.ts';
 import type { ToolSearchResult } from '../tools/fetch.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Path of the file with the result of the `Search` for the S3 server; set only if the run builds the server. */
+    /** Path of the file with the `ToolSearchResult` for the S3 server; set only if the run builds the server. */
     s3: string;
   }
 }
 
-const NAME = 'versitygw';
-const FETCH = fileURLToPath(new URL('../tools/fetch-in-background.ts', import.meta.url));
+const TOOL_NAME = 'versitygw';
+const FETCH_SCRIPT = fileURLToPath(new URL('../tools/fetch-in-background.ts', import.meta.url));
 
 /** Returns whether this run has to build the S3 server: whether it requires a server and none is installed. */
 export function hasToBuildS3({ isFull }: { isFull: boolean }): boolean {
-  return !isInstalled(NAME, toolNamed(NAME)) && (isFull || isRequired(NAME));
+  return !isInstalled(TOOL_NAME, getTool(TOOL_NAME)) && (isFull || isRequired(TOOL_NAME));
 }
 
 /**
@@ -43,16 +43,16 @@ export function setup(project: TestProject): () => void {
 
 /** Calls `onEnd` with the tool, or with the reason why there is none. Returns a function that stops the search. */
 function fetchTool(onEnd: (search: ToolSearchResult) => void): () => void {
-  const child = fork(FETCH, [NAME], { execArgv: ['--no-warnings'] });
+  const child = fork(FETCH_SCRIPT, [TOOL_NAME], { execArgv: ['--no-warnings'] });
   let isOver = false;
   const end = (search: ToolSearchResult): void => {
     if (!isOver) onEnd(search);
     isOver = true;
   };
   child.once('message', (search) => end(search as ToolSearchResult));
-  child.once('error', (error) => end({ reason: `${NAME} was not fetched: ${error.message}` }));
+  child.once('error', (error) => end({ reason: `${TOOL_NAME} was not fetched: ${error.message}` }));
   child.once('exit', (code, signal) =>
-    end({ reason: `${NAME} was not fetched: it ended with ${code ?? signal}` }),
+    end({ reason: `${TOOL_NAME} was not fetched: it ended with ${code ?? signal}` }),
   );
   return () => {
     isOver = true;

@@ -9,9 +9,9 @@ import type { BlockExecutor, JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { EngineOptions, ExecutorServices } from '@heddle/engine';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { heddle } from '../support/heddle.ts';
-import { hasS3, s3Server } from '../support/s3.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { runHeddle } from '../support/heddle.ts';
+import { hasS3, startS3Server } from '../support/s3.ts';
 import type { S3Server } from '../support/s3.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { startServer } from './tool-files.ts';
@@ -24,7 +24,7 @@ async function run(fields: JsonObject, options: EngineOptions = {}) {
 }
 
 /** Returns the number of files and folders of stored values in the data folder. */
-function storedEntryCount(data: string): number {
+function countStoredPaths(data: string): number {
   return readdirSync(join(data, 'values'), { recursive: true }).length;
 }
 
@@ -38,20 +38,20 @@ describe.skipIf(!hasS3)('an S3 block', () => {
   const runInBucket = (fields: JsonObject) => run({ bucketName: 'first', ...fields }, options);
 
   beforeAll(async () => {
-    server = await s3Server('first', 'second');
+    server = await startS3Server('first', 'second');
     const { url, accessKeyId, secretAccessKey } = server;
     options = { services: { s3: url }, credentials: { s3: `${accessKeyId}:${secretAccessKey}` } };
   });
 
   it('stores, returns, copies and deletes objects', async () => {
     const objectKey = "folder/a b+c&d=é'()*!~.json";
-    const stored = await runInBucket({
+    const putResult = await runInBucket({
       operation: 'put_object',
       objectKey,
       content: '{"a": [1]}',
       contentType: 'application/json',
     });
-    expect(stored).toMatchObject({
+    expect(putResult).toMatchObject({
       status: 'completed',
       output: { metadata: { size: 10, contentType: 'application/json' } },
     });
@@ -59,11 +59,11 @@ describe.skipIf(!hasS3)('an S3 block', () => {
       content: { a: [1] },
       metadata: { contentType: 'application/json', size: 10, etag: expect.any(String) as string },
     });
-    const copied = await runInBucket({
+    const copyResult = await runInBucket({
       ...{ operation: 'copy_object', sourceBucket: 'first', sourceKey: objectKey },
       ...{ destinationBucket: 'second', destinationKey: 'copy' },
     });
-    expect(copied).toMatchObject({
+    expect(copyResult).toMatchObject({
       status: 'completed',
       output: { metadata: { etag: expect.any(String) as string } },
     });
@@ -89,43 +89,43 @@ describe.skipIf(!hasS3)('an S3 block', () => {
 
   it('stores files in parts, and returns large objects as files, with one part in memory at a time', async () => {
     const MIB = 2 ** 20;
-    const data = dataFolder();
+    const data = createDataFolder();
     const target = new URL(server.url);
     const bodySizes: number[] = [];
     let isStored = false;
     // Forwards requests unchanged, so that their signatures stay valid, and counts their bytes.
-    const proxy = createServer((incoming, outgoing) => {
+    const proxy = createServer((incomingRequest, outgoingResponse) => {
       let sentBytes = 0;
       let receivedBytes = 0;
-      const forwarded = request(
+      const forwardedRequest = request(
         {
           host: target.hostname,
           port: target.port,
-          path: incoming.url ?? '/',
-          ...methodAndHeadersOf(incoming),
+          path: incomingRequest.url ?? '/',
+          ...methodAndHeadersOf(incomingRequest),
         },
         (upstreamResponse) => {
-          outgoing.writeHead(upstreamResponse.statusCode ?? 500, upstreamResponse.headers);
+          outgoingResponse.writeHead(upstreamResponse.statusCode ?? 500, upstreamResponse.headers);
           void (async () => {
             for await (const chunk of upstreamResponse as AsyncIterable<Buffer>) {
               receivedBytes += chunk.length;
-              outgoing.write(chunk);
+              outgoingResponse.write(chunk);
               // Sends the rest only after a part is stored, so that the test fails for a client that first reads
               // everything into memory.
-              if (receivedBytes > 12 * MIB && incoming.method === 'GET' && !isStored) {
-                await vi.waitFor(() => expect(storedEntryCount(data)).toBeGreaterThan(countBefore), {
+              if (receivedBytes > 12 * MIB && incomingRequest.method === 'GET' && !isStored) {
+                await vi.waitFor(() => expect(countStoredPaths(data)).toBeGreaterThan(countBefore), {
                   timeout: 20_000,
                 });
                 isStored = true;
               }
             }
-            outgoing.end();
+            outgoingResponse.end();
           })();
         },
       );
-      incoming.on('data', (chunk: Buffer) => (sentBytes += chunk.length));
-      incoming.on('end', () => bodySizes.push(sentBytes));
-      incoming.pipe(forwarded);
+      incomingRequest.on('data', (chunk: Buffer) => (sentBytes += chunk.length));
+      incomingRequest.on('end', () => bodySizes.push(sentBytes));
+      incomingRequest.pipe(forwardedRequest);
     });
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {
@@ -154,13 +154,13 @@ describe.skipIf(!hasS3)('an S3 block', () => {
         ...{ types: ['read'], class: 'effect' },
         async execute(context) {
           const content = await context.services.openFile(context.field('file', 'json') as never);
-          const digest = createHash('sha256');
+          const hasher = createHash('sha256');
           chunkSizes = [];
           for await (const chunk of content?.chunks() ?? []) {
             chunkSizes.push(chunk.length);
-            digest.update(chunk);
+            hasher.update(chunk);
           }
-          hash = digest.digest('hex');
+          hash = hasher.digest('hex');
           return { output: {} };
         },
       },
@@ -173,62 +173,62 @@ describe.skipIf(!hasS3)('an S3 block', () => {
       data,
     });
     onTestFinished(() => engine.close({ graceMs: 0 }));
-    const object = { bucketName: 'first', objectKey: 'large/big.bin' };
-    const put = workflow(
+    const objectFields = { bucketName: 'first', objectKey: 'large/big.bin' };
+    const putWorkflow = workflow(
       [
         block('Make', 'make', {}),
-        block('Put', 's3', { operation: 'put_object', ...object, uploadFile: '<make.file>' }),
+        block('Put', 's3', { operation: 'put_object', ...objectFields, uploadFile: '<make.file>' }),
       ],
       ['Start -> Make -> Put'],
     );
-    expect(await engine.execute({ workflow: put })).toMatchObject({
+    expect(await engine.execute({ workflow: putWorkflow })).toMatchObject({
       status: 'completed',
       output: { metadata: { size: 20 * MIB, contentType: 'application/x-big' } },
     });
     expect(bodySizes.filter((bytes) => bytes > 0).slice(0, 3)).toEqual([8 * MIB, 8 * MIB, 4 * MIB]);
-    const countBefore = storedEntryCount(data);
-    const get = workflow(
+    const countBefore = countStoredPaths(data);
+    const getWorkflow = workflow(
       [
-        block('Get', 's3', { operation: 'get_object', ...object }),
+        block('Get', 's3', { operation: 'get_object', ...objectFields }),
         block('Read', 'read', { file: '<get.file>' }),
       ],
       ['Start -> Get -> Read'],
     );
-    expect(await engine.execute({ workflow: get })).toMatchObject({ error: null });
+    expect(await engine.execute({ workflow: getWorkflow })).toMatchObject({ error: null });
     expect(isStored).toBe(true);
     expect(Math.max(...chunkSizes)).toBeLessThanOrEqual(4 * MIB);
-    const expected = createHash('sha256');
-    for (let n = 0; n < 20; n++) expected.update(Buffer.alloc(MIB, n));
-    expect(hash).toBe(expected.digest('hex'));
+    const expectedHasher = createHash('sha256');
+    for (let n = 0; n < 20; n++) expectedHasher.update(Buffer.alloc(MIB, n));
+    expect(hash).toBe(expectedHasher.digest('hex'));
   });
 
   it('lists objects page by page', async () => {
     for (const objectKey of ['list/1', 'list/2', 'list/3'])
       await runInBucket({ operation: 'put_object', objectKey, content: 'x' });
-    const list = { operation: 'list_objects', prefix: 'list/', maxKeys: '2' };
-    const { output } = await runInBucket(list);
+    const listFields = { operation: 'list_objects', prefix: 'list/', maxKeys: '2' };
+    const { output } = await runInBucket(listFields);
     expect(output).toMatchObject({ objects: [{ key: 'list/1', size: 1 }, { key: 'list/2' }] });
     const { nextContinuationToken } = output as JsonObject;
-    const nextPage = await runInBucket({ ...list, continuationToken: nextContinuationToken as string });
+    const nextPage = await runInBucket({ ...listFields, continuationToken: nextContinuationToken as string });
     expect(nextPage.output).toMatchObject({ objects: [{ key: 'list/3' }], nextContinuationToken: null });
   });
 
   it('creates URLs that give access for a limited time and contain no secret', async () => {
-    const presignedUrl = async (method: string): Promise<string> => {
+    const createPresignedUrl = async (method: string): Promise<string> => {
       const fields = { operation: 'presign_url', objectKey: 'shared', method, expiresIn: 60 };
       const { output } = await runInBucket(fields);
       return (output as { url: string }).url;
     };
-    const stored = await fetch(await presignedUrl('PUT'), { method: 'PUT', body: 'hello' });
-    expect(stored.status).toBe(200);
-    const url = await presignedUrl('GET');
+    const putResponse = await fetch(await createPresignedUrl('PUT'), { method: 'PUT', body: 'hello' });
+    expect(putResponse.status).toBe(200);
+    const url = await createPresignedUrl('GET');
     expect(await (await fetch(url)).text()).toBe('hello');
     expect((await fetch(url.replace('shared', 'other'))).status).toBe(403);
     expect(url).toContain('X-Amz-Expires=60');
     expect(url).not.toContain(server.secretAccessKey);
   });
 
-  it('uses the keys and the endpoint in its fields only if the egress rules allow the endpoint', async () => {
+  it('uses the keys and the endpoint in its fields only if the egress policy allows the endpoint', async () => {
     const { accessKeyId, secretAccessKey, url: endpoint } = server;
     const fields = {
       operation: 'list_objects',
@@ -240,13 +240,16 @@ describe.skipIf(!hasS3)('an S3 block', () => {
     expect(await run(fields, { egress: { exceptions: [endpoint.slice('http://'.length)] } })).toMatchObject({
       status: 'completed',
     });
-    const denied = await run(fields);
-    expect(denied.error).toMatchObject({ code: 'SERVICE_FAILED', details: { reason: 'EGRESS_DENIED' } });
-    const withWrongKey = await run(
+    const deniedResult = await run(fields);
+    expect(deniedResult.error).toMatchObject({
+      code: 'SERVICE_FAILED',
+      details: { reason: 'EGRESS_DENIED' },
+    });
+    const resultWithWrongKey = await run(
       { ...fields, secretAccessKey: 'wrong' },
       { egress: { exceptions: [endpoint.slice(7)] } },
     );
-    expect(withWrongKey.error).toMatchObject({
+    expect(resultWithWrongKey.error).toMatchObject({
       code: 'SERVICE_FAILED',
       details: { code: 'SignatureDoesNotMatch', status: 403 },
     });
@@ -298,12 +301,12 @@ describe('the keys of an S3 block', () => {
       urls.push(request.url);
       response.end('{}');
     });
-    const cwd = dataFolder();
+    const cwd = createDataFolder();
     const fields = { operation: 'list_objects', bucketName: 'first' };
-    const graph = workflow([block('A', 's3', fields)], ['Start -> A']);
-    writeFileSync(join(cwd, 'flow.json'), JSON.stringify(graph));
+    const definition = workflow([block('A', 's3', fields)], ['Start -> A']);
+    writeFileSync(join(cwd, 'flow.json'), JSON.stringify(definition));
     const args = ['run', 'flow.json', '--json', '--service', `s3=${url}`];
-    const { stdout } = await heddle(args, { cwd, env: environment(url) });
+    const { stdout } = await runHeddle(args, { cwd, env: environment(url) });
     expect(urls).toEqual([]);
     expect(JSON.parse(stdout)).toMatchObject({ data: { error: { code: 'CREDENTIAL_UNKNOWN' } } });
   });

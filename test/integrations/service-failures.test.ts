@@ -7,8 +7,8 @@ import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { startServices } from './services.ts';
 import type { Services } from './services.ts';
-import { googleError } from './simulated.ts';
-import type { SimulatedResponse } from './simulated.ts';
+import { googleError } from './simulated-service.ts';
+import type { SimulatedResponse } from './simulated-service.ts';
 
 let services: Services;
 beforeAll(async () => {
@@ -250,7 +250,7 @@ interface PagedCall {
   type: string;
   fields: JsonObject;
   output: string;
-  pages: number;
+  pageCount: number;
 }
 
 describe('the pages of a list from a service', () => {
@@ -258,43 +258,46 @@ describe('the pages of a list from a service', () => {
     [
       'slack',
       {
-        ...{ type: 'slack', output: 'messages', pages: 5 },
+        ...{ type: 'slack', output: 'messages', pageCount: 5 },
         fields: { operation: 'read', channel: 'C0123456789', limit: '1' },
       },
     ],
     [
       'gmail',
       {
-        ...{ type: 'gmail_v2', output: 'messages', pages: 5 },
+        ...{ type: 'gmail_v2', output: 'messages', pageCount: 5 },
         fields: { operation: 'search_gmail', query: 'x', maxResults: '2' },
       },
     ],
     [
       'google_calendar',
       {
-        ...{ type: 'google_calendar_v2', output: 'events', pages: 5 },
+        ...{ type: 'google_calendar_v2', output: 'events', pageCount: 5 },
         fields: { operation: 'list', calendarId: 'busy', maxResults: '3' },
       },
     ],
     [
       'notion',
       {
-        ...{ type: 'notion_v2', output: 'blocks', pages: 10 },
+        ...{ type: 'notion_v2', output: 'blocks', pageCount: 10 },
         fields: { operation: 'notion_read', pageId: 'long-page', pageSize: '2' },
       },
     ],
     [
       'supabase',
       {
-        ...{ type: 'supabase', output: 'data', pages: 1 },
+        ...{ type: 'supabase', output: 'data', pageCount: 1 },
         fields: { operation: 'query', table: 'orders', limit: '4' },
       },
     ],
-  ])('are limited by the definition of the service: %s', async (_name, { type, fields, output, pages }) => {
-    const result = await run([type, fields]);
-    expect(result).toMatchObject({ error: null });
-    expect(services.requests).toHaveLength(pages);
-    const size = Number(fields['limit'] ?? fields['maxResults'] ?? fields['pageSize']);
-    expect((result.output as { [name: string]: unknown[] })[output]).toHaveLength(pages * size);
-  });
+  ])(
+    'are limited by the definition of the service: %s',
+    async (_name, { type, fields, output, pageCount }) => {
+      const result = await run([type, fields]);
+      expect(result).toMatchObject({ error: null });
+      expect(services.requests).toHaveLength(pageCount);
+      const size = Number(fields['limit'] ?? fields['maxResults'] ?? fields['pageSize']);
+      expect((result.output as { [name: string]: unknown[] })[output]).toHaveLength(pageCount * size);
+    },
+  );
 });

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Json, JsonObject } from '@heddle/core';
-import { github } from './github-server.ts';
-import { googleDrive } from './google-drive-server.ts';
-import { googleError } from './simulated.ts';
-import type { Service, SimulatedRequest, SimulatedResponse } from './simulated.ts';
+import { createGithub } from './github-server.ts';
+import { createGoogleDrive } from './google-drive-server.ts';
+import { googleError } from './simulated-service.ts';
+import type { Service, SimulatedRequest, SimulatedResponse } from './simulated-service.ts';
 
 /** Simulated services. Each accepts the token `token-of-NAME`. */
 export interface Services {
@@ -36,11 +36,11 @@ function postMessage({ body, headers }: SimulatedRequest): SimulatedResponse {
 
 /** Returns a page of a channel with a thousand messages. A page has at most 999 messages. */
 function historyPage({ query }: SimulatedRequest): SimulatedResponse {
-  const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
+  const offset = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
   const size = Number(query.get('limit') ?? 100);
   if (size > 999) return slackError('invalid_limit');
-  const cursor = from + size < 1000 ? Buffer.from(String(from + size)).toString('base64') : '';
-  const messages = Array.from({ length: size }, (_, n) => ({ ts: `${from + n}.0`, text: 'Hello' }));
+  const cursor = offset + size < 1000 ? Buffer.from(String(offset + size)).toString('base64') : '';
+  const messages = Array.from({ length: size }, (_, n) => ({ ts: `${offset + n}.0`, text: 'Hello' }));
   return {
     body: { ok: true, messages, has_more: cursor !== '', response_metadata: { next_cursor: cursor } },
   };
@@ -52,11 +52,16 @@ const slack: Service = (request) => {
   if (path === '/chat.postMessage') return postMessage(request);
   if (path === '/conversations.history') return historyPage(request);
   if (path !== '/conversations.list' || method !== 'GET') return slackError('unknown_method');
-  const from = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
+  const offset = Number(Buffer.from(query.get('cursor') ?? '', 'base64').toString() || 0);
   const size = Number(query.get('limit') ?? 100);
-  const next = from + size < CHANNELS.length ? Buffer.from(String(from + size)).toString('base64') : '';
+  const nextCursor =
+    offset + size < CHANNELS.length ? Buffer.from(String(offset + size)).toString('base64') : '';
   return {
-    body: { ok: true, channels: CHANNELS.slice(from, from + size), response_metadata: { next_cursor: next } },
+    body: {
+      ok: true,
+      channels: CHANNELS.slice(offset, offset + size),
+      response_metadata: { next_cursor: nextCursor },
+    },
   };
 };
 
@@ -73,7 +78,7 @@ const sheets: Service = ({ method, path, query, body }) => {
   const isCell = (cell: unknown): boolean => cell === null || typeof cell !== 'object';
   if (!Array.isArray(rows) || !rows.every((row) => Array.isArray(row) && row.every(isCell)))
     return googleError(400, 'INVALID_ARGUMENT', 'Invalid values');
-  const columns = Math.max(...rows.map((row) => (row as Json[]).length));
+  const columnCount = Math.max(...rows.map((row) => (row as Json[]).length));
   return {
     body: {
       spreadsheetId: id,
@@ -81,8 +86,8 @@ const sheets: Service = ({ method, path, query, body }) => {
       updates: {
         updatedRange: `${range}!A2`,
         updatedRows: rows.length,
-        updatedColumns: columns,
-        updatedCells: rows.length * columns,
+        updatedColumns: columnCount,
+        updatedCells: rows.length * columnCount,
       },
     },
   };
@@ -91,9 +96,9 @@ const sheets: Service = ({ method, path, query, body }) => {
 /** Returns a page of an endless list in the format of Google. The parameter `sizeName` of the query sets its size. */
 function endlessPage(query: URLSearchParams, sizeName: string, maxSize: number): JsonObject {
   const size = Math.min(Number(query.get(sizeName) ?? 100), maxSize);
-  const from = Number(query.get('pageToken') ?? 0);
-  const items = Array.from({ length: size }, (_, n) => ({ id: `item-${from + n}` }));
-  return { items, messages: items, nextPageToken: String(from + size) };
+  const offset = Number(query.get('pageToken') ?? 0);
+  const items = Array.from({ length: size }, (_, n) => ({ id: `item-${offset + n}` }));
+  return { items, messages: items, nextPageToken: String(offset + size) };
 }
 
 const EVENTS = ['Kick-off', 'Review', 'Retrospective'].map((summary, index) => ({
@@ -110,9 +115,11 @@ const calendar: Service = ({ method, path, query }) => {
     return googleError(404, 'NOT_FOUND', 'Not Found');
   if (query.get('orderBy') === 'startTime' && query.get('singleEvents') !== 'true')
     return googleError(400, 'INVALID_ARGUMENT', 'The requested ordering is not available.');
-  const from = Number(query.get('pageToken') ?? 0);
-  const next = from + 2 < EVENTS.length ? { nextPageToken: String(from + 2) } : {};
-  return { body: { kind: 'calendar#events', timeZone: 'UTC', items: EVENTS.slice(from, from + 2), ...next } };
+  const offset = Number(query.get('pageToken') ?? 0);
+  const nextPage = offset + 2 < EVENTS.length ? { nextPageToken: String(offset + 2) } : {};
+  return {
+    body: { kind: 'calendar#events', timeZone: 'UTC', items: EVENTS.slice(offset, offset + 2), ...nextPage },
+  };
 };
 
 /** developers.google.com/workspace/gmail: the message is RFC 2822 in URL-safe Base64. */
@@ -133,9 +140,9 @@ const gmail: Service = ({ method, path, body, query }) => {
 function childrenPage(query: URLSearchParams): SimulatedResponse {
   const size = Number(query.get('page_size') ?? 100);
   if (size > 100) return notionError(400, 'validation_error', 'page_size should be ≤ 100');
-  const from = Number(query.get('start_cursor') ?? 0);
-  const results = Array.from({ length: size }, (_, n) => ({ object: 'block', id: `block-${from + n}` }));
-  return { body: { object: 'list', results, has_more: true, next_cursor: String(from + size) } };
+  const offset = Number(query.get('start_cursor') ?? 0);
+  const results = Array.from({ length: size }, (_, n) => ({ object: 'block', id: `block-${offset + n}` }));
+  return { body: { object: 'list', results, has_more: true, next_cursor: String(offset + size) } };
 }
 
 const notionError = (status: number, code: string, message: string): SimulatedResponse => ({
@@ -200,9 +207,9 @@ const supabase: Service = ({ method, path, query }) => {
       status: 404,
       body: { code: 'PGRST205', message: `Could not find the table '${path.slice(9)}'` },
     };
-  const from = Number(query.get('offset') ?? 0);
+  const offset = Number(query.get('offset') ?? 0);
   const size = Math.min(Number(query.get('limit') ?? 1000), 1000);
-  return { body: Array.from({ length: size }, (_, n) => ({ id: from + n })) };
+  return { body: Array.from({ length: size }, (_, n) => ({ id: offset + n })) };
 };
 
 /** docs.firecrawl.dev: `success` and `error` in the body. */
@@ -272,15 +279,18 @@ const mistral: Service = ({ method, path, body }) => {
 };
 
 /** Simulated services that have state. */
-const STATEFUL: { readonly [name: string]: () => Service } = { google_drive: googleDrive, github };
+const STATEFUL_SERVICES: { readonly [name: string]: () => Service } = {
+  google_drive: createGoogleDrive,
+  github: createGithub,
+};
 
-const SERVICES: { readonly [name: string]: Service } = {
+const STATELESS_SERVICES: { readonly [name: string]: Service } = {
   ...{ supabase, slack, google_sheets: sheets, google_calendar: calendar, gmail, notion, linear },
   ...{ firecrawl, airtable, reddit, x, linkedin, mistral },
 };
 
-/** Responses of services to calls above their rate limit; by default `DEFAULT_RATE_LIMIT`. */
-const RATE_LIMITS: { readonly [name: string]: SimulatedResponse } = {
+/** Responses of services to calls above their rate limit; by default `DEFAULT_RATE_LIMIT_RESPONSE`. */
+const RATE_LIMIT_RESPONSES: { readonly [name: string]: SimulatedResponse } = {
   linear: {
     status: 400,
     body: { errors: [{ message: 'Rate limit exceeded', extensions: { code: 'RATELIMITED' } }] },
@@ -303,14 +313,14 @@ const RATE_LIMITS: { readonly [name: string]: SimulatedResponse } = {
     body: { message: 'API rate limit exceeded for user ID 1.' },
   },
 };
-const DEFAULT_RATE_LIMIT: SimulatedResponse = {
+const DEFAULT_RATE_LIMIT_RESPONSE: SimulatedResponse = {
   status: 429,
   headers: { 'retry-after': '1' },
   body: { message: 'Too many requests' },
 };
 
 /** Responses of the services to an invalid token; by default status 401. */
-const UNAUTHORIZED: { readonly [name: string]: SimulatedResponse } = {
+const UNAUTHORIZED_RESPONSES: { readonly [name: string]: SimulatedResponse } = {
   slack: slackError('invalid_auth'),
   github: {
     status: 401,
@@ -343,59 +353,61 @@ function consumeFault(fault: Fault | undefined): boolean {
 /** Starts simulated services on this machine, at the paths `/NAME`. */
 export async function startServices(): Promise<Services> {
   const requests: SimulatedRequest[] = [];
-  const limits = new Map<string, Fault>();
+  const rateLimitFaults = new Map<string, Fault>();
   const redirects = new Map<string, string>();
-  const losses = new Map<string, Fault>();
-  const refusals = new Map<string, Fault & { response: SimulatedResponse }>();
+  const lostResponseFaults = new Map<string, Fault>();
+  const responseFaults = new Map<string, Fault & { response: SimulatedResponse }>();
   const services: { readonly [name: string]: Service } = {
-    ...SERVICES,
-    ...Object.fromEntries(Object.entries(STATEFUL).map(([name, create]) => [name, create()])),
+    ...STATELESS_SERVICES,
+    ...Object.fromEntries(Object.entries(STATEFUL_SERVICES).map(([name, create]) => [name, create()])),
   };
   const responseTo = (request: SimulatedRequest): SimulatedResponse => {
     const { service, headers } = request;
     const location = redirects.get(service);
     if (location !== undefined) return { status: 307, headers: { location }, body: null };
-    const refusal = refusals.get(service);
-    if (refusal && consumeFault(refusal)) return refusal.response;
-    if (consumeFault(limits.get(service))) return RATE_LIMITS[service] ?? DEFAULT_RATE_LIMIT;
+    const responseFault = responseFaults.get(service);
+    if (responseFault && consumeFault(responseFault)) return responseFault.response;
+    if (consumeFault(rateLimitFaults.get(service)))
+      return RATE_LIMIT_RESPONSES[service] ?? DEFAULT_RATE_LIMIT_RESPONSE;
     if (headers.authorization !== `Bearer token-of-${service}` && !needsNoToken(request))
-      return UNAUTHORIZED[service] ?? { status: 401, body: { message: 'Unauthorized' } };
+      return UNAUTHORIZED_RESPONSES[service] ?? { status: 401, body: { message: 'Unauthorized' } };
     return services[service]?.(request) ?? { status: 404, body: null };
   };
-  const server = createServer((incoming, response) => {
+  const server = createServer((incomingRequest, response) => {
     const chunks: Buffer[] = [];
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-    incoming.on('end', () => {
-      const url = new URL(incoming.url ?? '/', 'http://localhost');
-      const [, service = '', ...rest] = url.pathname.split('/');
+    incomingRequest.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incomingRequest.on('end', () => {
+      const url = new URL(incomingRequest.url ?? '/', 'http://localhost');
+      const [, service = '', ...pathSegments] = url.pathname.split('/');
       const bytes = Buffer.concat(chunks);
-      const isJson = String(incoming.headers['content-type']).startsWith('application/json');
+      const isJson = String(incomingRequest.headers['content-type']).startsWith('application/json');
       const request: SimulatedRequest = {
         service,
-        method: incoming.method ?? '',
-        path: `/${rest.map(decodeURIComponent).join('/')}`,
+        method: incomingRequest.method ?? '',
+        path: `/${pathSegments.map(decodeURIComponent).join('/')}`,
         query: url.searchParams,
-        headers: incoming.headers,
+        headers: incomingRequest.headers,
         body: (isJson && bytes.length > 0 ? JSON.parse(bytes.toString()) : {}) as JsonObject,
         bytes,
-        base: `http://${incoming.headers.host}/${service}`,
+        baseUrl: `http://${incomingRequest.headers.host}/${service}`,
       };
       requests.push(request);
       const { status = 200, headers = {}, body } = responseTo(request);
-      if (consumeFault(losses.get(service))) return void incoming.socket.destroy();
+      if (consumeFault(lostResponseFaults.get(service))) return void incomingRequest.socket.destroy();
       return void response
         .writeHead(status, { 'content-type': 'application/json', ...headers })
         .end(Buffer.isBuffer(body) ? body : JSON.stringify(body));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     requests,
-    baseUrls: Object.fromEntries(Object.keys(services).map((name) => [name, `${base}/${name}`])),
-    rateLimitNext: (service, times, skip = 0) => void limits.set(service, { times, skip }),
-    respondNext: (service, response, times = 1) => void refusals.set(service, { response, times, skip: 0 }),
-    dropNextResponses: (service, times, skip = 0) => void losses.set(service, { times, skip }),
+    baseUrls: Object.fromEntries(Object.keys(services).map((name) => [name, `${origin}/${name}`])),
+    rateLimitNext: (service, times, skip = 0) => void rateLimitFaults.set(service, { times, skip }),
+    respondNext: (service, response, times = 1) =>
+      void responseFaults.set(service, { response, times, skip: 0 }),
+    dropNextResponses: (service, times, skip = 0) => void lostResponseFaults.set(service, { times, skip }),
     redirect: (service, location) => void redirects.set(service, location),
     close: () =>
       new Promise((resolve) => {

@@ -31,10 +31,10 @@ async function startPostgrest(host = '127.0.0.1') {
     if (method === 'DELETE') state.rows = state.rows.filter((row) => !matches(row));
     if (method !== 'POST') return [200, matchingRows];
     const newRows = [body].flat() as Row[];
-    const others = state.rows.filter((row) => !newRows.some(({ id }) => id === row['id']));
-    if (others.length < state.rows.length && !query.has('on_conflict'))
+    const otherRows = state.rows.filter((row) => !newRows.some(({ id }) => id === row['id']));
+    if (otherRows.length < state.rows.length && !query.has('on_conflict'))
       return [409, { code: '23505', message: 'duplicate key value violates unique constraint' }];
-    state.rows = [...others, ...newRows];
+    state.rows = [...otherRows, ...newRows];
     return [201, newRows];
   };
   const respond = ({ method, path, query }: ReceivedRequest, body: unknown): [number, unknown] => {
@@ -47,8 +47,8 @@ async function startPostgrest(host = '127.0.0.1') {
     const matches = (row: Row) => conditions.every(([name, value]) => value === `eq.${row[name]}`);
     const matchingRows = state.rows.filter(matches);
     if (method !== 'GET') return applyChange({ method, query }, body, matches);
-    const from = Number(query.get('offset') ?? 0);
-    return [200, matchingRows.slice(from, from + Number(query.get('limit') ?? 1000))];
+    const offset = Number(query.get('offset') ?? 0);
+    return [200, matchingRows.slice(offset, offset + Number(query.get('limit') ?? 1000))];
   };
   const server = createServer((request, response) => {
     let text = '';
@@ -56,12 +56,12 @@ async function startPostgrest(host = '127.0.0.1') {
     request.on('end', () => {
       const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x');
       const prefer = String(request.headers['prefer'] ?? '');
-      const received = { method: request.method ?? '', path: pathname, query: searchParams, prefer };
-      requests.push(received);
+      const receivedRequest = { method: request.method ?? '', path: pathname, query: searchParams, prefer };
+      requests.push(receivedRequest);
       const { apikey, authorization } = request.headers;
       const isAuthorized = apikey === 'service-key' && authorization === 'Bearer service-key';
       const [status, body] = isAuthorized
-        ? respond(received, text === '' ? undefined : JSON.parse(text))
+        ? respond(receivedRequest, text === '' ? undefined : JSON.parse(text))
         : [401, { message: 'Invalid API key' }];
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     });
@@ -86,14 +86,16 @@ async function startPostgrest(host = '127.0.0.1') {
 describe('a Supabase block', () => {
   it('reads rows by conditions and page by page', async () => {
     const { run } = await startPostgrest();
-    const query = { operation: 'query', filter: 'status=eq.open', limit: '2' };
-    expect((await run(query)).output).toEqual({
+    const queryFields = { operation: 'query', filter: 'status=eq.open', limit: '2' };
+    expect((await run(queryFields)).output).toEqual({
       data: [
         { id: 1, status: 'open' },
         { id: 2, status: 'open' },
       ],
     });
-    expect((await run({ ...query, offset: '2' })).output).toEqual({ data: [{ id: 3, status: 'open' }] });
+    expect((await run({ ...queryFields, offset: '2' })).output).toEqual({
+      data: [{ id: 3, status: 'open' }],
+    });
     expect((await run({ operation: 'get_row', filter: 'id=eq.4' })).output).toEqual({
       data: [{ id: 4, status: 'done' }],
     });

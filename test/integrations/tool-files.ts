@@ -35,9 +35,9 @@ export async function startServer(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Starts a service whose only tool is GET /items. `tool` overrides fields of the definition of the tool. */
+/** Starts a service whose only tool is GET /items. `toolOverrides` overrides fields of the definition of the tool. */
 export async function startToolService(
-  tool: JsonObject,
+  toolOverrides: JsonObject,
   respond: Responder,
   { rate, ...options }: EngineOptions & { rate?: { calls: number; seconds: number } } = {},
 ): Promise<ToolService> {
@@ -47,7 +47,7 @@ export async function startToolService(
     respond({ url: new URL(request.url ?? '/', origin), baseUrl: `${origin}/api` }, response);
   });
   const baseUrl = `${origin}/api`;
-  const file = await readToolFile({
+  const toolFile = await readToolFile({
     version: 1,
     services: { shop: { title: 'Shop', address: baseUrl, ...(rate && { rate }) } },
     tools: [
@@ -57,13 +57,13 @@ export async function startToolService(
         parameters: [{ argument: 'at', in: 'query', name: 'at', style: 'form', explode: true }],
         credential: { schemes: { key: { type: 'bearer', scopes: [] } } },
         ...{ idempotent: true, readOnly: true },
-        ...tool,
+        ...toolOverrides,
       },
     ],
     $defs: {},
   });
   const engine = await createEngine({
-    blocks: blocks({ toolFiles: [file] }),
+    blocks: blocks({ toolFiles: [toolFile] }),
     services: { shop: baseUrl },
     credentials: { shop: 'the-key-of-the-shop' },
     ...options,

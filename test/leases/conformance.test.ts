@@ -13,18 +13,18 @@ import { describeStarts } from '../conformance/runtime/starts.ts';
 import { describeCodeTools } from '../conformance/runtime/code-tools.ts';
 import { describeWorkflowTools } from '../conformance/runtime/workflow-tools.ts';
 import { describeRuntime } from '../conformance/runtime.ts';
-import { isFull, sample } from '../support/scale.ts';
-import type { RuntimeUnderTest, WhenDone } from '../conformance/runtime/suite.ts';
+import { isFullRun, sample } from '../support/scale.ts';
+import type { RuntimeUnderTest, RegisterCleanup } from '../conformance/runtime/runtime-under-test.ts';
 import { openLeasedStores } from '../../packages/engine/src/store/open-postgres.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 
 let url = '';
 
 /** Returns a runtime whose engines share a new schema. Each engine acts as a separate process. */
-function createRuntime(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
+function createRuntime(registerCleanup: RegisterCleanup = onTestFinished): RuntimeUnderTest {
   const schema = randomUUID();
   const engines: Engine[] = [];
-  whenDone(async () => {
+  registerCleanup(async () => {
     for (const engine of engines) await engine.close({ graceMs: 0 });
   });
   return {
@@ -55,11 +55,11 @@ const SUITES = [
 
 describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
   beforeAll(async () => {
-    url = await postgresDatabase();
+    url = await createPostgresDatabase();
   });
 
   describeMemories(createRuntime);
   // `SUITES` covers behaviour that depends on the stores. The other suites depend only on the state machine.
-  if (isFull) describeRuntime('local, on PostgreSQL', createRuntime, { durable: true });
+  if (isFullRun) describeRuntime('local, on PostgreSQL', createRuntime, { durable: true });
   else for (const describeSuite of sample(SUITES, 3, 'conformance suites on PostgreSQL')) describeSuite();
 });

@@ -7,7 +7,7 @@ import type { RunDetail, RunResource } from '@heddle/engine';
 import { onTestFinished } from 'vitest';
 
 /** Options of a process. */
-export interface NodeOptions {
+export interface EngineProcessOptions {
   url: string;
   schema: string;
   leaseMs: number;
@@ -50,17 +50,21 @@ export interface EngineProcess {
   kill(): Promise<void>;
 }
 
-const NODE = fileURLToPath(new URL('node.ts', import.meta.url));
+const ENGINE_PROCESS_FILE = fileURLToPath(new URL('engine-process.ts', import.meta.url));
 
 /** Starts a process and resolves when it is ready. It is killed when the test has finished. */
-export async function startEngineProcess(options: NodeOptions): Promise<EngineProcess> {
-  const child = spawn(process.execPath, ['--conditions=@heddle/source', NODE, JSON.stringify(options)], {
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  const exited = once(child, 'exit');
+export async function startEngineProcess(options: EngineProcessOptions): Promise<EngineProcess> {
+  const child = spawn(
+    process.execPath,
+    ['--conditions=@heddle/source', ENGINE_PROCESS_FILE, JSON.stringify(options)],
+    {
+      stdio: ['pipe', 'pipe', 'pipe'],
+    },
+  );
+  const exit = once(child, 'exit');
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
-    await exited;
+    await exit;
   };
   onTestFinished(kill);
   child.stdin.on('error', () => undefined);

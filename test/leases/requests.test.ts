@@ -8,22 +8,22 @@ import type { LeaseTiming } from '../../packages/engine/src/runtime/leased/creat
 import type { RequestStore } from '../../packages/engine/src/store/control.ts';
 import { openLeasedStores } from '../../packages/engine/src/store/open-postgres.ts';
 import { overrideMethods } from '../support/override-methods.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { Script, work } from '../support/script.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { workflow } from '../support/workflow.ts';
 
 let url = '';
-const single = { workflow: workflow([work('A')], ['Start -> A']) };
+const singleBlockSource = { workflow: workflow([work('A')], ['Start -> A']) };
 
-interface Overrides extends LeaseTiming {
+interface ProcessOptions extends LeaseTiming {
   schema: string;
   requests?: Partial<RequestStore>;
 }
 
 /** Opens an engine that acts as a separate process. `requests` replaces methods of its store of requests. */
 async function openEngine(
-  { schema, requests = {}, ...timing }: Overrides,
+  { schema, requests = {}, ...timing }: ProcessOptions,
   options: EngineOptions,
 ): Promise<Engine> {
   const stores = await openLeasedStores({ url, schema, maxConnections: 3 });
@@ -37,46 +37,46 @@ async function openEngine(
   return engine;
 }
 
-describe.skipIf(!hasPostgres)('a cancel of a run that another process executes', () => {
+describe.skipIf(!hasPostgres)('a cancellation of a run that another process executes', () => {
   beforeAll(async () => {
-    url = await postgresDatabase();
+    url = await createPostgresDatabase();
   });
 
   it('succeeds even if its request cannot be removed afterwards, and reports this', async () => {
     const schema = randomUUID();
     const script = new Script();
     const owner = await openEngine({ schema }, { blocks: [script.executor] });
-    const reported: unknown[] = [];
-    const lost = new Error('The connection was lost.');
+    const reports: unknown[] = [];
+    const connectionError = new Error('The connection was lost.');
     const caller = await openEngine(
-      { schema, requests: { remove: () => Promise.reject(lost) } },
-      { recover: false, onError: (...report) => void reported.push(report) },
+      { schema, requests: { remove: () => Promise.reject(connectionError) } },
+      { recover: false, onError: (...report) => void reports.push(report) },
     );
-    const { runId } = await owner.start(single);
+    const { runId } = await owner.start(singleBlockSource);
     await script.nextCall('A');
     expect(await caller.cancel(runId)).toBe(true);
-    expect(reported).toEqual([[lost, runId]]);
+    expect(reports).toEqual([[connectionError, runId]]);
   });
 
   it('succeeds even if that process dies after it has cancelled the run and before it has stored the outcome', async () => {
     const schema = randomUUID();
     const script = new Script();
     const options = { blocks: [script.executor] };
-    const cancelled = Promise.withResolvers<void>();
-    const requests = { settle: async () => cancelled.resolve() };
+    const cancellation = Promise.withResolvers<void>();
+    const requests = { settle: async () => cancellation.resolve() };
     const owner = await openEngine({ schema, requests }, options);
     const clock = new TestClock();
     const caller = await openEngine({ schema, clock }, { ...options, recover: false });
-    const { runId } = await owner.start(single);
+    const { runId } = await owner.start(singleBlockSource);
     await script.nextCall('A');
-    let result: boolean | undefined;
-    void caller.cancel(runId).then((value) => (result = value));
-    await cancelled.promise;
+    let wasCancelled: boolean | undefined;
+    void caller.cancel(runId).then((value) => (wasCancelled = value));
+    await cancellation.promise;
     await vi.waitUntil(() => {
       clock.advance(100);
-      return result !== undefined;
+      return wasCancelled !== undefined;
     });
-    expect(result).toBe(true);
+    expect(wasCancelled).toBe(true);
     expect(await caller.getRun(runId)).toMatchObject({ status: 'cancelled' });
     expect(await caller.cancel(runId)).toBe(false);
   });

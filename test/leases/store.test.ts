@@ -2,18 +2,18 @@ import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Lease, LeasedStores } from '../../packages/engine/src/store/leases.ts';
 import { openLeasedStores } from '../../packages/engine/src/store/open-postgres.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
 import { queryAsSuperuser } from '../stores/postgres-stores.ts';
 
 let url = '';
 const LONG_MS = 600_000;
 
-interface OpenStores extends LeasedStores {
+interface StoresWithSchema extends LeasedStores {
   schema: string;
 }
 
-async function open(schema: string = randomUUID()): Promise<OpenStores> {
+async function openStores(schema: string = randomUUID()): Promise<StoresWithSchema> {
   const stores = await openLeasedStores({ url, schema, maxConnections: 4 });
   onTestFinished(() => stores.close());
   return { ...stores, schema };
@@ -41,11 +41,11 @@ const heldByOtherError = (runId: string) => ({ code: 'RUN_ELSEWHERE', details: {
 
 describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
   beforeAll(async () => {
-    url = await postgresDatabase();
+    url = await createPostgresDatabase();
   });
 
   it('only the process that has acquired a run can write to it', async () => {
-    const stores = await open();
+    const stores = await openStores();
     const [firstOwner = '', secondOwner = ''] = await addOwners(stores, 2);
     const { leases, runs } = stores;
     const oldLease = await createRun(stores, firstOwner, 'r');
@@ -55,7 +55,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await leases.leave(firstOwner);
     const newLease = await leases.acquire(secondOwner, 'r');
     expect(newLease).toEqual({ runId: 'r', owner: secondOwner, epoch: 2 });
-    const expected = [await runs.journal('r'), await runs.record('r'), await runs.logs('r')];
+    const expectedState = [await runs.journal('r'), await runs.record('r'), await runs.logs('r')];
 
     await expect(writer.append('r', [entry(3)])).rejects.toMatchObject(heldByOtherError('r'));
     const lateSave = { record: record('r', { seq: 9, status: 'failed' }), logs: [log('r', 2)] } as const;
@@ -64,13 +64,13 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
       heldByOtherError('r'),
     );
     await leases.release(oldLease);
-    expect([await runs.journal('r'), await runs.record('r'), await runs.logs('r')]).toEqual(expected);
+    expect([await runs.journal('r'), await runs.record('r'), await runs.logs('r')]).toEqual(expectedState);
     await leases.runStore(newLease as Lease).append('r', [entry(3)]);
     expect(await runs.journal('r')).toHaveLength(3);
   });
 
   it('a removed process cannot write to its runs, even before another process has acquired them', async () => {
-    const stores = await open();
+    const stores = await openStores();
     const [owner = ''] = await addOwners(stores, 1);
     const lease = await createRun(stores, owner, 'r');
     await stores.leases.leave(owner);
@@ -84,7 +84,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
   });
 
   it('a process that acquires a run again can write to it only with the new lease', async () => {
-    const stores = await open();
+    const stores = await openStores();
     const [owner = ''] = await addOwners(stores, 1);
     const oldLease = await createRun(stores, owner, 'r');
     const newLease = (await stores.leases.acquire(owner, 'r')) as Lease;
@@ -96,7 +96,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
   });
 
   it('a record older than the stored one is ignored, but entries of the same call are written', async () => {
-    const stores = await open();
+    const stores = await openStores();
     const [owner = ''] = await addOwners(stores, 1);
     const writer = stores.leases.runStore(await createRun(stores, owner, 'r'));
     expect(await writer.saveRecord(record('r', { seq: 5 }), [])).toBe(true);
@@ -109,66 +109,71 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
   });
 
   it('writes of one run are executed in the order of the calls', async () => {
-    const stores = await open();
+    const stores = await openStores();
     const [owner = ''] = await addOwners(stores, 1);
     const writer = stores.leases.runStore(await createRun(stores, owner, 'r'));
     const calls: unknown[] = [];
     for (let seq = 2; seq < 100; seq += 2) {
       calls.push(writer.append('r', [entry(seq), entry(seq + 1)]));
       calls.push(writer.saveRecord(record('r', { seq }), [log('r', seq)]));
-      const last = { record: record('r', { seq: seq + 1 }), logs: [log('r', seq + 1)] };
-      calls.push(writer.append('r', [], last));
+      const lastSavedRun = { record: record('r', { seq: seq + 1 }), logs: [log('r', seq + 1)] };
+      calls.push(writer.append('r', [], lastSavedRun));
     }
     expect(await Promise.all(calls)).not.toContain(false);
-    const orders = (await stores.runs.logs('r')).map(({ executionOrder }) => executionOrder);
-    expect(orders).toEqual(Array.from({ length: 98 }, (_, n) => n + 2));
+    const executionOrders = (await stores.runs.logs('r')).map(({ executionOrder }) => executionOrder);
+    expect(executionOrders).toEqual(Array.from({ length: 98 }, (_, n) => n + 2));
   });
 
   it('an ended run has no owner, and its last owner may still save its record', async () => {
-    const stores = await open();
+    const stores = await openStores();
     const [firstOwner = '', secondOwner = ''] = await addOwners(stores, 2);
     const writer = stores.leases.runStore(await createRun(stores, firstOwner, 'r'));
-    const ended = record('r', { seq: 2, status: 'completed' });
-    await writer.append('r', [entry(2)], { record: ended, logs: [] });
+    const endedRecord = record('r', { seq: 2, status: 'completed' });
+    await writer.append('r', [entry(2)], { record: endedRecord, logs: [] });
     expect(await queryAsSuperuser(url, `SELECT owner FROM "${stores.schema}".runs`)).toEqual([
       { owner: null },
     ]);
-    expect(await writer.saveRecord(ended, [log('r', 1)])).toBe(true);
+    expect(await writer.saveRecord(endedRecord, [log('r', 1)])).toBe(true);
     expect(await stores.leases.acquire(secondOwner, 'r')).toBeUndefined();
     expect(await stores.leases.claim(secondOwner, 10)).toEqual([]);
   });
 
   it('processes whose lease has expired by the clock of the database are removed', async () => {
-    const stores = await open();
-    const [dead = '', living = ''] = [...(await addOwners(stores, 1, 1)), ...(await addOwners(stores, 1))];
+    const stores = await openStores();
+    const [deadOwner = '', livingOwner = ''] = [
+      ...(await addOwners(stores, 1, 1)),
+      ...(await addOwners(stores, 1)),
+    ];
     // The clock of the database must advance past the end of the lease.
     await queryAsSuperuser(url, 'SELECT pg_sleep(0.01)');
     const [deadLease, livingLease] = [
-      await createRun(stores, dead, 'a'),
-      await createRun(stores, living, 'b'),
+      await createRun(stores, deadOwner, 'a'),
+      await createRun(stores, livingOwner, 'b'),
     ];
-    await stores.leases.expireOwners();
-    expect(await stores.leases.renew(living, LONG_MS)).toBe(true);
+    await stores.leases.removeExpiredOwners();
+    expect(await stores.leases.renew(livingOwner, LONG_MS)).toBe(true);
     await stores.leases.runStore(livingLease).append('b', [entry(2)]);
     await expect(stores.leases.runStore(deadLease).append('a', [entry(2)])).rejects.toMatchObject(
       heldByOtherError('a'),
     );
-    expect(await stores.leases.claim(living, 10)).toEqual([{ runId: 'a', owner: living, epoch: 2 }]);
+    expect(await stores.leases.claim(livingOwner, 10)).toEqual([
+      { runId: 'a', owner: livingOwner, epoch: 2 },
+    ]);
   });
 
   it('runs without an owner are claimed in equal shares, oldest first, each by one process', async () => {
-    const stores = await open();
-    const [leaving = '', ...owners] = await addOwners(stores, 4);
-    for (let n = 0; n < 30; n++) await createRun(stores, leaving, `r${n}`, { createdMs: 1000 + n });
-    await stores.leases.leave(leaving);
-    const first = await stores.leases.claim(owners[0] ?? '', 100);
-    expect(first.map(({ runId }) => runId)).toEqual(Array.from({ length: 10 }, (_, n) => `r${n}`));
-    const later = await Promise.all(
+    const stores = await openStores();
+    const [leavingOwner = '', ...owners] = await addOwners(stores, 4);
+    for (let n = 0; n < 30; n++) await createRun(stores, leavingOwner, `r${n}`, { createdMs: 1000 + n });
+    await stores.leases.leave(leavingOwner);
+    const firstClaim = await stores.leases.claim(owners[0] ?? '', 100);
+    expect(firstClaim.map(({ runId }) => runId)).toEqual(Array.from({ length: 10 }, (_, n) => `r${n}`));
+    const laterClaims = await Promise.all(
       owners.flatMap((owner) => [stores.leases.claim(owner, 3), stores.leases.claim(owner, 3)]),
     );
-    const claimed = [...first, ...later.flat()].map(({ runId }) => runId);
-    expect(new Set(claimed).size).toBe(claimed.length);
-    for (const leases of later) expect(leases.length).toBeLessThanOrEqual(3);
+    const claimedRunIds = [...firstClaim, ...laterClaims.flat()].map(({ runId }) => runId);
+    expect(new Set(claimedRunIds).size).toBe(claimedRunIds.length);
+    for (const leases of laterClaims) expect(leases.length).toBeLessThanOrEqual(3);
     for (let count = 1; count > 0;)
       count = (await Promise.all(owners.map((owner) => stores.leases.claim(owner, 100)))).flat().length;
     expect(await queryAsSuperuser(url, `SELECT 1 FROM "${stores.schema}".runs WHERE owner IS NULL`)).toEqual(
@@ -177,7 +182,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
   });
 
   it('runs that are idle, have ended, belong to another runtime or have an unfinished parent cannot be claimed', async () => {
-    const stores = await open();
+    const stores = await openStores();
     const [firstOwner = '', secondOwner = ''] = await addOwners(stores, 2);
     const { leases } = stores;
     await leases.release(await createRun(stores, firstOwner, 'paused'));
@@ -187,30 +192,33 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await createRun(stores, firstOwner, 'orphan', { parent: { ...parent, runId: 'gone' } });
     await stores.runs.create(newRun('temporal', { elsewhere: true }), startedEntry(), record('temporal'));
     await leases.leave(firstOwner);
-    const claimed = await leases.claim(secondOwner, 10);
-    expect(claimed.map(({ runId }) => runId).toSorted()).toEqual(['orphan', 'parent']);
+    const claimedLeases = await leases.claim(secondOwner, 10);
+    expect(claimedLeases.map(({ runId }) => runId).toSorted()).toEqual(['orphan', 'parent']);
     expect(await leases.acquire(secondOwner, 'temporal')).toBeUndefined();
     expect(await leases.acquire(secondOwner, 'paused')).toMatchObject({ epoch: 2 });
     expect(await leases.acquire(secondOwner, 'child')).toMatchObject({ epoch: 2 });
   });
 
-  it('findUnowned returns only runs that should continue and have no living owner', async () => {
-    const stores = await open();
-    const [dead = '', living = ''] = [...(await addOwners(stores, 1, 1)), ...(await addOwners(stores, 1))];
+  it('findUnownedRuns returns only runs that should continue and have no living owner', async () => {
+    const stores = await openStores();
+    const [deadOwner = '', livingOwner = ''] = [
+      ...(await addOwners(stores, 1, 1)),
+      ...(await addOwners(stores, 1)),
+    ];
     const { leases } = stores;
     await queryAsSuperuser(url, 'SELECT pg_sleep(0.01)');
-    await createRun(stores, dead, 'left');
-    await createRun(stores, living, 'held');
-    await leases.release(await createRun(stores, living, 'resting'));
+    await createRun(stores, deadOwner, 'left');
+    await createRun(stores, livingOwner, 'held');
+    await leases.release(await createRun(stores, livingOwner, 'resting'));
     await stores.runs.create(newRun('free'), startedEntry(), record('free'));
     await stores.runs.create(newRun('temporal', { elsewhere: true }), startedEntry(), record('temporal'));
     const runIds = ['left', 'held', 'resting', 'free', 'temporal', 'unknown'];
-    expect((await leases.findUnowned(runIds)).toSorted()).toEqual(['free', 'left']);
-    expect(await leases.findUnowned(['held'])).toEqual([]);
+    expect((await leases.findUnownedRuns(runIds)).toSorted()).toEqual(['free', 'left']);
+    expect(await leases.findUnownedRuns(['held'])).toEqual([]);
   });
 
   it('only one of many concurrent processes acquires or creates a run', async () => {
-    const stores = await open();
+    const stores = await openStores();
     const owners = await addOwners(stores, 8);
     await stores.leases.release(await createRun(stores, owners[0] ?? '', 'r'));
     const leases = await Promise.all(owners.map((owner) => stores.leases.acquire(owner, 'r')));
@@ -222,7 +230,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
   });
 
   it('a schema of format 1 is migrated with its runs', async () => {
-    const { schema, runs, close } = await open();
+    const { schema, runs, close } = await openStores();
     const parent = { runId: 'p', block: 'b', scope: [], depth: 1 };
     await runs.create(newRun('remote', { elsewhere: true, mocks: { text: '\0' } }), startedEntry());
     await runs.create(newRun('child', { parent }), startedEntry(), record('child'));
@@ -245,13 +253,13 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
        DROP TABLE processes;
        UPDATE format SET format = 1`,
     );
-    const upgraded = await open(schema);
-    const [owner = ''] = await addOwners(upgraded, 1);
-    expect(await upgraded.runs.journal('child')).toHaveLength(2);
-    expect(await upgraded.leases.claim(owner, 10)).toEqual([{ runId: 'child', owner, epoch: 1 }]);
+    const upgradedStores = await openStores(schema);
+    const [owner = ''] = await addOwners(upgradedStores, 1);
+    expect(await upgradedStores.runs.journal('child')).toHaveLength(2);
+    expect(await upgradedStores.leases.claim(owner, 10)).toEqual([{ runId: 'child', owner, epoch: 1 }]);
     expect(await queryAsSuperuser(url, `SELECT parent FROM "${schema}".runs WHERE run_id = 'child'`)).toEqual(
       [{ parent: 'p' }],
     );
-    expect(await upgraded.leases.acquire(owner, 'remote')).toBeUndefined();
+    expect(await upgradedStores.leases.acquire(owner, 'remote')).toBeUndefined();
   });
 });

@@ -8,8 +8,8 @@ import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { LogIndexer } from '../../packages/service/src/logs/indexer.ts';
 import { Triggers } from '../../packages/service/src/triggers/triggers.ts';
-import { dataFolder } from '../support/data-folder.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { addWorkflow, openLogDatabase, openIndexedEngine, readLogRows } from './setup.ts';
 
@@ -43,8 +43,8 @@ async function setUp(makeError: () => unknown, run: RunSummary = RUN) {
       },
       readValue: async () => null,
     } as never,
-    every: () => () => undefined,
-    report: (error) => reports.push(String(error)),
+    repeat: () => () => undefined,
+    onError: (error) => reports.push(String(error)),
     now: Date.now,
     triggers: new Triggers(),
   });
@@ -61,8 +61,8 @@ it('the index of runs includes a run with a corrupt record, and reports the run 
 });
 
 it('the index of runs includes the failed runs of a webhook, even if one of them has a corrupt record', async () => {
-  const failed = { ...RUN, status: 'failed', blockTypes: [] } as RunSummary;
-  const { db, indexer, reports } = await setUp(() => new TypeError('"hunter2" is no list'), failed);
+  const failedRun = { ...RUN, status: 'failed', blockTypes: [] } as RunSummary;
+  const { db, indexer, reports } = await setUp(() => new TypeError('"hunter2" is no list'), failedRun);
   for (const id of ['r1', 'r2'])
     await sql`insert into claims (engine_id, run_id, workflow_id, workspace_id, trigger, mode, created_at)
       values (${id}, ${id}, 'w', 'looms', 'webhook', 'async', '2026-01-01T00:00:00.000Z')`.execute(db);
@@ -88,7 +88,7 @@ interface TestStore {
 
 const STORES: { [name: string]: () => TestStore | Promise<TestStore> } = {
   'a data folder': () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     return {
       options: { data },
       runStatements: (statements) => {
@@ -101,7 +101,7 @@ const STORES: { [name: string]: () => TestStore | Promise<TestStore> } = {
   },
   ...(hasPostgres && {
     PostgreSQL: async () => {
-      const url = await postgresDatabase();
+      const url = await createPostgresDatabase();
       return {
         options: { postgres: { url, schema: 'engine' } },
         runStatements: async (statements) => {
@@ -118,7 +118,7 @@ const STORES: { [name: string]: () => TestStore | Promise<TestStore> } = {
 };
 
 const HEADER = { workflowId: 'w', planHash: 'h', createdMs: 1 };
-const STATE = { status: 'completed', seq: 3 };
+const RECORD = { status: 'completed', seq: 3 };
 
 /** Corrupt headers and records, by the id of the run. */
 const CORRUPT_COLUMNS: { [runId: string]: { header?: unknown; record?: unknown } } = {
@@ -132,21 +132,21 @@ const CORRUPT_COLUMNS: { [runId: string]: { header?: unknown; record?: unknown }
   'corrupt-header-parent': { header: { ...HEADER, parent: { runId: [] } } },
   'corrupt-record': { record: '{"status":"hunter2' },
   'corrupt-record-null': { record: null },
-  'corrupt-record-status': { record: { ...STATE, status: 'hunter2' } },
-  'corrupt-record-seq': { record: { ...STATE, seq: 'hunter2' } },
-  'corrupt-record-time': { record: { ...STATE, startedMs: 1, endedMs: 'hunter2' } },
+  'corrupt-record-status': { record: { ...RECORD, status: 'hunter2' } },
+  'corrupt-record-seq': { record: { ...RECORD, seq: 'hunter2' } },
+  'corrupt-record-time': { record: { ...RECORD, startedMs: 1, endedMs: 'hunter2' } },
 };
 
-const AGENT: BlockExecutor = {
+const AGENT_EXECUTOR: BlockExecutor = {
   types: ['agent'],
   class: 'compute',
   execute: () => ({ output: { content: 'yes', model: 'm', cost: { total: 0.5 } } }),
 };
 
-describe.each(Object.entries(STORES))('corrupt runs in %s', (_name, open) => {
+describe.each(Object.entries(STORES))('corrupt runs in %s', (_name, openStore) => {
   it('do not prevent the indexing of other runs, and are each reported once without their content', async () => {
-    const { options, runStatements, logColumn } = await open();
-    const engine = await createEngine({ ...options, blocks: [AGENT] });
+    const { options, runStatements, logColumn } = await openStore();
+    const engine = await createEngine({ ...options, blocks: [AGENT_EXECUTOR] });
     const { workflowId } = await engine.deploy(workflow([block('A', 'agent')], ['Start -> A'], { id: 'w' }));
     for (const runId of ['first', 'corrupt-logs', 'corrupt-values', ...Object.keys(CORRUPT_COLUMNS), 'last'])
       await engine.execute(workflowId, {}, { runId });
@@ -162,12 +162,12 @@ describe.each(Object.entries(STORES))('corrupt runs in %s', (_name, open) => {
       `UPDATE logs SET ${logColumn} = replace(${logColumn}, '"output":{"v":', '"output":{"ref":')
         WHERE run = (SELECT number FROM runs WHERE run_id = 'corrupt-values')`,
     ]);
-    const reported: { error: string; runId: string | undefined }[] = [];
+    const reportedErrors: { error: string; runId: string | undefined }[] = [];
     const { db, indexer, errors } = await openIndexedEngine({
       engine: {
         ...options,
-        blocks: [AGENT],
-        onError: (error, runId) => reported.push({ error: String(error), runId }),
+        blocks: [AGENT_EXECUTOR],
+        onError: (error, runId) => reportedErrors.push({ error: String(error), runId }),
       },
     });
     await addWorkflow(db, workflowId);
@@ -179,12 +179,12 @@ describe.each(Object.entries(STORES))('corrupt runs in %s', (_name, open) => {
       ['first', 0.5],
       ['last', 0.5],
     ]);
-    expect(new Set(reported.map(({ runId }) => runId))).toEqual(new Set(Object.keys(CORRUPT_COLUMNS)));
-    expect(reported).toHaveLength(Object.keys(CORRUPT_COLUMNS).length);
-    for (const { error, runId } of reported) expect(error).toMatch(`of run "${runId}" is corrupt`);
+    expect(new Set(reportedErrors.map(({ runId }) => runId))).toEqual(new Set(Object.keys(CORRUPT_COLUMNS)));
+    expect(reportedErrors).toHaveLength(Object.keys(CORRUPT_COLUMNS).length);
+    for (const { error, runId } of reportedErrors) expect(error).toMatch(`of run "${runId}" is corrupt`);
     // The same advice on every store, so it names no data folder.
-    for (const { error } of reported) expect(error).toContain('Restore the store from a backup.');
-    const messages = [...reported.map(({ error }) => error), ...errors].join('\n');
+    for (const { error } of reportedErrors) expect(error).toContain('Restore the store from a backup.');
+    const messages = [...reportedErrors.map(({ error }) => error), ...errors].join('\n');
     expect(messages).not.toContain('hunter2');
   });
 });

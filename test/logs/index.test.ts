@@ -1,8 +1,8 @@
 import type { BlockExecutor } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { hasPostgres, postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { hasPostgres, createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { addWorkflow, deploy, createIndexer, openIndexedEngine, readLogRows } from './setup.ts';
 
@@ -14,47 +14,47 @@ const PAUSING_WORKFLOW = workflow(
   { id: 'asks' },
 );
 
-const createDatabase = { sqlite: async () => undefined, postgres: () => postgresDatabase() };
+const databaseFactories = { sqlite: async () => undefined, postgres: () => createPostgresDatabase() };
 
 const STORE_NAMES = storesToTest('the index of runs');
 
 describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
-  const databaseUrl = createDatabase[name];
+  const createDatabaseUrl = databaseFactories[name];
 
   it('has a row for each run of a workflow in a workspace, with its outcome', async () => {
-    const index = await openIndexedEngine({ url: await databaseUrl() });
-    const okId = await deploy(index, OK_WORKFLOW);
-    const failingId = await deploy(index, FAILING_WORKFLOW);
-    await index.engine.execute(okId, {}, { runId: 'r1', callerId: 'mine' });
-    await index.engine.execute(failingId, {}, { runId: 'r2' });
-    await index.engine.execute({ workflow: workflow([], [], { id: 'foreign' }) }, {});
-    await index.indexer.update();
-    expect(await readLogRows(index.db)).toMatchObject([
+    const indexedEngine = await openIndexedEngine({ url: await createDatabaseUrl() });
+    const okId = await deploy(indexedEngine, OK_WORKFLOW);
+    const failingId = await deploy(indexedEngine, FAILING_WORKFLOW);
+    await indexedEngine.engine.execute(okId, {}, { runId: 'r1', callerId: 'mine' });
+    await indexedEngine.engine.execute(failingId, {}, { runId: 'r2' });
+    await indexedEngine.engine.execute({ workflow: workflow([], [], { id: 'foreign' }) }, {});
+    await indexedEngine.indexer.update();
+    expect(await readLogRows(indexedEngine.db)).toMatchObject([
       { engine_id: 'r1', run_id: 'mine', status: 'completed', level: 'info', workspace_id: 'looms' },
       { engine_id: 'r2', run_id: 'r2', status: 'failed', level: 'error', trigger: 'api' },
     ]);
-    expect(index.errors).toEqual([]);
+    expect(indexedEngine.errors).toEqual([]);
   });
 
   it('shows a paused run as pending, and its end', async () => {
-    const index = await openIndexedEngine({ url: await databaseUrl() });
-    const pausingId = await deploy(index, PAUSING_WORKFLOW);
-    await index.engine.execute(pausingId, {}, { runId: 'r' });
-    await index.indexer.update();
-    const [paused] = await readLogRows(index.db);
-    expect(paused).toMatchObject({ status: 'pending', ended_ms: null, duration_ms: expect.anything() });
-    expect(Number(paused?.duration_ms)).toBe(-1);
-    await index.engine.resume('r');
-    await index.indexer.update();
-    const [ended] = await readLogRows(index.db);
-    expect(ended).toMatchObject({ status: 'completed' });
-    expect(Number(ended?.duration_ms)).toBeGreaterThanOrEqual(0);
+    const indexedEngine = await openIndexedEngine({ url: await createDatabaseUrl() });
+    const pausingId = await deploy(indexedEngine, PAUSING_WORKFLOW);
+    await indexedEngine.engine.execute(pausingId, {}, { runId: 'r' });
+    await indexedEngine.indexer.update();
+    const [pausedRow] = await readLogRows(indexedEngine.db);
+    expect(pausedRow).toMatchObject({ status: 'pending', ended_ms: null, duration_ms: expect.anything() });
+    expect(Number(pausedRow?.duration_ms)).toBe(-1);
+    await indexedEngine.engine.resume('r');
+    await indexedEngine.indexer.update();
+    const [endedRow] = await readLogRows(indexedEngine.db);
+    expect(endedRow).toMatchObject({ status: 'completed' });
+    expect(Number(endedRow?.duration_ms)).toBeGreaterThanOrEqual(0);
   });
 
   it('takes run id, workspace and trigger from the reservation of the run', async () => {
-    const index = await openIndexedEngine({ url: await databaseUrl() });
-    const okId = await deploy(index, OK_WORKFLOW);
-    await index.db
+    const indexedEngine = await openIndexedEngine({ url: await createDatabaseUrl() });
+    const okId = await deploy(indexedEngine, OK_WORKFLOW);
+    await indexedEngine.db
       .insertInto('claims')
       .values({
         engine_id: 'r',
@@ -65,42 +65,50 @@ describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
         ...{ workflow_id: okId, mode: 'sync', created_at: '2026-01-01T00:00:00.000Z' },
       })
       .execute();
-    await index.engine.execute(okId, {}, { runId: 'r' });
-    await index.indexer.update();
-    expect(await readLogRows(index.db)).toMatchObject([{ run_id: 'theirs', trigger: 'manual' }]);
+    await indexedEngine.engine.execute(okId, {}, { runId: 'r' });
+    await indexedEngine.indexer.update();
+    expect(await readLogRows(indexedEngine.db)).toMatchObject([{ run_id: 'theirs', trigger: 'manual' }]);
   });
 
   it('removes the row of a deleted run', async () => {
-    const index = await openIndexedEngine({ url: await databaseUrl() });
-    const okId = await deploy(index, OK_WORKFLOW);
-    await index.engine.execute(okId, {}, { runId: 'r' });
-    await index.indexer.update();
-    await index.engine.deleteRun('r');
-    await index.indexer.update();
-    expect(await readLogRows(index.db)).toEqual([]);
+    const indexedEngine = await openIndexedEngine({ url: await createDatabaseUrl() });
+    const okId = await deploy(indexedEngine, OK_WORKFLOW);
+    await indexedEngine.engine.execute(okId, {}, { runId: 'r' });
+    await indexedEngine.indexer.update();
+    await indexedEngine.engine.deleteRun('r');
+    await indexedEngine.indexer.update();
+    expect(await readLogRows(indexedEngine.db)).toEqual([]);
   });
 
   it('sums the costs and records the models of model blocks, and ignores costs and models in outputs of other blocks', async () => {
     const output = { content: 'hi', model: 'm-1', cost: { total: 0.1 }, tokens: { input: 3 } };
     const agent: BlockExecutor = { types: ['agent'], class: 'compute', execute: () => ({ output }) };
-    const index = await openIndexedEngine({ url: await databaseUrl(), engine: { blocks: [agent] } });
+    const indexedEngine = await openIndexedEngine({
+      url: await createDatabaseUrl(),
+      engine: { blocks: [agent] },
+    });
     const id = await deploy(
-      index,
+      indexedEngine,
       workflow(
         [...['A', 'B', 'D'].map((name) => block(name, 'agent')), fn('C', 'return { cost: { total: 9 } }')],
         ['Start -> A -> B -> D -> C'],
       ),
     );
-    await index.engine.execute(id, { cost: { total: 7 }, model: 'forged' }, { runId: 'r' });
-    await index.indexer.update();
-    expect(await readLogRows(index.db)).toMatchObject([{ cost: 0.3 }]);
-    expect(await index.db.selectFrom('run_log_models').select('model').execute()).toEqual([{ model: 'm-1' }]);
+    await indexedEngine.engine.execute(id, { cost: { total: 7 }, model: 'forged' }, { runId: 'r' });
+    await indexedEngine.indexer.update();
+    expect(await readLogRows(indexedEngine.db)).toMatchObject([{ cost: 0.3 }]);
+    expect(await indexedEngine.db.selectFrom('run_log_models').select('model').execute()).toEqual([
+      { model: 'm-1' },
+    ]);
   });
 
   it('counts each run of a workflow once, when it ends', async () => {
-    const index = await openIndexedEngine({ url: await databaseUrl() });
-    const { engine, indexer, db } = index;
-    const [okId, pausingId] = [await deploy(index, OK_WORKFLOW), await deploy(index, PAUSING_WORKFLOW)];
+    const indexedEngine = await openIndexedEngine({ url: await createDatabaseUrl() });
+    const { engine, indexer, db } = indexedEngine;
+    const [okId, pausingId] = [
+      await deploy(indexedEngine, OK_WORKFLOW),
+      await deploy(indexedEngine, PAUSING_WORKFLOW),
+    ];
     const readCounts = async () => {
       const rows = await db.selectFrom('run_counts').selectAll().orderBy('workflow_id').execute();
       return Object.fromEntries(rows.map(({ workflow_id: id, runs }) => [id, runs]));
@@ -118,13 +126,15 @@ describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
   });
 
   it('counts each run once if several processes index it, and has the start of the last run', async () => {
-    const index = await openIndexedEngine({ url: await databaseUrl() });
-    const { engine, db } = index;
-    const okId = await deploy(index, OK_WORKFLOW);
+    const indexedEngine = await openIndexedEngine({ url: await createDatabaseUrl() });
+    const { engine, db } = indexedEngine;
+    const okId = await deploy(indexedEngine, OK_WORKFLOW);
     for (const runId of ['a', 'b', 'c']) await engine.execute(okId, {}, { runId });
     // All processes read the changes before one acknowledges them.
     await Promise.all(
-      [index.indexer, createIndexer(index), createIndexer(index)].map((each) => each.update()),
+      [indexedEngine.indexer, createIndexer(indexedEngine), createIndexer(indexedEngine)].map((indexer) =>
+        indexer.update(),
+      ),
     );
     const { startedAt } = await engine.getRun('c');
     expect(await db.selectFrom('run_counts').selectAll().execute()).toEqual([
@@ -133,14 +143,14 @@ describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
   });
 
   it('has every run if several processes index at the same time', async () => {
-    const index = await openIndexedEngine({ url: await databaseUrl() });
-    const okId = await deploy(index, OK_WORKFLOW);
-    const runs = Array.from({ length: 450 }, (_, nth) =>
-      index.engine.execute(okId, {}, { runId: `r${String(nth).padStart(3, '0')}` }),
+    const indexedEngine = await openIndexedEngine({ url: await createDatabaseUrl() });
+    const okId = await deploy(indexedEngine, OK_WORKFLOW);
+    const runs = Array.from({ length: 450 }, (_, runNumber) =>
+      indexedEngine.engine.execute(okId, {}, { runId: `r${String(runNumber).padStart(3, '0')}` }),
     );
-    await Promise.all([...runs, index.indexer.updateAll(), createIndexer(index).updateAll()]);
-    await Promise.all([index.indexer.updateAll(), createIndexer(index).updateAll()]);
-    const rows = await readLogRows(index.db);
+    await Promise.all([...runs, indexedEngine.indexer.updateAll(), createIndexer(indexedEngine).updateAll()]);
+    await Promise.all([indexedEngine.indexer.updateAll(), createIndexer(indexedEngine).updateAll()]);
+    const rows = await readLogRows(indexedEngine.db);
     expect(rows).toHaveLength(450);
     expect(rows.every(({ status }) => status === 'completed')).toBe(true);
   });
@@ -148,46 +158,46 @@ describe.each(STORE_NAMES)('the index of runs on %s', (name) => {
 
 describe('the index of runs', () => {
   it('has runs of a process that died before it indexed them, and of processes without an index', async () => {
-    const data = dataFolder();
-    const first = await createEngine({ data });
-    const { workflowId } = await first.deploy(OK_WORKFLOW);
-    await first.runChanges(1);
-    await first.execute(workflowId, {}, { runId: 'before' });
+    const data = createDataFolder();
+    const firstEngine = await createEngine({ data });
+    const { workflowId } = await firstEngine.deploy(OK_WORKFLOW);
+    await firstEngine.runChanges(1);
+    await firstEngine.execute(workflowId, {}, { runId: 'before' });
     // The process dies after it has read the changes, and before it acknowledges them.
-    await first.runChanges(100);
-    await first.close();
-    const index = await openIndexedEngine({ engine: { data } });
-    await addWorkflow(index.db, workflowId);
-    await index.engine.execute(workflowId, {}, { runId: 'later' });
-    await index.indexer.update();
-    expect((await readLogRows(index.db)).map(({ run_id: id }) => id)).toEqual(['before', 'later']);
+    await firstEngine.runChanges(100);
+    await firstEngine.close();
+    const indexedEngine = await openIndexedEngine({ engine: { data } });
+    await addWorkflow(indexedEngine.db, workflowId);
+    await indexedEngine.engine.execute(workflowId, {}, { runId: 'later' });
+    await indexedEngine.indexer.update();
+    expect((await readLogRows(indexedEngine.db)).map(({ run_id: id }) => id)).toEqual(['before', 'later']);
   });
 
   it('has the runs that were stored before the first index', async () => {
-    const data = dataFolder();
-    const first = await createEngine({ data });
-    const { workflowId } = await first.deploy(OK_WORKFLOW);
-    await first.execute(workflowId, {}, { runId: 'old' });
-    await first.close();
-    const index = await openIndexedEngine({ engine: { data } });
-    await addWorkflow(index.db, workflowId);
-    await index.indexer.update();
-    expect((await readLogRows(index.db)).map(({ run_id: id }) => id)).toEqual(['old']);
+    const data = createDataFolder();
+    const firstEngine = await createEngine({ data });
+    const { workflowId } = await firstEngine.deploy(OK_WORKFLOW);
+    await firstEngine.execute(workflowId, {}, { runId: 'old' });
+    await firstEngine.close();
+    const indexedEngine = await openIndexedEngine({ engine: { data } });
+    await addWorkflow(indexedEngine.db, workflowId);
+    await indexedEngine.indexer.update();
+    expect((await readLogRows(indexedEngine.db)).map(({ run_id: id }) => id)).toEqual(['old']);
   });
 
   it.skipIf(!hasPostgres)('has the runs of all processes of an engine on PostgreSQL', async () => {
-    const url = await postgresDatabase();
-    const index = await openIndexedEngine({ url, engine: { postgres: { url, schema: 'engine' } } });
-    const other = await createEngine({ postgres: { url, schema: 'engine' } });
-    onTestFinished(() => other.close({ graceMs: 0 }));
-    const id = await deploy(index, OK_WORKFLOW);
-    await index.indexer.update();
+    const url = await createPostgresDatabase();
+    const indexedEngine = await openIndexedEngine({ url, engine: { postgres: { url, schema: 'engine' } } });
+    const otherEngine = await createEngine({ postgres: { url, schema: 'engine' } });
+    onTestFinished(() => otherEngine.close({ graceMs: 0 }));
+    const id = await deploy(indexedEngine, OK_WORKFLOW);
+    await indexedEngine.indexer.update();
     await Promise.all([
-      index.engine.execute(id, {}, { runId: 'here' }),
-      other.execute(id, {}, { runId: 'there' }),
+      indexedEngine.engine.execute(id, {}, { runId: 'here' }),
+      otherEngine.execute(id, {}, { runId: 'there' }),
     ]);
-    await index.indexer.update();
-    expect(await readLogRows(index.db)).toMatchObject([
+    await indexedEngine.indexer.update();
+    expect(await readLogRows(indexedEngine.db)).toMatchObject([
       { run_id: 'here', status: 'completed' },
       { run_id: 'there', status: 'completed' },
     ]);

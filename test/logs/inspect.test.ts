@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { createEngine } from '@heddle/engine';
 import { openServiceStore } from '@heddle/service';
-import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
+import { errorIn, tenantOptionsOf, createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import type { RunResponse } from '../support/api-workflows.ts';
 
-const NESTED = workflow(
+const NESTED_WORKFLOW = workflow(
   [
     loop(
       'Outer',
@@ -25,7 +25,7 @@ const NESTED = workflow(
   ],
   ['Start -> Outer -> After', 'Outer -> Inner', 'Inner -> Odd', 'Odd:error -> Handler'],
 );
-const PAUSING = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
+const PAUSING_WORKFLOW = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
 
 interface Span {
   id: string;
@@ -47,12 +47,12 @@ interface BlockState {
 
 async function setUp(): Promise<TestApi> {
   const store = await openServiceStore();
-  const engine = await createEngine(tenantIsolation(store));
-  return testApi({ engine, store, every: () => () => undefined });
+  const engine = await createEngine(tenantOptionsOf(store));
+  return createTestApi({ engine, store, repeat: () => () => undefined });
 }
 
-async function execute(api: TestApi, exported: Parameters<TestApi['deploy']>[0]) {
-  const workflowId = await api.deploy(exported);
+async function execute(api: TestApi, definition: Parameters<TestApi['deploy']>[0]) {
+  const workflowId = await api.deploy(definition);
   const path = `/api/v2/workflows/${workflowId}`;
   const run = await api.call<RunResponse>('POST', `${path}/execute`, { body: { input: { n: 7 } } });
   const { runId } = run.data;
@@ -64,33 +64,35 @@ async function execute(api: TestApi, exported: Parameters<TestApi['deploy']>[0])
 describe('operations that read a run in parts', () => {
   it('list spans in pages, each before its children, and filter them', async () => {
     const api = await setUp();
-    const { get } = await execute(api, NESTED);
-    const all = await get<Span[]>('spans?limit=1000');
-    const spans = all.data;
+    const { get } = await execute(api, NESTED_WORKFLOW);
+    const fullResponse = await get<Span[]>('spans?limit=1000');
+    const spans = fullResponse.data;
     expect(
       spans.every(
         ({ parentId }, index) => spans.slice(0, index).some(({ id }) => id === parentId) || parentId === '',
       ),
     ).toBe(true);
     expect(Math.max(...spans.map(({ depth }) => depth))).toBe(4);
-    expect(JSON.stringify(all.body)).not.toContain('bold');
-    const paged: Span[] = [];
+    expect(JSON.stringify(fullResponse.body)).not.toContain('bold');
+    const pagedSpans: Span[] = [];
     let cursor = '';
     for (let page = 0; page < 50; page += 1) {
       const { body } = await get(`spans?limit=4${cursor && `&cursor=${cursor}`}`);
       const { data, nextCursor } = body as { data: Span[]; nextCursor: string | null };
-      paged.push(...data);
+      pagedSpans.push(...data);
       if (nextCursor === null) break;
       cursor = nextCursor;
     }
-    expect(paged).toEqual(spans);
-    const outer = spans.find(({ depth, childCount }) => depth === 0 && childCount > 0)!;
+    expect(pagedSpans).toEqual(spans);
+    const outerSpan = spans.find(({ depth, childCount }) => depth === 0 && childCount > 0)!;
     const secondIteration = await get<Span[]>(
-      `spans?under=${encodeURIComponent(outer.id)}&direct=true&index=1`,
+      `spans?under=${encodeURIComponent(outerSpan.id)}&direct=true&index=1`,
     );
-    expect(secondIteration.data).toMatchObject([{ index: 1, parentId: outer.id, id: `${outer.id}/1` }]);
-    const failed = await get<Span[]>('spans?status=failed');
-    expect(failed.data.map(({ id }) => id)).toEqual(
+    expect(secondIteration.data).toMatchObject([
+      { index: 1, parentId: outerSpan.id, id: `${outerSpan.id}/1` },
+    ]);
+    const failedResponse = await get<Span[]>('spans?status=failed');
+    expect(failedResponse.data.map(({ id }) => id)).toEqual(
       spans.filter(({ status }) => status === 'failed').map(({ id }) => id),
     );
     expect((await get('spans?under=nothing')).status).toBe(404);
@@ -100,22 +102,22 @@ describe('operations that read a run in parts', () => {
 
   it('count the executions of each block, in all iterations or in one', async () => {
     const api = await setUp();
-    const { get } = await execute(api, NESTED);
+    const { get } = await execute(api, NESTED_WORKFLOW);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
-    const odd = spans.find(({ status, blockId }) => status === 'failed' && blockId !== null)!;
-    const statesAt = async (scope: string) => {
+    const oddSpan = spans.find(({ status, blockId }) => status === 'failed' && blockId !== null)!;
+    const readStateAt = async (scope: string) => {
       const { data } = await get<{ blocks: BlockState[] }>(
         `states${scope && `?scope=${encodeURIComponent(scope)}`}`,
       );
-      return data.blocks.find(({ blockId }) => blockId === odd.blockId)!;
+      return data.blocks.find(({ blockId }) => blockId === oddSpan.blockId)!;
     };
-    expect(await statesAt('')).toMatchObject({ total: 6, failed: 1, completed: 5 });
-    const inner = odd.parentId;
-    expect(await statesAt(inner)).toMatchObject({ total: 1, failed: 1, spanId: odd.id });
-    const outer = inner.split('/').slice(0, 2).join('/');
-    expect(await statesAt(outer)).toMatchObject({ total: 2, failed: 1, completed: 1 });
+    expect(await readStateAt('')).toMatchObject({ total: 6, failed: 1, completed: 5 });
+    const innerIterationId = oddSpan.parentId;
+    expect(await readStateAt(innerIterationId)).toMatchObject({ total: 1, failed: 1, spanId: oddSpan.id });
+    const outerIterationId = innerIterationId.split('/').slice(0, 2).join('/');
+    expect(await readStateAt(outerIterationId)).toMatchObject({ total: 2, failed: 1, completed: 1 });
     const container = (await get<{ blocks: BlockState[] }>('states')).data.blocks.find(
-      ({ blockId }) => blockId === inner.split('/')[0],
+      ({ blockId }) => blockId === innerIterationId.split('/')[0],
     );
     expect(container?.iterations).toMatchObject({ total: 3 });
     expect((await get('states?scope=nothing')).status).toBe(404);
@@ -123,23 +125,25 @@ describe('operations that read a run in parts', () => {
 
   it('count exactly the spans of each iteration', async () => {
     const api = await setUp();
-    const { get } = await execute(api, NESTED);
+    const { get } = await execute(api, NESTED_WORKFLOW);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     for (const iteration of spans.filter(({ index }) => index !== null)) {
       const { data } = await get<{ blocks: BlockState[] }>(
         `states?scope=${encodeURIComponent(iteration.id)}`,
       );
-      const inside = spans.filter(({ id, blockId }) => id.startsWith(`${iteration.id}/`) && blockId !== null);
-      for (const { blockId } of inside) {
+      const innerSpans = spans.filter(
+        ({ id, blockId }) => id.startsWith(`${iteration.id}/`) && blockId !== null,
+      );
+      for (const { blockId } of innerSpans) {
         const state = data.blocks.find((each) => each.blockId === blockId);
-        expect(state?.total).toBe(inside.filter((each) => each.blockId === blockId).length);
+        expect(state?.total).toBe(innerSpans.filter((each) => each.blockId === blockId).length);
       }
     }
   });
 
   it('return values by JSON pointer, in parts, and as a file', async () => {
     const api = await setUp();
-    const { get } = await execute(api, NESTED);
+    const { get } = await execute(api, NESTED_WORKFLOW);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const { id } = spans.filter(({ depth }) => depth === 0).at(-1)!;
     const valuePath = (path: string) =>
@@ -159,23 +163,23 @@ describe('operations that read a run in parts', () => {
 
   it('stream events without values, and continue after the last one received', async () => {
     const api = await setUp();
-    const { runId } = await execute(api, NESTED);
+    const { runId } = await execute(api, NESTED_WORKFLOW);
     const path = `/api/v2/logs/${runId}/events`;
     const text = await (await api.fetch('GET', path)).text();
     expect(text).not.toContain('bold');
     expect(text.endsWith('data: "[DONE]"\n\n')).toBe(true);
     const ids = [...text.matchAll(/^id: (\d+)$/gm)].map(([, number]) => Number(number));
     expect(ids).toEqual(ids.map((_, index) => index + 1));
-    const remaining = await (
+    const remainingText = await (
       await api.fetch('GET', path, { headers: { 'Last-Event-ID': String(ids.length - 1) } })
     ).text();
-    expect([...remaining.matchAll(/^id: /gm)]).toHaveLength(1);
+    expect([...remainingText.matchAll(/^id: /gm)]).toHaveLength(1);
     expect((await api.fetch('GET', path, { headers: { 'Last-Event-ID': 'x' } })).status).toBe(400);
   });
 
   it('show the token of a pause only to those who may resume', async () => {
     const api = await setUp();
-    const { get } = await execute(api, PAUSING);
+    const { get } = await execute(api, PAUSING_WORKFLOW);
     const overview = await get<{ status: string; pauses: { contextId: string | null; blockName: string }[] }>(
       'overview',
     );
@@ -195,12 +199,12 @@ describe('operations that read a run in parts', () => {
       pauses: [{ contextId: null, output: null }],
     });
     const spans = (await get<Span[]>('spans')).data;
-    const paused = spans.find(({ status }) => status === 'paused')!;
+    const pausedSpan = spans.find(({ status }) => status === 'paused')!;
     for (const response of [
       readerOverview,
       await get('spans', { key }),
       await get('value?part=output', { key }),
-      await get(`value?part=output&spanId=${encodeURIComponent(paused.id)}`, { key }),
+      await get(`value?part=output&spanId=${encodeURIComponent(pausedSpan.id)}`, { key }),
     ])
       expect(JSON.stringify(response.body)).not.toContain(token);
   });
@@ -209,7 +213,7 @@ describe('operations that read a run in parts', () => {
 describe('a rerun', () => {
   it('starts a new run with the same input or another input', async () => {
     const api = await setUp();
-    const { path, runId } = await execute(api, NESTED);
+    const { path, runId } = await execute(api, NESTED_WORKFLOW);
     const rerunResponse = await api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
       body: {},
     });
@@ -226,7 +230,7 @@ describe('a rerun', () => {
 
   it('from a block keeps the outputs of earlier blocks', async () => {
     const api = await setUp();
-    const { path, runId, get } = await execute(api, NESTED);
+    const { path, runId, get } = await execute(api, NESTED_WORKFLOW);
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const blockId = spans.filter(({ depth }) => depth === 0).at(-1)!.blockId!;
     for (const version of ['run', 'live']) {
@@ -246,8 +250,11 @@ describe('a rerun', () => {
   it('inside an iteration keeps the results of earlier iterations, and needs the iteration numbers', async () => {
     const api = await setUp();
     const loopBlocks = [fn('Cost', 'return <loop.index>'), fn('Double', 'return <cost.result> * 2')];
-    const each = loop('Each', { loopType: 'for', count: 3 }, ...loopBlocks);
-    const { path, runId, get } = await execute(api, workflow([each], ['Start -> Each -> Cost -> Double']));
+    const eachLoop = loop('Each', { loopType: 'for', count: 3 }, ...loopBlocks);
+    const { path, runId, get } = await execute(
+      api,
+      workflow([eachLoop], ['Start -> Each -> Cost -> Double']),
+    );
     const spans = (await get<Span[]>('spans?limit=1000')).data;
     const blockId = spans.findLast((span) => span.blockId !== null)?.blockId ?? '';
     const rerun = (body: object) =>
@@ -267,15 +274,15 @@ describe('a rerun', () => {
     const valuePath = `/api/v2/logs/${rerunResponse.data.runId}/value?part=output&path=/results`;
     const results = JSON.parse((await api.call<{ text: string }>('GET', valuePath)).data.text) as object[][];
     expect(results).toMatchObject([0, 1, 2].map((n) => [{ result: n }, { result: n * 2 }]));
-    for (const [request, message] of [
-      [{ blockId }, /Give the numbers of its iterations/],
+    for (const [body, message] of [
+      [{ blockId }, /Give the indexes of its iterations/],
       [{ blockId, iterations: [7] }, /iteration 7 of "Each" did not run/],
       [{ blockId, iterations: [1, 0] }, /give 1 number /],
       [{ blockId, iterations: [-1] }, /iterations/],
       [{ blockId, iterations: ['__proto__'] }, /iterations/],
       [{ iterations: [1] }, /need a blockId/],
     ] as const) {
-      const response = await rerun(request);
+      const response = await rerun(body);
       expect([response.status, errorIn(response.body).message]).toEqual([
         400,
         expect.stringMatching(message),
@@ -285,31 +292,32 @@ describe('a rerun', () => {
 
   it('is refused for an unknown block, a run that has not ended, and a version without a block', async () => {
     const api = await setUp();
-    const { path, runId } = await execute(api, NESTED);
-    const rerun = (body: object, run = `${path}/runs/${runId}`) => api.call('POST', `${run}/rerun`, { body });
+    const { path, runId } = await execute(api, NESTED_WORKFLOW);
+    const rerun = (body: object, runPath = `${path}/runs/${runId}`) =>
+      api.call('POST', `${runPath}/rerun`, { body });
     expect((await rerun({ blockId: 'nothing' })).status).toBeGreaterThanOrEqual(400);
     expect(errorIn((await rerun({ version: 'run' })).body).message).toContain('blockId');
-    const pausedRun = await execute(api, PAUSING);
-    const refused = await rerun({ blockId: 'Ask' }, `${pausedRun.path}/runs/${pausedRun.runId}`);
-    expect(refused.status).toBe(409);
+    const pausedRun = await execute(api, PAUSING_WORKFLOW);
+    const refusedResponse = await rerun({ blockId: 'Ask' }, `${pausedRun.path}/runs/${pausedRun.runId}`);
+    expect(refusedResponse.status).toBe(409);
     expect((await rerun({}, `${path}/runs/nothing`)).status).toBe(404);
   });
 
   it('replaces outputs of earlier blocks and fields of the block, and refuses edits that the run does not use', async () => {
     const api = await setUp();
-    const sums = workflow(
+    const sumWorkflow = workflow(
       [
         fn('Sum', 'return 1'),
         block('Answer', 'response', { dataMode: 'json', data: '{"sum":<sum.result>}' }),
       ],
       ['Start -> Sum -> Answer'],
     );
-    const { path, runId, get } = await execute(api, sums);
+    const { path, runId, get } = await execute(api, sumWorkflow);
     const spans = (await get<Span[]>('spans')).data;
-    const [, sum = '', answer = ''] = spans.map(({ blockId }) => blockId ?? '');
+    const [, sumBlockId = '', answerBlockId = ''] = spans.map(({ blockId }) => blockId ?? '');
     const rerun = (body: object, key = api.key) =>
       api.call<{ runId: string }>('POST', `${path}/runs/${runId}/rerun`, {
-        body: { blockId: answer, ...body },
+        body: { blockId: answerBlockId, ...body },
         key,
       });
     const outputOf = async ({ data }: { data: { runId: string } }) => {
@@ -320,23 +328,23 @@ describe('a rerun', () => {
       const valuePath = `/api/v2/logs/${data.runId}/value?part=output&path=/data`;
       return JSON.parse((await api.call<{ text: string }>('GET', valuePath)).data.text) as unknown;
     };
-    const outputs = { [sum]: { result: 41 } };
+    const outputs = { [sumBlockId]: { result: 41 } };
     expect(await outputOf(await rerun({ outputs }))).toEqual({ sum: 41 });
     const fields = { data: { sum: '<sum.result> {{HOME}}' } };
     expect(await outputOf(await rerun({ fields, version: 'live' }))).toEqual(fields.data);
 
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'machine');
     expect(await outputOf(await rerun({ outputs }, key))).toEqual({ sum: 41 });
-    const refused = await rerun({ fields }, key);
-    expect([refused.status, errorIn(refused.body).details]).toEqual([
+    const refusedResponse = await rerun({ fields }, key);
+    expect([refusedResponse.status, errorIn(refusedResponse.body).details]).toEqual([
       403,
       { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' },
     ]);
     const invalidRequests = [
       [{ fields: { nope: 1 } }, /"nope" of "Answer" cannot be replaced/],
-      [{ outputs: { [answer]: {} } }, /"Answer" cannot be replaced/],
+      [{ outputs: { [answerBlockId]: {} } }, /"Answer" cannot be replaced/],
       [{ outputs, blockId: undefined }, /need a blockId/],
-      [{ outputs: { [sum]: 'text' } }, /sum|object|record/i],
+      [{ outputs: { [sumBlockId]: 'text' } }, /sum|object|record/i],
     ] as const;
     for (const [body, message] of invalidRequests) {
       const response = await rerun(body);

@@ -2,39 +2,44 @@ import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { pageQuery } from '../../packages/service/src/logs/query.ts';
 import type { LogPageQuery, LogPosition } from '../../packages/service/src/logs/query.ts';
-import { earliestStart, pageOfLogs, saveLogs, statsRows } from '../../packages/service/src/logs/store.ts';
+import {
+  findEarliestStart,
+  pageOfLogs,
+  saveLogs,
+  readStatsRows,
+} from '../../packages/service/src/logs/store.ts';
 import { addBatchToTotals } from '../../packages/service/src/logs/totals.ts';
 import { windowOf } from '../../packages/service/src/logs/stats.ts';
 import type { NewLog } from '../../packages/service/src/logs/store.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
-import { addWorkflow, openLogDatabase, logRow } from './setup.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
+import { addWorkflow, openLogDatabase, createLogRow } from './setup.ts';
 import type { LogDb } from './setup.ts';
 
 const QUERY: LogPageQuery = { workspaceId: 'looms', sortBy: 'startedAt', sortOrder: 'desc', limit: 100 };
 
-async function idsOf(db: LogDb, query: Partial<LogPageQuery>): Promise<string[]> {
+async function readIds(db: LogDb, query: Partial<LogPageQuery>): Promise<string[]> {
   return (await pageOfLogs(db, { ...QUERY, ...query })).rows.map(({ run_id: id }) => id);
 }
 
 /** Returns all ids, read page by page. */
 async function readIdsInPages(db: LogDb, query: Partial<LogPageQuery>): Promise<string[]> {
   const ids: string[] = [];
-  let after: LogPosition | undefined;
+  let position: LogPosition | undefined;
   do {
-    const { rows, next } = await pageOfLogs(db, { ...QUERY, ...query, limit: 2, after });
+    const { rows, next } = await pageOfLogs(db, { ...QUERY, ...query, limit: 2, after: position });
     ids.push(...rows.map(({ run_id: id }) => id));
-    after = next;
-  } while (after);
+    position = next;
+  } while (position);
   return ids;
 }
 
 const ROWS: NewLog[] = [
-  logRow('a', 1, { workflow_id: 'w1', duration_ms: 500, cost: 0.5, models: ['m-1', 'm-2'] }),
-  logRow('b', 2, { workflow_id: 'w1', status: 'failed', level: 'error', trigger: 'manual' }),
-  logRow('c', 3, { workflow_id: 'w2', status: 'running', ended_ms: null, duration_ms: -1 }),
-  logRow('d', 4, { workflow_id: 'w3', duration_ms: 1000, cost: 2, models: ['m-2'] }),
-  logRow('e', 5, { workflow_id: 'w3', status: 'cancelled', trigger: 'schedule' }),
-  logRow('x', 6, { workflow_id: 'foreign', workspace_id: 'other' }),
+  createLogRow('a', 1, { workflow_id: 'w1', duration_ms: 500, cost: 0.5, models: ['m-1', 'm-2'] }),
+  createLogRow('b', 2, { workflow_id: 'w1', status: 'failed', level: 'error', trigger: 'manual' }),
+  createLogRow('c', 3, { workflow_id: 'w2', status: 'running', ended_ms: null, duration_ms: -1 }),
+  createLogRow('d', 4, { workflow_id: 'w3', duration_ms: 1000, cost: 2, models: ['m-2'] }),
+  createLogRow('e', 5, { workflow_id: 'w3', status: 'cancelled', trigger: 'schedule' }),
+  createLogRow('x', 6, { workflow_id: 'foreign', workspace_id: 'other' }),
 ];
 
 async function openFilledDatabase(url?: string): Promise<LogDb> {
@@ -52,12 +57,12 @@ const STORE_NAMES = storesToTest('lists of the log');
 describe.each(STORE_NAMES)('lists of the log on %s', (name) => {
   let url: string | undefined;
   beforeAll(async () => {
-    url = name === 'postgres' ? await postgresDatabase() : undefined;
+    url = name === 'postgres' ? await createPostgresDatabase() : undefined;
   });
 
   it('have the runs of the workspace, newest first, and filter by every field', async () => {
     const db = await openFilledDatabase(url);
-    expect(await idsOf(db, {})).toEqual(['e', 'd', 'c', 'b', 'a']);
+    expect(await readIds(db, {})).toEqual(['e', 'd', 'c', 'b', 'a']);
     const start = Date.parse('2026-01-01T00:00:00Z');
     const filters: [Partial<LogPageQuery>, string[]][] = [
       [{ workflowIds: ['w1'] }, ['b', 'a']],
@@ -85,7 +90,7 @@ describe.each(STORE_NAMES)('lists of the log on %s', (name) => {
       [{ model: 'm-2' }, ['d', 'a']],
       [{ model: 'm-2', level: 'error' }, []],
     ];
-    for (const [filter, ids] of filters) expect([filter, await idsOf(db, filter)]).toEqual([filter, ids]);
+    for (const [filter, ids] of filters) expect([filter, await readIds(db, filter)]).toEqual([filter, ids]);
   });
 
   it('sort by every field in both orders, with unknown values lowest, even across pages', async () => {
@@ -104,8 +109,8 @@ describe.each(STORE_NAMES)('lists of the log on %s', (name) => {
 
   it('never replace a row with an older state', async () => {
     const db = await openFilledDatabase(url);
-    await saveLogs(db, [logRow('c', 3, { workflow_id: 'w2', status: 'completed', seq: 9 })]);
-    await saveLogs(db, [logRow('c', 3, { workflow_id: 'w2', status: 'running', seq: 5 })]);
+    await saveLogs(db, [createLogRow('c', 3, { workflow_id: 'w2', status: 'completed', seq: 9 })]);
+    await saveLogs(db, [createLogRow('c', 3, { workflow_id: 'w2', status: 'running', seq: 5 })]);
     expect((await pageOfLogs(db, { ...QUERY, runId: 'c' })).rows).toMatchObject([{ status: 'completed' }]);
   });
 
@@ -119,26 +124,26 @@ describe.each(STORE_NAMES)('lists of the log on %s', (name) => {
       { workflowName: 'none' },
       { folderPaths: ['/south'], triggers: ['api'] },
     ];
-    const expected = [['b'], ['e', 'd', 'c'], ['e'], [], [], []];
-    expect(await Promise.all(queries.map((query) => idsOf(db, query)))).toEqual(expected);
+    const expectedIds = [['b'], ['e', 'd', 'c'], ['e'], [], [], []];
+    expect(await Promise.all(queries.map((query) => readIds(db, query)))).toEqual(expectedIds);
     await addBatchToTotals(db);
     await sql`delete from run_logs where run_id = 'c'`.execute(db);
-    const remaining = expected.map((ids) => ids.filter((id) => id !== 'c'));
-    expect(await Promise.all(queries.map((query) => idsOf(db, query)))).toEqual(remaining);
+    const remainingIds = expectedIds.map((ids) => ids.filter((id) => id !== 'c'));
+    expect(await Promise.all(queries.map((query) => readIds(db, query)))).toEqual(remainingIds);
   });
 
   it('have statistics of runs, errors, durations and costs per workflow and period', async () => {
     const db = await openFilledDatabase(url);
     const fromMs = Date.parse('2026-01-01T00:00:00Z');
     const window = windowOf(fromMs, fromMs + 3_600_000, 20);
-    const rows = await statsRows(db, { workspaceId: 'looms' }, window);
+    const rows = await readStatsRows(db, { workspaceId: 'looms' }, window);
     expect(rows.toSorted((a, b) => (a.workflow_id < b.workflow_id ? -1 : 1))).toEqual([
       { workflow_id: 'w1', segment: 0, total: 2, errors: 1, duration: 1500, ended: 2, cost: 500_000 },
       { workflow_id: 'w2', segment: 1, total: 1, errors: 0, duration: 0, ended: 0, cost: 0 },
       { workflow_id: 'w3', segment: 1, total: 2, errors: 0, duration: 2000, ended: 2, cost: 2_000_000 },
     ]);
-    expect(await earliestStart(db, { workspaceId: 'looms' })).toBe(fromMs + 60_000);
-    expect(await earliestStart(db, { workspaceId: 'nowhere' })).toBeUndefined();
+    expect(await findEarliestStart(db, { workspaceId: 'looms' })).toBe(fromMs + 60_000);
+    expect(await findEarliestStart(db, { workspaceId: 'nowhere' })).toBeUndefined();
   });
 
   it('use an index: no query scans the whole table, and a page without filters needs no sort', async () => {
@@ -163,18 +168,18 @@ describe.each(STORE_NAMES)('lists of the log on %s', (name) => {
       { model: 'm' },
     ];
     for (const query of [...sortedQueries, ...filteredQueries]) {
-      const plan = await queryPlan(db, { ...QUERY, ...query, limit: 50 }, url !== undefined);
-      const context = `${JSON.stringify(query)} ${plan}`;
-      expect(plan, context).toMatch(/run_logs_\w+/);
-      expect(plan, context).not.toMatch(/SCAN run_logs|Seq Scan on run_logs/);
-      if (sortedQueries.includes(query)) expect(plan, context).not.toMatch(/TEMP B-TREE|Sort/);
+      const plan = await explainQuery(db, { ...QUERY, ...query, limit: 50 }, url !== undefined);
+      const message = `${JSON.stringify(query)} ${plan}`;
+      expect(plan, message).toMatch(/run_logs_\w+/);
+      expect(plan, message).not.toMatch(/SCAN run_logs|Seq Scan on run_logs/);
+      if (sortedQueries.includes(query)) expect(plan, message).not.toMatch(/TEMP B-TREE|Sort/);
     }
   });
 });
 
 /** Adds rows of ten workflows in four workspaces. */
-async function addRows(db: LogDb, rows: number): Promise<void> {
-  await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(rows)})
+async function addRows(db: LogDb, rowCount: number): Promise<void> {
+  await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(rowCount)})
     insert into run_logs (engine_id, run_id, workspace_id, workflow_id, status, level, trigger, started_ms, ended_ms,
       duration_ms, cost, bytes, is_child, seq, totalled)
     select 'r' || n, 'r' || n, case n % 4 when 0 then 'looms' else 'other' || (n % 4) end, 'w' || (n % 10),
@@ -183,13 +188,13 @@ async function addRows(db: LogDb, rows: number): Promise<void> {
     from numbers`.execute(db);
 }
 
-async function queryPlan(db: LogDb, query: LogPageQuery, isPostgres: boolean): Promise<string> {
+async function explainQuery(db: LogDb, query: LogPageQuery, isPostgres: boolean): Promise<string> {
   const { sql: text, parameters } = pageQuery(db, query).compile();
   const pieces = text.split(isPostgres ? /\$\d+/ : /\?/);
   const parts = pieces.flatMap((piece, index) =>
     index === 0 ? [sql.raw(piece)] : [sql`${parameters[index - 1]}`, sql.raw(piece)],
   );
-  const explain = isPostgres ? sql`explain ` : sql`explain query plan `;
-  const { rows } = await sql`${explain}${sql.join(parts, sql``)}`.execute(db);
+  const explainPrefix = isPostgres ? sql`explain ` : sql`explain query plan `;
+  const { rows } = await sql`${explainPrefix}${sql.join(parts, sql``)}`.execute(db);
   return JSON.stringify(rows);
 }

@@ -10,52 +10,52 @@ import {
   logStats,
   statsQuery,
 } from '../../packages/service/src/logs/schemas.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { deploy, openIndexedEngine } from './setup.ts';
 import type { IndexedEngine } from './setup.ts';
 
 const output = { content: 'hi', model: 'm-1', cost: { total: 0.25, toolCost: 0.05 }, tokens: { input: 3 } };
-const AGENT: BlockExecutor = { types: ['agent'], class: 'compute', execute: () => ({ output }) };
-const BULK: BlockExecutor = {
+const AGENT_EXECUTOR: BlockExecutor = { types: ['agent'], class: 'compute', execute: () => ({ output }) };
+const BULK_EXECUTOR: BlockExecutor = {
   types: ['bulk'],
   class: 'compute',
   execute: () => ({ output: { text: 'x'.repeat(5_000_000) } }),
 };
-const CHAIN = workflow(
+const CHAIN_WORKFLOW = workflow(
   [block('Agent', 'agent', { prompt: 'Say <Start.word> {{NAME}}' }), fn('End', 'return <Start.word>')],
   ['Start -> Agent -> End'],
   { id: 'chain', name: 'Chain', inputFormat: [{ name: 'word', type: 'string' }] },
 );
-const LOOP = workflow(
+const LOOP_WORKFLOW = workflow(
   [loop('Each', { loopType: 'for', count: 2 }, fn('In', 'return <loop.index>'))],
   ['Start -> Each', 'Each -> In'],
   { id: 'loop', name: 'Loop' },
 );
-const PAUSING = workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask'], { id: 'asks' });
-const FAILING = workflow([fn('A', 'throw new Error("no")')], ['Start -> A'], { id: 'fails' });
+const PAUSING_WORKFLOW = workflow([block('Ask', 'human_in_the_loop', {})], ['Start -> Ask'], { id: 'asks' });
+const FAILING_WORKFLOW = workflow([fn('A', 'throw new Error("no")')], ['Start -> A'], { id: 'fails' });
 
 interface Setup extends IndexedEngine {
   services: LogServices;
 }
 
 async function setUp(url?: string): Promise<Setup> {
-  const indexed = await openIndexedEngine({
+  const indexedEngine = await openIndexedEngine({
     url,
-    engine: { blocks: [AGENT, BULK], env: { NAME: 'Ada Lovelace' } },
+    engine: { blocks: [AGENT_EXECUTOR, BULK_EXECUTOR], env: { NAME: 'Ada Lovelace' } },
   });
-  const { db, engine, indexer } = indexed;
+  const { db, engine, indexer } = indexedEngine;
   return {
-    ...indexed,
+    ...indexedEngine,
     services: {
       db,
       engine,
       indexer,
       now: () => Date.now(),
-      withoutCredentials: (graph) => graph,
+      redactCredentials: (graph) => graph,
       traces: new TraceCache(engine, () => Date.now()),
       access: { check: () => Promise.resolve('granted') },
-      report: (error) => indexed.errors.push(error),
+      onError: (error) => indexedEngine.errors.push(error),
     },
   };
 }
@@ -74,12 +74,13 @@ async function readDetail(services: LogServices, runId: string) {
 const STORE_NAMES = storesToTest('the log of runs');
 
 describe.each(STORE_NAMES)('the log of runs on %s', (name) => {
-  const open = async (): Promise<Setup> => setUp(name === 'postgres' ? await postgresDatabase() : undefined);
+  const open = async (): Promise<Setup> =>
+    setUp(name === 'postgres' ? await createPostgresDatabase() : undefined);
 
   it('lists a run as soon as it has ended, in the basic form', async () => {
-    const indexed = await open();
-    const { services, engine } = indexed;
-    const id = await deploy(indexed, CHAIN);
+    const setup = await open();
+    const { services, engine } = setup;
+    const id = await deploy(setup, CHAIN_WORKFLOW);
     await engine.execute(id, { word: 'x' }, { runId: 'r' });
     const { entries, next } = await list(services);
     expect(next).toBeUndefined();
@@ -102,22 +103,26 @@ describe.each(STORE_NAMES)('the log of runs on %s', (name) => {
   });
 
   it('adds the workflow, the output and the spans on request', async () => {
-    const indexed = await open();
-    const { services, engine } = indexed;
-    const id = await deploy(indexed, CHAIN);
+    const setup = await open();
+    const { services, engine } = setup;
+    const id = await deploy(setup, CHAIN_WORKFLOW);
     await engine.execute(id, { word: 'x' }, { runId: 'r' });
-    const [full] = (await list(services, { details: 'full' })).entries;
-    expect(full?.workflow).toEqual({ id: 'chain', name: 'chain', description: null, deleted: false });
-    expect(full).not.toHaveProperty('traceSpans');
+    const [fullEntry] = (await list(services, { details: 'full' })).entries;
+    expect(fullEntry?.workflow).toEqual({ id: 'chain', name: 'chain', description: null, deleted: false });
+    expect(fullEntry).not.toHaveProperty('traceSpans');
     const [entry] = (await list(services, { includeTraceSpans: true, includeFinalOutput: true })).entries;
     expect(entry).toMatchObject({ workflow: { id: 'chain' }, finalOutput: { result: 'x' }, files: [] });
     expect(entry?.traceSpans?.map((span) => span.name)).toEqual(['Start', 'Agent', 'End']);
   });
 
   it('shows the spans, cost, input, output and graph of a run', async () => {
-    const indexed = await open();
-    const { services, engine } = indexed;
-    await engine.execute(await deploy(indexed, CHAIN), { word: 'x' }, { runId: 'engine-id', callerId: 'r' });
+    const setup = await open();
+    const { services, engine } = setup;
+    await engine.execute(
+      await deploy(setup, CHAIN_WORKFLOW),
+      { word: 'x' },
+      { runId: 'engine-id', callerId: 'r' },
+    );
     const detail = await readDetail(services, 'r');
     expect(detail).toMatchObject({
       runId: 'r',
@@ -149,16 +154,16 @@ describe.each(STORE_NAMES)('the log of runs on %s', (name) => {
   });
 
   it('nests the spans of containers, and includes containers in the graph', async () => {
-    const indexed = await open();
-    const { services, engine } = indexed;
-    await engine.execute(await deploy(indexed, LOOP), {}, { runId: 'r' });
+    const setup = await open();
+    const { services, engine } = setup;
+    await engine.execute(await deploy(setup, LOOP_WORKFLOW), {}, { runId: 'r' });
     const { traceSpans, workflowState } = await readDetail(services, 'r');
-    const each = traceSpans.find((span) => span.name === 'Each');
-    expect(each?.children?.map(({ id, type }) => [id, type])).toEqual([
+    const eachSpan = traceSpans.find((span) => span.name === 'Each');
+    expect(eachSpan?.children?.map(({ id, type }) => [id, type])).toEqual([
       ['Each/0', 'iteration'],
       ['Each/1', 'iteration'],
     ]);
-    expect(each?.children?.[1]?.children?.[0]).toMatchObject({ id: 'Each/1/In', output: { result: 1 } });
+    expect(eachSpan?.children?.[1]?.children?.[0]).toMatchObject({ id: 'Each/1/In', output: { result: 1 } });
     expect(workflowState).toMatchObject({
       blocks: { In: { data: { parentId: 'Each' } } },
       loops: { Each: { nodes: ['In'], loopType: 'for', iterations: 2 } },
@@ -166,26 +171,26 @@ describe.each(STORE_NAMES)('the log of runs on %s', (name) => {
   });
 
   it('shows why a run failed, and does not show the token of a pause', async () => {
-    const indexed = await open();
-    const { services, engine } = indexed;
-    await engine.execute(await deploy(indexed, FAILING), {}, { runId: 'f' });
-    await engine.execute(await deploy(indexed, PAUSING), {}, { runId: 'p' });
-    const failed = await readDetail(services, 'f');
-    expect(failed).toMatchObject({ level: 'error', status: 'failed', finalOutput: null });
-    expect(failed.traceSpans.at(-1)).toMatchObject({
+    const setup = await open();
+    const { services, engine } = setup;
+    await engine.execute(await deploy(setup, FAILING_WORKFLOW), {}, { runId: 'f' });
+    await engine.execute(await deploy(setup, PAUSING_WORKFLOW), {}, { runId: 'p' });
+    const failedDetail = await readDetail(services, 'f');
+    expect(failedDetail).toMatchObject({ level: 'error', status: 'failed', finalOutput: null });
+    expect(failedDetail.traceSpans.at(-1)).toMatchObject({
       status: 'failed',
       errorMessage: expect.stringMatching(/no/),
     });
     const { pauses } = await engine.getRun('p');
-    const paused = await readDetail(services, 'p');
-    expect(paused).toMatchObject({ status: 'pending', endedAt: null, totalDurationMs: null });
-    expect(JSON.stringify(paused)).not.toContain(pauses[0]?.token);
+    const pausedDetail = await readDetail(services, 'p');
+    expect(pausedDetail).toMatchObject({ status: 'pending', endedAt: null, totalDurationMs: null });
+    expect(JSON.stringify(pausedDetail)).not.toContain(pauses[0]?.token);
   });
 
   it('finds no run of another workspace, and no run if several runs have the id', async () => {
-    const indexed = await open();
-    const { services, engine } = indexed;
-    await engine.execute(await deploy(indexed, FAILING), {}, { runId: 'f' });
+    const setup = await open();
+    const { services, engine } = setup;
+    await engine.execute(await deploy(setup, FAILING_WORKFLOW), {}, { runId: 'f' });
     expect(await findLog(services, 'f', ['other'])).toBeUndefined();
     expect(await findLog(services, 'f', [])).toBeUndefined();
     await engine.execute('fails', {}, { runId: 'g', callerId: 'f' });
@@ -193,10 +198,10 @@ describe.each(STORE_NAMES)('the log of runs on %s', (name) => {
   });
 
   it('counts runs in statistics', async () => {
-    const indexed = await open();
-    const { services, engine } = indexed;
-    await engine.execute(await deploy(indexed, FAILING), {}, {});
-    await engine.execute(await deploy(indexed, CHAIN), { word: 'x' }, {});
+    const setup = await open();
+    const { services, engine } = setup;
+    await engine.execute(await deploy(setup, FAILING_WORKFLOW), {}, {});
+    await engine.execute(await deploy(setup, CHAIN_WORKFLOW), { word: 'x' }, {});
     const stats = await logStatsOf(
       services,
       statsQuery.parse({ workspaceId: 'looms', segmentCount: 3, percentiles: true }),
@@ -217,7 +222,7 @@ describe.each(STORE_NAMES)('the log of runs on %s', (name) => {
 });
 
 describe('the log of runs', () => {
-  const invalid: [object, RegExp][] = [
+  const invalidFilters: [object, RegExp][] = [
     [{ startDate: '2026-01-02T00:00:00Z', endDate: '2026-01-01T00:00:00Z' }, /startDate/],
     [{ minDurationMs: 5, maxDurationMs: 4 }, /minDurationMs/],
     [{ minCost: 5, maxCost: 4 }, /minCost/],
@@ -226,7 +231,7 @@ describe('the log of runs', () => {
     [{ workflowIds: Array.from({ length: 201 }, (_, index) => index).join(',') }, /200/],
   ];
 
-  it.each(invalid)('refuses the filters %o', async (query, message) => {
+  it.each(invalidFilters)('refuses the filters %o', async (query, message) => {
     const { services } = await setUp();
     await expect(list(services, query)).rejects.toMatchObject({
       status: 400,
@@ -239,14 +244,14 @@ describe('the log of runs', () => {
     const query = logsQuery.parse({ workspaceId: 'looms' });
     for (const value of ['1', 1.5, 1e300])
       await expect(listLogs(services, query, [value, 'r'])).rejects.toMatchObject({ status: 400 });
-    const byStatus = logsQuery.parse({ workspaceId: 'looms', sortBy: 'status' });
-    await expect(listLogs(services, byStatus, [1, 'r'])).rejects.toMatchObject({ status: 400 });
+    const statusQuery = logsQuery.parse({ workspaceId: 'looms', sortBy: 'status' });
+    await expect(listLogs(services, statusQuery, [1, 'r'])).rejects.toMatchObject({ status: 400 });
   });
 
   it('clamps the limit, and accepts the trigger "all" and folder paths without a leading slash', async () => {
-    const indexed = await setUp();
-    const { services, engine } = indexed;
-    await engine.execute(await deploy(indexed, FAILING), {}, { runId: 'a' });
+    const setup = await setUp();
+    const { services, engine } = setup;
+    await engine.execute(await deploy(setup, FAILING_WORKFLOW), {}, { runId: 'a' });
     await engine.execute('fails', {}, { runId: 'b' });
     expect((await list(services, { limit: 0 })).entries).toHaveLength(1);
     expect((await list(services, { limit: 5000 })).entries).toHaveLength(2);
@@ -256,14 +261,14 @@ describe('the log of runs', () => {
   });
 
   it('omits values beyond the size limit of a response, and shows the others', async () => {
-    const indexed = await setUp();
-    const { services, engine } = indexed;
-    const large: Json = workflow(
+    const setup = await setUp();
+    const { services, engine } = setup;
+    const largeWorkflow: Json = workflow(
       [block('A', 'bulk'), block('B', 'bulk'), fn('C', 'return 1')],
       ['Start -> A -> B -> C'],
       { id: 'large' },
     );
-    await engine.execute(await deploy(indexed, large), {}, { runId: 'r' });
+    await engine.execute(await deploy(setup, largeWorkflow), {}, { runId: 'r' });
     const { traceSpans } = await readDetail(services, 'r');
     expect(traceSpans.map((span) => [span.name, 'output' in span])).toEqual([
       ['Start', true],

@@ -1,11 +1,11 @@
 import { createEngine } from '@heddle/engine';
 import { openServiceStore } from '@heddle/service';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
+import { errorIn, tenantOptionsOf, createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { APPROVAL, BROKEN, GREETING } from '../support/api-workflows.ts';
+import { APPROVAL, FAILING_WORKFLOW, GREETING_WORKFLOW } from '../support/api-workflows.ts';
 import type { RunResponse } from '../support/api-workflows.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 
 interface LogEntry {
   runId: string;
@@ -26,8 +26,8 @@ async function setUp(postgresUrl?: string): Promise<LogApi> {
   const secret = 'x'.repeat(32);
   const storeOptions = postgresUrl === undefined ? {} : { postgres: { url: postgresUrl }, secret };
   const store = await openServiceStore(storeOptions);
-  const engine = await createEngine(tenantIsolation(store));
-  const api = await testApi({ engine, store, every: () => () => undefined });
+  const engine = await createEngine(tenantOptionsOf(store));
+  const api = await createTestApi({ engine, store, repeat: () => () => undefined });
   return {
     ...api,
     list: async (query = {}) => {
@@ -43,43 +43,43 @@ async function setUp(postgresUrl?: string): Promise<LogApi> {
   };
 }
 
-const NAMES = storesToTest('operations of the log');
+const STORE_NAMES = storesToTest('operations of the log');
 
-describe.each(NAMES)('the operations of the log on %s', (name) => {
+describe.each(STORE_NAMES)('the operations of the log on %s', (name) => {
   let url: string | undefined;
   beforeAll(async () => {
-    url = name === 'postgres' ? await postgresDatabase() : undefined;
+    url = name === 'postgres' ? await createPostgresDatabase() : undefined;
   });
 
   it('list the runs of all workflows together, with run id, trigger and version, in pages', async () => {
     const api = await setUp(url);
-    const [greeting, broken] = [await api.deploy(GREETING), await api.deploy(BROKEN)];
-    await api.run(greeting, { 'X-Run-Id': 'mine' });
-    await api.run(broken);
+    const [greetingId, brokenId] = [await api.deploy(GREETING_WORKFLOW), await api.deploy(FAILING_WORKFLOW)];
+    await api.run(greetingId, { 'X-Run-Id': 'mine' });
+    await api.run(brokenId);
     const draftRun = { run: { source: 'manual' } };
-    await api.call('POST', `/api/v2/workflows/${greeting}/execute`, { body: draftRun });
+    await api.call('POST', `/api/v2/workflows/${greetingId}/execute`, { body: draftRun });
     const { entries } = await api.list({ sortOrder: 'asc' });
     expect(entries).toMatchObject([
       {
         runId: 'mine',
-        workflowId: greeting,
+        workflowId: greetingId,
         status: 'completed',
         trigger: 'api',
-        deploymentVersionId: `${greeting}:1`,
+        deploymentVersionId: `${greetingId}:1`,
       },
-      { workflowId: broken, status: 'failed', trigger: 'api' },
-      { workflowId: greeting, trigger: 'manual', deploymentVersionId: null },
+      { workflowId: brokenId, status: 'failed', trigger: 'api' },
+      { workflowId: greetingId, trigger: 'manual', deploymentVersionId: null },
     ]);
-    const first = await api.list({ sortOrder: 'asc', limit: '2' });
-    expect(first.entries).toEqual(entries.slice(0, 2));
-    const second = await api.list({ sortOrder: 'asc', limit: '9', cursor: first.next ?? '' });
-    expect(second).toMatchObject({ entries: entries.slice(2), next: null });
+    const firstPage = await api.list({ sortOrder: 'asc', limit: '2' });
+    expect(firstPage.entries).toEqual(entries.slice(0, 2));
+    const secondPage = await api.list({ sortOrder: 'asc', limit: '9', cursor: firstPage.next ?? '' });
+    expect(secondPage).toMatchObject({ entries: entries.slice(2), next: null });
     expect((await api.list({ level: 'error' })).entries).toHaveLength(1);
   });
 
   it('refuse cursors that were issued for other filters, unknown parameters, empty values and a missing workspace', async () => {
     const api = await setUp(url);
-    const id = await api.deploy(GREETING);
+    const id = await api.deploy(GREETING_WORKFLOW);
     await api.run(id);
     await api.run(id);
     const { next } = await api.list({ limit: '1' });
@@ -101,7 +101,7 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
 
   it('show a run with its spans and the graph that it executed', async () => {
     const api = await setUp(url);
-    const id = await api.deploy(GREETING);
+    const id = await api.deploy(GREETING_WORKFLOW);
     const { runId } = await api.run(id);
     const { status, data } = await api.call<{ workflowState: { blocks: object }; traceSpans: object[] }>(
       'GET',
@@ -121,26 +121,26 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
 
   it('return statistics with the number of runs', async () => {
     const api = await setUp(url);
-    await api.run(await api.deploy(GREETING));
+    await api.run(await api.deploy(GREETING_WORKFLOW));
     const { data } = await api.call(
       'GET',
       `/api/v2/logs/stats?workspaceId=${api.workspaceId}&segmentCount=5`,
     );
     expect(data).toMatchObject({ totalRuns: 1, totalErrors: 0, workflows: [{ totalSuccessful: 1 }] });
-    const invalid = `/api/v2/logs/stats?workspaceId=${api.workspaceId}&segmentCount=0`;
-    expect((await api.call('GET', invalid)).status).toBe(400);
+    const invalidPath = `/api/v2/logs/stats?workspaceId=${api.workspaceId}&segmentCount=0`;
+    expect((await api.call('GET', invalidPath)).status).toBe(400);
   });
 
   it('conceal the runs of other workspaces', async () => {
     const api = await setUp(url);
-    const { runId } = await api.run(await api.deploy(GREETING));
-    const outsider = await api.store.workspaces.createUser({
+    const { runId } = await api.run(await api.deploy(GREETING_WORKFLOW));
+    const outsiderId = await api.store.workspaces.createUser({
       email: `${crypto.randomUUID()}@x.test`,
       name: 'S',
     });
-    const otherWorkspace = await api.store.workspaces.createWorkspace('Elsewhere', outsider);
-    const personalKey = await api.store.keys.create({ userId: outsider }, 's');
-    const workspaceKey = await api.store.keys.create({ workspaceId: otherWorkspace }, 'e');
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Elsewhere', outsiderId);
+    const personalKey = await api.store.keys.create({ userId: outsiderId }, 's');
+    const workspaceKey = await api.store.keys.create({ workspaceId: otherWorkspaceId }, 'e');
     for (const { key } of [personalKey, workspaceKey]) {
       const response = await api.call('GET', `/api/v2/logs/${runId}`, { key });
       expect(response.status).toBe(404);
@@ -167,9 +167,9 @@ describe.each(NAMES)('the operations of the log on %s', (name) => {
     expect((await api.call('GET', `/api/v2/logs/${runId}`, { key })).status).toBe(200);
   });
 
-  it('answer HEAD like GET, without a body', async () => {
+  it('respond to HEAD like GET, without a body', async () => {
     const api = await setUp(url);
-    const { runId } = await api.run(await api.deploy(GREETING));
+    const { runId } = await api.run(await api.deploy(GREETING_WORKFLOW));
     const response = await api.fetch('HEAD', `/api/v2/logs/${runId}`);
     expect([response.status, await response.text()]).toEqual([200, '']);
     expect((await api.fetch('HEAD', '/api/v2/logs/unknown')).status).toBe(404);

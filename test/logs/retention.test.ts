@@ -5,16 +5,16 @@ import { runRetention } from '../../packages/service/src/retention/runs.ts';
 import type { RunLimits } from '../../packages/service/src/retention/runs.ts';
 import { RetentionSweep } from '../../packages/service/src/retention/sweep.ts';
 import { openServiceStore } from '../support/api.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 import { TestClock } from '../support/test-clock.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { deploy, openIndexedEngine, readLogRows } from './setup.ts';
 import type { IndexedEngine } from './setup.ts';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-const ECHO = workflow([fn('A', 'return "y".repeat(20_000)')], ['Start -> A']);
+const LARGE_OUTPUT_WORKFLOW = workflow([fn('A', 'return "y".repeat(20_000)')], ['Start -> A']);
 
 interface RetentionSetup extends IndexedEngine {
   clock: TestClock;
@@ -25,47 +25,50 @@ interface RetentionSetup extends IndexedEngine {
 
 async function setUp(url?: string, data?: string): Promise<RetentionSetup> {
   const clock = new TestClock(Date.parse('2026-01-01T00:00:00Z'));
-  const indexed = await openIndexedEngine({ url, engine: { clock, ...(data !== undefined && { data }) } });
-  const workflowId = await deploy(indexed, ECHO);
+  const indexedEngine = await openIndexedEngine({
+    url,
+    engine: { clock, ...(data !== undefined && { data }) },
+  });
+  const workflowId = await deploy(indexedEngine, LARGE_OUTPUT_WORKFLOW);
   return {
-    ...indexed,
+    ...indexedEngine,
     clock,
     workflowId,
     createSweeper: (limits) =>
       new RetentionSweep({
         jobs: [
           runRetention({
-            engine: indexed.engine,
-            db: indexed.db,
+            engine: indexedEngine.engine,
+            db: indexedEngine.db,
             limits,
             minAgeMs: HOUR,
             now: () => clock.now(),
-            updateLog: () => indexed.indexer.updateAll(),
+            updateLog: () => indexedEngine.indexer.updateAll(),
           }),
         ],
-        db: indexed.db,
+        db: indexedEngine.db,
         now: () => clock.now(),
-        every: () => () => undefined,
+        repeat: () => () => undefined,
         pause: () => Promise.resolve(),
-        report: (error) => indexed.errors.push(error),
+        onError: (error) => indexedEngine.errors.push(error),
       }),
     indexAndListIds: async () => {
-      await indexed.indexer.updateAll();
-      return (await readLogRows(indexed.db)).map(({ run_id: id }) => id);
+      await indexedEngine.indexer.updateAll();
+      return (await readLogRows(indexedEngine.db)).map(({ run_id: id }) => id);
     },
   };
 }
 
-const NAMES = storesToTest('retention');
+const STORE_NAMES = storesToTest('retention');
 
-describe.each(NAMES)('retention on %s', (name) => {
-  const postgresUrl = async (): Promise<string | undefined> =>
-    name === 'postgres' ? postgresDatabase() : undefined;
+describe.each(STORE_NAMES)('retention on %s', (name) => {
+  const createPostgresUrl = async (): Promise<string | undefined> =>
+    name === 'postgres' ? createPostgresDatabase() : undefined;
 
   it('deletes only runs that ended before the limit, with their journals, logs and values', async () => {
     const { engine, clock, workflowId, createSweeper, indexAndListIds } = await setUp(
-      await postgresUrl(),
-      dataFolder(),
+      await createPostgresUrl(),
+      createDataFolder(),
     );
     await engine.execute(workflowId, {}, { runId: 'old' });
     const trace = await engine.getTrace('old');
@@ -89,7 +92,9 @@ describe.each(NAMES)('retention on %s', (name) => {
   });
 
   it('deletes the oldest ended runs until the total size is within the limit, except runs of the last hour', async () => {
-    const { engine, clock, workflowId, createSweeper, indexAndListIds } = await setUp(await postgresUrl());
+    const { engine, clock, workflowId, createSweeper, indexAndListIds } = await setUp(
+      await createPostgresUrl(),
+    );
     for (const id of ['a', 'b', 'c', 'd']) {
       await engine.execute(workflowId, { id }, { runId: id });
       clock.advance(HOUR + 1);
@@ -110,7 +115,9 @@ describe.each(NAMES)('retention on %s', (name) => {
   });
 
   it('does not block runs, which can start and end between two deletions', async () => {
-    const { db, engine, clock, workflowId, indexAndListIds, indexer } = await setUp(await postgresUrl());
+    const { db, engine, clock, workflowId, indexAndListIds, indexer } = await setUp(
+      await createPostgresUrl(),
+    );
     for (const runId of ['a', 'b', 'c']) await engine.execute(workflowId, {}, { runId });
     await indexAndListIds();
     clock.advance(2 * DAY);
@@ -120,13 +127,13 @@ describe.each(NAMES)('retention on %s', (name) => {
       jobs: [runRetention({ engine, db, ...options, updateLog: () => indexer.updateAll() })],
       db,
       now: () => clock.now(),
-      every: () => () => undefined,
+      repeat: () => () => undefined,
       async pause() {
         const { runId, status } = await engine.execute(workflowId, {});
         statuses.push(status);
         expect(runId).toMatch(/./);
       },
-      report: (error) => {
+      onError: (error) => {
         throw error;
       },
     });
@@ -138,7 +145,7 @@ describe.each(NAMES)('retention on %s', (name) => {
 
   it('runs in one process at a time, and in another process when the lease of the first expires', async () => {
     const { db, engine, clock, workflowId, createSweeper, indexAndListIds } = await setUp(
-      await postgresUrl(),
+      await createPostgresUrl(),
     );
     await engine.execute(workflowId, {}, { runId: 'old' });
     await indexAndListIds();
@@ -159,11 +166,11 @@ describe('retention', () => {
   it('deletes a child run only with its parent', async () => {
     const setup = await setUp();
     const { engine, clock, workflowId, createSweeper, indexAndListIds } = setup;
-    const parent = await deploy(
+    const parentWorkflowId = await deploy(
       setup,
       workflow([block('Call', 'workflow', { workflowId, input: '{}' })], ['Start -> Call'], { id: 'parent' }),
     );
-    await engine.execute(parent, {}, { runId: 'parent-run' });
+    await engine.execute(parentWorkflowId, {}, { runId: 'parent-run' });
     expect(await indexAndListIds()).toHaveLength(2);
     clock.advance(2 * DAY);
     const sweeper = createSweeper({ maxAgeMs: DAY });
@@ -191,14 +198,14 @@ describe('retention', () => {
       jobs: [
         () => Promise.reject(new Error('The disk is full.')),
         async (context) => {
-          results.push(String(await context.next()));
+          results.push(String(await context.continueAfterPause()));
         },
       ],
       db,
       now: () => clock.now(),
-      every: () => () => undefined,
+      repeat: () => () => undefined,
       pause: () => Promise.resolve(),
-      report: (error) => errors.push(error),
+      onError: (error) => errors.push(error),
     });
     await sweeper.sweep();
     await sweeper.close();
@@ -208,25 +215,25 @@ describe('retention', () => {
 
   it('stops if another process has taken the lease during a long deletion', async () => {
     const { db, clock, errors } = await setUp();
-    const continued: boolean[] = [];
+    const results: boolean[] = [];
     const sweeper = new RetentionSweep({
       jobs: [
         async (context) => {
           clock.advance(61_000);
           const lease = { name: 'retention', owner: 'next', nowMs: clock.now(), leaseMs: 60_000 };
           expect(await takeLease(db, lease)).toBe(true);
-          continued.push(await context.next());
+          results.push(await context.continueAfterPause());
         },
         () => Promise.reject(new Error('This job must not begin.')),
       ],
       db,
       now: () => clock.now(),
-      every: () => () => undefined,
+      repeat: () => () => undefined,
       pause: () => Promise.resolve(),
-      report: (error) => errors.push(error),
+      onError: (error) => errors.push(error),
     });
     await sweeper.sweep();
     await sweeper.close();
-    expect([continued, errors]).toEqual([[false], []]);
+    expect([results, errors]).toEqual([[false], []]);
   });
 });

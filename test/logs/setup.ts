@@ -12,7 +12,7 @@ import type { LogRow, LogTables } from '../../packages/service/src/logs/tables.t
 
 export type LogDb = Kysely<LogTables>;
 
-const NOW = '2026-01-01T00:00:00.000Z';
+const YEAR_START = '2026-01-01T00:00:00.000Z';
 
 /** Opens a database of the service with two workspaces: in memory, or on PostgreSQL if there is a `url`. */
 export async function openLogDatabase(url?: string): Promise<LogDb> {
@@ -23,7 +23,7 @@ export async function openLogDatabase(url?: string): Promise<LogDb> {
   onTestFinished(() => store.close());
   const db = store.database as LogDb;
   for (const id of ['looms', 'other'])
-    await sql`insert into workspaces (id, name, personal_keys, created_at) values (${id}, ${id}, 1, ${NOW})`.execute(
+    await sql`insert into workspaces (id, name, personal_keys, created_at) values (${id}, ${id}, 1, ${YEAR_START})`.execute(
       db,
     );
   return db;
@@ -36,12 +36,12 @@ export async function addWorkflow(
   { workspaceId = 'looms', name = id, folder = '/' } = {},
 ): Promise<void> {
   await sql`insert into workflows (id, workspace_id, name, folder_path, position, state, created_at, updated_at)
-    values (${id}, ${workspaceId}, ${name}, ${folder}, 0, '{}', ${NOW}, ${NOW})`.execute(db);
+    values (${id}, ${workspaceId}, ${name}, ${folder}, 0, '{}', ${YEAR_START}, ${YEAR_START})`.execute(db);
 }
 
 /** Returns a row of a completed run that started `minute` minutes after the beginning of 2026. */
-export function logRow(id: string, minute: number, overrides: Partial<NewLog> = {}): NewLog {
-  const startedMs = Date.parse(NOW) + minute * 60_000;
+export function createLogRow(id: string, minute: number, overrides: Partial<NewLog> = {}): NewLog {
+  const startedMs = Date.parse(YEAR_START) + minute * 60_000;
   return {
     engine_id: id,
     run_id: id,
@@ -94,8 +94,8 @@ export function createIndexer({ db, engine, errors }: Omit<IndexedEngine, 'index
   return new LogIndexer({
     engine,
     db,
-    every: () => () => undefined,
-    report: (error) => errors.push(error),
+    repeat: () => () => undefined,
+    onError: (error) => errors.push(error),
     now: Date.now,
     triggers: new Triggers(),
   });

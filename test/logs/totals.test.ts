@@ -5,39 +5,46 @@ import { LOG_MIGRATIONS } from '../../packages/service/src/logs/migrations.ts';
 import type { LogFilters } from '../../packages/service/src/logs/query.ts';
 import { periodsOf, windowOf } from '../../packages/service/src/logs/stats.ts';
 import type { StatsRow, Window } from '../../packages/service/src/logs/stats.ts';
-import { removeLogs, saveLogs, statsRows } from '../../packages/service/src/logs/store.ts';
+import { removeLogs, saveLogs, readStatsRows } from '../../packages/service/src/logs/store.ts';
 import type { NewLog } from '../../packages/service/src/logs/store.ts';
 import {
   changeTotals,
   addBatchToTotals,
-  markAsNotTotalled,
+  markAsNotInTotals,
   BUCKET_WIDTHS_MS,
 } from '../../packages/service/src/logs/totals.ts';
 import { openDatabase } from '../../packages/service/src/store/database.ts';
-import { dataFolder } from '../support/data-folder.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 import { fn, workflow } from '../support/workflow.ts';
-import { addWorkflow, deploy, createIndexer, openLogDatabase, logRow, openIndexedEngine } from './setup.ts';
+import {
+  addWorkflow,
+  deploy,
+  createIndexer,
+  openLogDatabase,
+  createLogRow,
+  openIndexedEngine,
+} from './setup.ts';
 import type { LogDb } from './setup.ts';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
-const NAMES = storesToTest('totals of the log');
+const STORE_NAMES = storesToTest('totals of the log');
 
 /** Returns runs of three workflows at random times within ten days. Some have not ended. */
 function createRandomRuns(count: number): NewLog[] {
   const random = seededRandom(15);
   const integerBelow = (limit: number): number => Math.floor(random() * limit);
   return Array.from({ length: count }, (_, index) => {
-    const started = START + integerBelow(10 * 86_400_000);
+    const startedMs = START + integerBelow(10 * 86_400_000);
     const isOpen = integerBelow(8) === 0;
-    return logRow(`r${index}`, 0, {
+    return createLogRow(`r${index}`, 0, {
       workflow_id: `w${integerBelow(3)}`,
       trigger: ['api', 'manual', 'schedule'][integerBelow(3)] as string,
       level: integerBelow(4) === 0 ? 'error' : 'info',
       status: isOpen ? 'running' : 'completed',
-      started_ms: started,
-      ended_ms: isOpen ? null : started + 1000,
+      started_ms: startedMs,
+      ended_ms: isOpen ? null : startedMs + 1000,
       duration_ms: isOpen || integerBelow(9) === 0 ? -1 : integerBelow(5000),
       cost: isOpen ? -1 : integerBelow(1000) / 1e6,
     });
@@ -47,26 +54,26 @@ function createRandomRuns(count: number): NewLog[] {
 /** Returns the statistics of the runs, computed run by run. */
 function computeStats(runs: readonly NewLog[], filters: Partial<LogFilters>, window: Window): StatsRow[] {
   const periods = periodsOf(window);
-  const matching = runs.filter(
+  const matchingRuns = runs.filter(
     ({ workflow_id: id, trigger, level }) =>
       (filters.workflowIds?.includes(id) ?? true) &&
       (filters.triggers?.includes(trigger) ?? true) &&
       (filters.level === undefined || filters.level === level),
   );
-  const assigned = matching.flatMap((run) => {
+  const assignedRuns = matchingRuns.flatMap((run) => {
     const period = periods.find(({ from, to }) => from <= run.started_ms && run.started_ms < to);
     return period ? [{ run, segment: period.segment }] : [];
   });
-  const groups = Map.groupBy(assigned, ({ run, segment }) => `${run.workflow_id} ${segment}`);
+  const groups = Map.groupBy(assignedRuns, ({ run, segment }) => `${run.workflow_id} ${segment}`);
   const rows = [...groups.values()].map((group) => {
-    const ended = group.filter(({ run }) => run.duration_ms >= 0);
+    const endedRuns = group.filter(({ run }) => run.duration_ms >= 0);
     return {
       workflow_id: group[0]?.run.workflow_id ?? '',
       segment: group[0]?.segment ?? 0,
       total: group.length,
       errors: group.filter(({ run }) => run.level === 'error').length,
-      duration: ended.reduce((sum, { run }) => sum + run.duration_ms, 0),
-      ended: ended.length,
+      duration: endedRuns.reduce((sum, { run }) => sum + run.duration_ms, 0),
+      ended: endedRuns.length,
       cost: group.reduce((sum, { run }) => sum + Math.round(Math.max(0, run.cost) * 1e6), 0),
     };
   });
@@ -78,7 +85,7 @@ function sortRows(rows: readonly StatsRow[]): StatsRow[] {
 }
 
 async function readStats(db: LogDb, filters: Partial<LogFilters>, window: Window): Promise<StatsRow[]> {
-  return sortRows(await statsRows(db, { workspaceId: 'looms', ...filters }, window));
+  return sortRows(await readStatsRows(db, { workspaceId: 'looms', ...filters }, window));
 }
 
 const WINDOWS = [
@@ -113,10 +120,10 @@ async function readRunCounts(db: LogDb): Promise<number[]> {
   return BUCKET_WIDTHS_MS.map((width) => Number(rows.find((row) => Number(row.width) === width)?.total ?? 0));
 }
 
-describe.each(NAMES)('totals of the log on %s', (name) => {
+describe.each(STORE_NAMES)('totals of the log on %s', (name) => {
   let url: string | undefined;
   beforeAll(async () => {
-    url = name === 'postgres' ? await postgresDatabase() : undefined;
+    url = name === 'postgres' ? await createPostgresDatabase() : undefined;
   });
 
   it('lead to the same statistics as the runs, whether they include no, some or all runs', async () => {
@@ -129,8 +136,8 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     await expectExactStats(db, runs);
     await addAllToTotals(db);
     await expectExactStats(db, runs);
-    const ended = runs.filter(({ ended_ms: at }) => at !== null).length;
-    expect(await readRunCounts(db)).toEqual(BUCKET_WIDTHS_MS.map(() => ended));
+    const endedCount = runs.filter(({ ended_ms: endedMs }) => endedMs !== null).length;
+    expect(await readRunCounts(db)).toEqual(BUCKET_WIDTHS_MS.map(() => endedCount));
   });
 
   it('reflect changes to ended runs and deletions, and are empty without runs', async () => {
@@ -140,18 +147,18 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
     await saveLogs(db, runs);
     await addAllToTotals(db);
     const ids = runs.slice(0, 20).map(({ engine_id: id }) => id);
-    const changed = runs.map((run, index) =>
+    const changedRuns = runs.map((run, index) =>
       index < 20 ? { ...run, level: 'error' as const, duration_ms: 9, seq: 2 } : run,
     );
-    const firstChange = await markAsNotTotalled(db, ids);
-    await saveLogs(db, changed.slice(0, 20));
+    const firstChange = await markAsNotInTotals(db, ids);
+    await saveLogs(db, changedRuns.slice(0, 20));
     await changeTotals(db, firstChange);
-    await expectExactStats(db, changed);
+    await expectExactStats(db, changedRuns);
     await addAllToTotals(db);
-    await expectExactStats(db, changed);
-    const all = runs.map(({ engine_id: id }) => id);
-    const lastChange = await markAsNotTotalled(db, all);
-    await removeLogs(db, all);
+    await expectExactStats(db, changedRuns);
+    const allIds = runs.map(({ engine_id: id }) => id);
+    const lastChange = await markAsNotInTotals(db, allIds);
+    await removeLogs(db, allIds);
     await changeTotals(db, lastChange);
     expect((await sql`select * from run_totals`.execute(db)).rows).toEqual([]);
   });
@@ -172,32 +179,32 @@ describe.each(NAMES)('totals of the log on %s', (name) => {
   });
 
   it('get runs from the indexers of the log, including runs of an earlier indexer, and lose deleted runs', async () => {
-    const log = await openIndexedEngine({ url });
-    const id = await deploy(log, workflow([fn('A', 'return 1')], ['Start -> A']));
-    for (const runId of ['r1', 'r2']) await log.engine.execute(id, {}, { runId });
-    await log.indexer.update();
-    const laterIndexer = createIndexer(log);
+    const indexedEngine = await openIndexedEngine({ url });
+    const id = await deploy(indexedEngine, workflow([fn('A', 'return 1')], ['Start -> A']));
+    for (const runId of ['r1', 'r2']) await indexedEngine.engine.execute(id, {}, { runId });
+    await indexedEngine.indexer.update();
+    const laterIndexer = createIndexer(indexedEngine);
     expect(await laterIndexer.updateTotals()).toBe(false);
-    expect(await readRunCounts(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
-    await log.engine.deleteRun('r1');
+    expect(await readRunCounts(indexedEngine.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
+    await indexedEngine.engine.deleteRun('r1');
     await laterIndexer.update();
-    expect(await readRunCounts(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 1));
-    await log.engine.execute(id, {}, { runId: 'r3' });
+    expect(await readRunCounts(indexedEngine.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 1));
+    await indexedEngine.engine.execute(id, {}, { runId: 'r3' });
     await laterIndexer.update();
     await laterIndexer.updateTotals();
-    expect(await readRunCounts(log.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
-    expect(log.errors).toEqual([]);
+    expect(await readRunCounts(indexedEngine.db)).toEqual(BUCKET_WIDTHS_MS.map(() => 2));
+    expect(indexedEngine.errors).toEqual([]);
   });
 
   it('include runs that were logged before the migration that creates the totals', async () => {
-    const { '0003': _totals, ...earlier } = LOG_MIGRATIONS;
+    const { '0003': _totals, ...earlierMigrations } = LOG_MIGRATIONS;
     const location =
       name === 'postgres'
-        ? { url: await postgresDatabase() }
-        : { file: `${dataFolder(onTestFinished)}/api.db` };
+        ? { url: await createPostgresDatabase() }
+        : { file: `${createDataFolder(onTestFinished)}/api.db` };
     const database = await openDatabase(location);
     onTestFinished(() => database.db.destroy());
-    await database.migrate('logs', earlier);
+    await database.migrate('logs', earlierMigrations);
     const db = database.db as unknown as LogDb;
     await sql`insert into workspaces (id, name, personal_keys, created_at) values ('looms', 'L', 1, '')`.execute(
       db,

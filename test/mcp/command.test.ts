@@ -6,29 +6,32 @@ import type { BlocksOptions } from '@heddle/blocks';
 import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-const SERVER = fileURLToPath(new URL('../support/mcp-stdio.ts', import.meta.url));
+const SERVER_SCRIPT = fileURLToPath(new URL('../support/mcp-stdio.ts', import.meta.url));
 
-const COMMAND = [process.execPath, SERVER, '/dev/null'] as const;
+const COMMAND = [process.execPath, SERVER_SCRIPT, '/dev/null'] as const;
 
 /**
  * Calls the tool `seen` of an MCP server with this configuration. The tool returns the arguments, environment and
  * working directory with which its process was started.
  */
-async function callSeenTool(server: NonNullable<BlocksOptions['mcp']>[string], fields: JsonObject = {}) {
-  const engine = await createEngine({ blocks: blocks({ mcp: { local: server } }) });
+async function callSeenTool(
+  serverConfiguration: NonNullable<BlocksOptions['mcp']>[string],
+  fields: JsonObject = {},
+) {
+  const engine = await createEngine({ blocks: blocks({ mcp: { local: serverConfiguration } }) });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  const call = block('B', 'mcp', { server: 'local', tool: 'seen', ...fields });
-  return engine.execute({ workflow: workflow([call], ['Start -> B']) });
+  const mcpBlock = block('B', 'mcp', { server: 'local', tool: 'seen', ...fields });
+  return engine.execute({ workflow: workflow([mcpBlock], ['Start -> B']) });
 }
 
 /** Returns a command that starts a stdio server, and a function that reads the ids of its processes. */
 function createStdioCommand() {
-  const pidFile = join(dataFolder(), 'pids');
+  const pidFile = join(createDataFolder(), 'pids');
   return {
-    command: [process.execPath, SERVER, pidFile, 'one argument', '$(id)'] as const,
+    command: [process.execPath, SERVER_SCRIPT, pidFile, 'one argument', '$(id)'] as const,
     readPids: () => readFileSync(pidFile, 'utf8').trim().split('\n').map(Number),
   };
 }
@@ -53,7 +56,7 @@ it('a stdio server starts without a shell and with an empty environment, and end
 it('a stdio server runs as one process for each run, and is started again after it has exited', async () => {
   const { command, readPids } = createStdioCommand();
   const alivePids: number[][] = [];
-  const kill = {
+  const killExecutor = {
     types: ['kill'],
     class: 'effect' as const,
     execute: async () => {
@@ -64,7 +67,7 @@ it('a stdio server runs as one process for each run, and is started again after 
       return { output: {} };
     },
   };
-  const engine = await createEngine({ blocks: [...blocks({ mcp: { local: { command } } }), kill] });
+  const engine = await createEngine({ blocks: [...blocks({ mcp: { local: { command } } }), killExecutor] });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const seenBlock = (name: string) => block(name, 'mcp', { server: 'local', tool: 'seen' });
   const killingWorkflow = workflow(
@@ -85,7 +88,7 @@ it('a stdio server gets the environment variables that the operator has set', as
 
 it.each<[string, string, NonNullable<BlocksOptions['mcp']>[string], JsonObject]>([
   ['a tool that the operator does not allow', 'MCP_TOOL_UNKNOWN', { command: COMMAND, tools: ['other'] }, {}],
-  ['a command without an absolute path', 'MCP_FAILED', { command: ['node', SERVER] }, {}],
+  ['a command without an absolute path', 'MCP_FAILED', { command: ['node', SERVER_SCRIPT] }, {}],
   ['a command that does not exist', 'MCP_FAILED', { command: ['/nonexistent/program'] }, {}],
   [
     'a workflow that names a program as its server',
@@ -97,8 +100,11 @@ it.each<[string, string, NonNullable<BlocksOptions['mcp']>[string], JsonObject]>
     'a workflow that sets the command of a server',
     'MCP_SERVER_UNKNOWN',
     {},
-    { command: [process.execPath, SERVER] },
+    { command: [process.execPath, SERVER_SCRIPT] },
   ],
-])('an mcp block fails for %s', async (_title, code, server, fields) => {
-  expect(await callSeenTool(server, fields)).toMatchObject({ status: 'failed', error: { code } });
+])('an mcp block fails for %s', async (_title, code, serverConfiguration, fields) => {
+  expect(await callSeenTool(serverConfiguration, fields)).toMatchObject({
+    status: 'failed',
+    error: { code },
+  });
 });

@@ -1,16 +1,16 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { withWorkflowTools } from '@heddle/service/access';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 import { serveFetch } from '../support/mcp-server.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 
-const START = { inputFormat: [{ name: 'name', type: 'string', description: 'Whom to greet' }] };
+const INPUT_OPTIONS = { inputFormat: [{ name: 'name', type: 'string', description: 'Whom to greet' }] };
 
 let gateOpened = Promise.withResolvers<void>();
-/** A block that waits for `gateOpened`. */
-const gate = {
+/** The executor of blocks that wait for `gateOpened`. */
+const gateExecutor = {
   types: ['gate'],
   class: 'effect' as const,
   execute: async () => {
@@ -21,7 +21,7 @@ const gate = {
 
 let api: TestApi;
 beforeAll(async () => {
-  api = await testApi({ engineOptions: { blocks: [gate] } });
+  api = await createTestApi({ engineOptions: { blocks: [gateExecutor] } });
 });
 
 /** Serves these workflows as tools of the MCP server `team`. */
@@ -48,7 +48,7 @@ async function connect(
 describe.each(['auto', 'legacy'] as const)('an official MCP client (%s)', (mode) => {
   it('lists deployed workflows with their inputs, and runs them', async () => {
     const id = await api.deploy(
-      workflow([fn('Greet', 'return "Hello " + <start.name>')], ['Start -> Greet'], START),
+      workflow([fn('Greet', 'return "Hello " + <start.name>')], ['Start -> Greet'], INPUT_OPTIONS),
     );
     const draftId = await api.createDraft(workflow([], []));
     const { url } = await serve([id, draftId, 'unknown']);
@@ -65,8 +65,8 @@ describe.each(['auto', 'legacy'] as const)('an official MCP client (%s)', (mode)
     const result = await client.callTool({ name: tools[0]?.name ?? '', arguments: { name: 'Ada' } });
     expect(JSON.stringify(result.content)).toContain('Hello Ada');
     const runId = result._meta?.['runId'] as string;
-    const stored = await api.call('GET', `/api/v2/workflows/${id}/runs/${runId}`);
-    expect(stored.data).toMatchObject({ status: 'completed' });
+    const runResponse = await api.call('GET', `/api/v2/workflows/${id}/runs/${runId}`);
+    expect(runResponse.data).toMatchObject({ status: 'completed' });
   });
 
   it('gets the error of a failed run', async () => {

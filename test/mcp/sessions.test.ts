@@ -3,12 +3,12 @@ import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { EngineOptions, RunEvent } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { describeOnStores } from '../agents/on-stores.ts';
+import { describeOnStores } from '../agents/describe-on-stores.ts';
 import { startMcpServer, startSessionServer } from '../support/mcp-official.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
-const mcpCall = (name: string, fields: JsonObject = {}) =>
+const mcpBlock = (name: string, fields: JsonObject = {}) =>
   block(name, 'mcp', { server: 'sky', tool: 'forecast', arguments: { city: name }, ...fields });
 
 async function openEngine(options: EngineOptions = {}) {
@@ -17,27 +17,27 @@ async function openEngine(options: EngineOptions = {}) {
   return engine;
 }
 
-describeOnStores((where, open) => {
-  it(`the blocks and agents of a run share one session with a server until the run ends, ${where}`, async () => {
+describeOnStores((environment, open) => {
+  it(`the blocks and agents of a run share one session with a server until the run ends, ${environment}`, async () => {
     const server = await startSessionServer();
-    const model = await startModelServer(({ number }) =>
-      number === 1 ? { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
+    const modelServer = await startModelServer(({ number }) =>
+      number === 1 ? { toolCalls: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
     );
-    onTestFinished(() => model.close());
+    onTestFinished(() => modelServer.close());
     const engine = await open({
       blocks: blocks(),
-      services: { ...model.services, 'mcp-sky': server.url },
+      services: { ...modelServer.services, 'mcp-sky': server.url },
       credentials: { openai: 'key-of-openai' },
     });
     const agent = block('Ask', 'agent', {
       ...{ model: 'gpt-4o', messages: [{ role: 'user', content: 'Weather?' }] },
       tools: [{ type: 'mcp-server', params: { serverId: 'sky' } }],
     });
-    const weather = workflow(
-      [mcpCall('Bergen'), mcpCall('Hamar'), agent, mcpCall('Oslo')],
+    const weatherWorkflow = workflow(
+      [mcpBlock('Bergen'), mcpBlock('Hamar'), agent, mcpBlock('Oslo')],
       ['Start -> Bergen -> Ask -> Oslo', 'Start -> Hamar'],
     );
-    expect(await engine.execute({ workflow: weather })).toMatchObject({ status: 'completed' });
+    expect(await engine.execute({ workflow: weatherWorkflow })).toMatchObject({ status: 'completed' });
     expect(server.calls.toSorted()).toEqual(['Bergen', 'Hamar', 'Narvik', 'Oslo']);
     expect(server.initialized).toHaveLength(1);
     await expect.poll(() => server.ended).toEqual([...server.transports.keys()]);
@@ -48,7 +48,7 @@ describe('the session of a run', () => {
   it('is not shared with another run', async () => {
     const server = await startSessionServer();
     const engine = await openEngine({ services: { 'mcp-sky': server.url } });
-    for (const _ of [1, 2]) await engine.execute({ workflow: workflow([mcpCall('A')], ['Start -> A']) });
+    for (const _ of [1, 2]) await engine.execute({ workflow: workflow([mcpBlock('A')], ['Start -> A']) });
     expect(server.initialized).toHaveLength(2);
     await expect.poll(() => server.ended).toHaveLength(2);
   });
@@ -56,10 +56,10 @@ describe('the session of a run', () => {
   it('ends when a block fails, and when the engine closes', async () => {
     const server = await startSessionServer();
     const engine = await openEngine({ services: { 'mcp-sky': server.url } });
-    const failingWorkflow = workflow([mcpCall('A', { tool: 'broken' })], ['Start -> A']);
+    const failingWorkflow = workflow([mcpBlock('A', { tool: 'broken' })], ['Start -> A']);
     expect(await engine.execute({ workflow: failingWorkflow })).toMatchObject({ status: 'failed' });
     await expect.poll(() => server.ended).toHaveLength(1);
-    await engine.start({ workflow: workflow([mcpCall('A', { tool: 'slow' })], ['Start -> A']) });
+    await engine.start({ workflow: workflow([mcpBlock('A', { tool: 'slow' })], ['Start -> A']) });
     await expect.poll(() => server.calls, { timeout: 10_000 }).toEqual(['slow']);
     await engine.close({ graceMs: 0 });
     expect(server.ended).toHaveLength(2);
@@ -68,7 +68,7 @@ describe('the session of a run', () => {
   it('ends when the run is cancelled', async () => {
     const server = await startSessionServer();
     const engine = await openEngine({ services: { 'mcp-sky': server.url } });
-    const run = await engine.start({ workflow: workflow([mcpCall('A', { tool: 'slow' })], ['Start -> A']) });
+    const run = await engine.start({ workflow: workflow([mcpBlock('A', { tool: 'slow' })], ['Start -> A']) });
     await expect.poll(() => server.calls, { timeout: 10_000 }).toEqual(['slow']);
     await run.cancel();
     await expect.poll(() => server.ended).toHaveLength(1);
@@ -78,22 +78,22 @@ describe('the session of a run', () => {
     const server = await startSessionServer();
     const engine = await openEngine({ services: { 'mcp-sky': server.url } });
     const pausingWorkflow = workflow(
-      [mcpCall('Before'), block('Ask', 'human_in_the_loop', {}), mcpCall('After')],
+      [mcpBlock('Before'), block('Ask', 'human_in_the_loop', {}), mcpBlock('After')],
       ['Start -> Before -> Ask -> After'],
     );
     const run = await engine.start({ workflow: pausingWorkflow });
     expect(await run.result()).toMatchObject({ status: 'paused' });
     await expect.poll(() => server.ended).toHaveLength(1);
     const [pause] = (await engine.getRun(run.runId))?.pauses ?? [];
-    const resumed = await engine.resume(run.runId, { token: pause?.token ?? '', input: {} });
-    expect(resumed).toMatchObject({ status: 'completed' });
+    const resumedRun = await engine.resume(run.runId, { token: pause?.token ?? '', input: {} });
+    expect(resumedRun).toMatchObject({ status: 'completed' });
     expect(server.initialized).toHaveLength(2);
     await expect.poll(() => server.ended).toHaveLength(2);
   });
 
   it('is restarted once for all concurrent requests when the server has lost it', async () => {
     const server = await startSessionServer();
-    const forget = {
+    const forgetExecutor = {
       types: ['forget'],
       class: 'compute' as const,
       execute: () => {
@@ -102,17 +102,17 @@ describe('the session of a run', () => {
       },
     };
     const engine = await openEngine({
-      blocks: [...blocks(), forget],
+      blocks: [...blocks(), forgetExecutor],
       services: { 'mcp-sky': server.url },
     });
     const forgettingWorkflow = workflow(
       [
-        mcpCall('A'),
+        mcpBlock('A'),
         block('Forget', 'forget', {}),
-        mcpCall('B'),
-        mcpCall('C'),
+        mcpBlock('B'),
+        mcpBlock('C'),
         block('Again', 'forget', {}),
-        mcpCall('D'),
+        mcpBlock('D'),
       ],
       ['Start -> A -> Forget', 'Forget -> B -> Again -> D', 'Forget -> C -> Again'],
     );
@@ -125,9 +125,9 @@ describe('the session of a run', () => {
   });
 
   it('fails the block if the server also loses the new session', async () => {
-    const server = await startSessionServer({ forgets: 'tools/call' });
+    const server = await startSessionServer({ forgetSessionsAt: 'tools/call' });
     const engine = await openEngine({ services: { 'mcp-sky': server.url } });
-    expect(await engine.execute({ workflow: workflow([mcpCall('A')], ['Start -> A']) })).toMatchObject({
+    expect(await engine.execute({ workflow: workflow([mcpBlock('A')], ['Start -> A']) })).toMatchObject({
       status: 'failed',
       error: { code: 'MCP_FAILED' },
     });
@@ -136,17 +136,17 @@ describe('the session of a run', () => {
 
   it('continues with a refreshed access token', async () => {
     const server = await startSessionServer();
-    let reads = 0;
+    let readCount = 0;
     const find = () => ({
       ...{ id: 'c1', name: 'Ours', provider: 'mcp-sky', type: 'oauth' as const },
-      secret: `token-number-${++reads}`,
+      secret: `token-number-${++readCount}`,
     });
     const engine = await openEngine({ services: { 'mcp-sky': server.url }, tenantCredentials: { find } });
-    const twoCalls = workflow([mcpCall('A'), mcpCall('B')], ['Start -> A -> B']);
-    expect(await engine.execute({ workflow: twoCalls })).toMatchObject({ status: 'completed' });
+    const twoCallWorkflow = workflow([mcpBlock('A'), mcpBlock('B')], ['Start -> A -> B']);
+    expect(await engine.execute({ workflow: twoCallWorkflow })).toMatchObject({ status: 'completed' });
     expect(server.initialized).toEqual(['Bearer token-number-1']);
-    const calls = server.requests.filter(({ body }) => body.includes('"tools/call"'));
-    expect(calls.map(({ headers }) => headers.authorization)).toEqual([
+    const callRequests = server.requests.filter(({ body }) => body.includes('"tools/call"'));
+    expect(callRequests.map(({ headers }) => headers.authorization)).toEqual([
       'Bearer token-number-1',
       'Bearer token-number-2',
     ]);
@@ -161,29 +161,29 @@ describe.each([
     const server = await serve();
     const countListCalls = () => server.requests.filter(({ body }) => body.includes('"tools/list"')).length;
     const services = { 'mcp-sky': server.url };
-    const notice = {
+    const noticeExecutor = {
       types: ['notice'],
       class: 'effect' as const,
       execute: async () => {
         // Waits until the client listens for change notifications.
-        const listening = ({ body, method }: { body: string; method: string }) =>
+        const isListening = ({ body, method }: { body: string; method: string }) =>
           method === 'GET' || body.includes('subscriptions/listen');
-        await expect.poll(() => server.requests.some(listening)).toBe(true);
+        await expect.poll(() => server.requests.some(isListening)).toBe(true);
         await new Promise((resolve) => setImmediate(resolve));
-        server.changed();
+        server.notifyToolsChanged();
         return { output: {} };
       },
     };
-    const engine = await openEngine({ services, blocks: [...blocks(), notice] });
-    const twoCalls = workflow([mcpCall('A'), mcpCall('B')], ['Start -> A -> B']);
-    expect(await engine.execute({ workflow: twoCalls })).toMatchObject({ error: null });
-    expect(await engine.execute({ workflow: twoCalls })).toMatchObject({ error: null });
+    const engine = await openEngine({ services, blocks: [...blocks(), noticeExecutor] });
+    const twoCallWorkflow = workflow([mcpBlock('A'), mcpBlock('B')], ['Start -> A -> B']);
+    expect(await engine.execute({ workflow: twoCallWorkflow })).toMatchObject({ error: null });
+    expect(await engine.execute({ workflow: twoCallWorkflow })).toMatchObject({ error: null });
     expect(countListCalls()).toBe(1);
     const otherEngine = await openEngine({ services, credentials: { 'mcp-sky': 'another-key' } });
-    expect(await otherEngine.execute({ workflow: twoCalls })).toMatchObject({ error: null });
+    expect(await otherEngine.execute({ workflow: twoCallWorkflow })).toMatchObject({ error: null });
     expect(countListCalls()).toBe(2);
     const notifyingWorkflow = workflow(
-      [mcpCall('A'), block('Notice', 'notice', {}), mcpCall('B')],
+      [mcpBlock('A'), block('Notice', 'notice', {}), mcpBlock('B')],
       ['Start -> A -> Notice -> B'],
     );
     await expect
@@ -202,22 +202,22 @@ describe('the progress of a call', () => {
       const server = kind === 'sessions' ? await startSessionServer() : await startMcpServer();
       const engine = await openEngine({ services: { 'mcp-sky': server.url } });
       const run = await engine.start({
-        workflow: workflow([mcpCall('A', { tool: 'steps' })], ['Start -> A']),
+        workflow: workflow([mcpBlock('A', { tool: 'steps' })], ['Start -> A']),
       });
-      const emitted: RunEvent[] = [];
-      for await (const event of run.events()) if (event.type === 'block:emission') emitted.push(event);
+      const emittedEvents: RunEvent[] = [];
+      for await (const event of run.events()) if (event.type === 'block:emission') emittedEvents.push(event);
       expect(await run.result()).toMatchObject({ status: 'completed' });
-      expect(emitted[0]).toMatchObject({
+      expect(emittedEvents[0]).toMatchObject({
         blockName: 'A',
         emission: { type: 'progress', id: 'call', progress: 1, total: 50 },
       });
       // Messages are cut to 500 characters, of which 'Step 1 ' takes 7.
       expect(
-        JSON.stringify(emitted[0])
+        JSON.stringify(emittedEvents[0])
           .match(/x+/g)
           ?.map(({ length }) => length),
       ).toContain(493);
-      expect(emitted.length).toBeLessThan(50);
+      expect(emittedEvents.length).toBeLessThan(50);
     },
   );
 });

@@ -9,9 +9,9 @@ import type {
 
 /**
  * What can happen in a run.
- * - `order-independent`: only blocks with an error port fail, no limit is reached, and no block answers the caller of
- *   the run. The executed blocks then do not depend on the order of events.
- * - `failing`: also unhandled failures, limits, and blocks that answer the caller.
+ * - `order-independent`: only blocks with an error port fail, no limit is reached, and no block responds to the caller
+ *   of the run. The executed blocks then do not depend on the order of events.
+ * - `failing`: also unhandled failures, limits, and blocks that respond to the caller.
  * - `unrestricted`: also containers that fail at their start because their count is above the limit, and run-until.
  */
 export type ScenarioKind = 'order-independent' | 'failing' | 'unrestricted';
@@ -32,7 +32,7 @@ export interface Scenario {
   kind: ScenarioKind;
   graceMs: number;
   /** Seeds the order of events. */
-  order: number;
+  orderSeed: number;
 }
 
 type EdgeTuple = readonly [from: number, to: number, port: string];
@@ -59,8 +59,8 @@ function block(kind: ScenarioKind): fc.Arbitrary<NodeDraft> {
   };
   return fc.tuple(fc.record(shape, { requiredKeys: ['kind', 'class'] }), fc.nat(99)).map(([draft, roll]) => {
     // Responses end the run, so they are rare.
-    const { answers, ...plain } = draft;
-    return kind !== 'order-independent' && answers && roll < 10 ? { ...plain, answers } : plain;
+    const { answers, ...plainDraft } = draft;
+    return kind !== 'order-independent' && answers && roll < 10 ? { ...plainDraft, answers } : plainDraft;
   });
 }
 
@@ -93,11 +93,11 @@ function container(kind: ScenarioKind, depth: number): fc.Arbitrary<NodeDraft> {
 
 /** Returns regions of blocks and containers, nested up to `depth` 2. Edges lead forward, from any port. */
 function regions(kind: ScenarioKind, depth: number, maxNodes = depth === 0 ? 8 : 4): fc.Arbitrary<Region> {
-  const plain = block(kind);
+  const blockDraft = block(kind);
   const node =
     depth < 2
-      ? fc.oneof({ weight: 2, arbitrary: plain }, { weight: 1, arbitrary: container(kind, depth) })
-      : plain;
+      ? fc.oneof({ weight: 2, arbitrary: blockDraft }, { weight: 1, arbitrary: container(kind, depth) })
+      : blockDraft;
   const nodeIndex = fc.nat(maxNodes - 1);
   const port = fc.constantFrom('source', 'source', 'source', 'source', 'a', 'b', 'error');
   const predecessorPort = fc.constantFrom(...Array<string>(9).fill('source'), 'a', 'b', 'error');
@@ -112,15 +112,18 @@ function regions(kind: ScenarioKind, depth: number, maxNodes = depth === 0 ? 8 :
       edges: fc.array(fc.tuple(nodeIndex, nodeIndex, port), { maxLength: maxNodes, size: 'max' }),
     })
     .map(({ drafts, predecessors, edges }) => {
-      const mainEdges = predecessors.flatMap((predecessor, to): EdgeTuple[] =>
+      const predecessorEdges = predecessors.flatMap((predecessor, to): EdgeTuple[] =>
         predecessor && to > 0 ? [[predecessor[0] % to, to, predecessor[1]]] : [],
       );
-      return wire(drafts, maxNodes > 4 ? [...mainEdges, ...edges] : [...mainEdges.slice(2), ...edges]);
+      return wire(
+        drafts,
+        maxNodes > 4 ? [...predecessorEdges, ...edges] : [...predecessorEdges.slice(2), ...edges],
+      );
     });
 }
 
-function wire(drafts: readonly NodeDraft[], pairs: readonly EdgeTuple[]): Region {
-  const edges = pairs
+function wire(drafts: readonly NodeDraft[], edgeTuples: readonly EdgeTuple[]): Region {
+  const edges = edgeTuples
     .map(([a, b, port]) => ({ from: Math.min(a, b), to: Math.max(a, b), port }))
     .filter(({ from, to }) => from !== to && to < drafts.length)
     .map((edge) => {
@@ -128,16 +131,16 @@ function wire(drafts: readonly NodeDraft[], pairs: readonly EdgeTuple[]): Region
       return isContainer && edge.port !== 'source' ? { ...edge, port: 'error' } : edge;
     });
   const nodes = drafts.map((draft, index): Node => {
-    const ins = new Map(
+    const incomingEdges = new Map(
       edges.filter(({ to }) => to === index).map(({ from, port }) => [`${from} ${port}`, { from, port }]),
     );
-    const outs = edges.filter(({ from }) => from === index);
+    const outgoingEdges = edges.filter(({ from }) => from === index);
     return {
       ...draft,
       id: `n${index}`,
-      ins: [...ins.values()],
-      outs: [...new Set(outs.map(({ to }) => to))],
-      handlesError: outs.some(({ port }) => port === 'error'),
+      ins: [...incomingEdges.values()],
+      outs: [...new Set(outgoingEdges.map(({ to }) => to))],
+      handlesError: outgoingEdges.some(({ port }) => port === 'error'),
     };
   });
   return { nodes, entries: [...nodes.keys()].filter((index) => nodes[index]?.ins.length === 0) };
@@ -155,7 +158,7 @@ export function scenarios(kind: ScenarioKind): fc.Arbitrary<Scenario> {
         seed: fc.nat(),
         kind: fc.constant(kind),
         graceMs: fc.constantFrom(0, 50, 50),
-        order: fc.nat(),
+        orderSeed: fc.nat(),
       }),
     )
     .map(({ until, ...scenario }) => {
@@ -174,7 +177,7 @@ export function smallScenarios(kind: ScenarioKind): fc.Arbitrary<Scenario> {
       seed: fc.nat(),
       kind: fc.constant(kind),
       graceMs: fc.constantFrom(0, 50),
-      order: fc.constant(0),
+      orderSeed: fc.constant(0),
     }),
   );
 }

@@ -21,15 +21,15 @@ import type { Scenario } from './arbitraries.ts';
 import { respond } from './environment.ts';
 import type { WorkCommand } from './environment.ts';
 
-type End = Extract<Command, { type: 'end' }>;
+type EndCommand = Extract<Command, { type: 'end' }>;
 
 /** Returns the key of the work that `command` requests. Commands for the same work have the same key. */
 export function keyOf(command: WorkCommand): string {
-  const at = command.at.join('.');
-  if (command.type === 'run') return `run ${at} ${command.try}${suffixOf(command)}`;
-  if (command.type === 'expand') return `expand ${at} ${command.turn}`;
-  if (command.type === 'timer') return `${command.timer} ${at} ${command.try ?? 0}`;
-  return `open ${at} ${command.try ?? 0}${suffixOf(command)}`;
+  const address = command.at.join('.');
+  if (command.type === 'run') return `run ${address} ${command.try}${suffixOf(command)}`;
+  if (command.type === 'expand') return `expand ${address} ${command.turn}`;
+  if (command.type === 'timer') return `${command.timer} ${address} ${command.try ?? 0}`;
+  return `open ${address} ${command.try ?? 0}${suffixOf(command)}`;
 }
 
 function suffixOf({ resumes }: { resumes?: number }): string {
@@ -42,7 +42,7 @@ export class CheckedRun {
   readonly region: Region;
   state: State = initialState();
   nowMs = 1000;
-  end: End | undefined;
+  end: EndCommand | undefined;
   /** Commands that are neither answered nor aborted, by key. */
   readonly openCommands = new Map<string, WorkCommand>();
   /** All commands so far that request work. */
@@ -75,52 +75,52 @@ export class CheckedRun {
     const { event } = respond(this.scenario, command, this.nowMs);
     const { type, atMs: _, at: __, ...details } = event as Extract<Event, { at: readonly number[] }>;
     // The time of an event is not part of the trace.
-    const { dueMs: ___, ...traced } = details as { dueMs?: number };
-    this.trace.push(`${key} ${type} ${JSON.stringify(traced)}`);
+    const { dueMs: ___, ...tracedDetails } = details as { dueMs?: number };
+    this.trace.push(`${key} ${type} ${JSON.stringify(tracedDetails)}`);
     this.feed(event);
   }
 
   feed(event: Event): StepResult {
     this.nowMs = Math.max(this.nowMs + 1, event.atMs);
-    const before = JSON.stringify(this.state);
-    const [next, outcome] = step(this.region, this.state, event);
-    assert.equal(JSON.stringify(this.state), before, 'step does not change its input');
-    const inPlace = JSON.parse(before) as State;
+    const serializedState = JSON.stringify(this.state);
+    const [nextState, outcome] = step(this.region, this.state, event);
+    assert.equal(JSON.stringify(this.state), serializedState, 'step does not change its input');
+    const stateInPlace = JSON.parse(serializedState) as State;
     assert.deepEqual(
-      advance(this.region, inPlace, event),
+      advance(this.region, stateInPlace, event),
       outcome,
       'advance returns the same outcome as step',
     );
-    assert.deepEqual(inPlace, next, 'advance leads to the same state as step');
-    this.state = JSON.parse(JSON.stringify(next)) as State;
-    assert.deepEqual(this.state, next, 'the state is JSON');
+    assert.deepEqual(stateInPlace, nextState, 'advance leads to the same state as step');
+    this.state = JSON.parse(JSON.stringify(nextState)) as State;
+    assert.deepEqual(this.state, nextState, 'the state is JSON');
     this.events.push(event);
     this.#recordOutcome(event, outcome);
     for (const kind of kindsOf(event, outcome)) this.kinds.add(kind);
     checkCounters(this.region, this.state);
-    this.#comparePending();
+    this.#comparePendingCommands();
     return outcome;
   }
 
   /** Checks that an event would not change anything. */
   expectIgnored(event: Event): void {
-    const [next, outcome] = step(this.region, this.state, event);
+    const [nextState, outcome] = step(this.region, this.state, event);
     assert.deepEqual(
       outcome,
       { commands: [], notices: [], changed: false },
       `ignored: ${JSON.stringify(event)}`,
     );
-    assert.equal(next, this.state);
+    assert.equal(nextState, this.state);
   }
 
   #recordOutcome(event: Event, outcome: StepResult): void {
-    if (outcome.changed) this.#removeAnswered(event);
+    if (outcome.changed) this.#removeAnsweredWork(event);
     for (const command of outcome.commands) {
       assert.isUndefined(this.end, 'no commands after the end');
       // The pause that a block requests in a drain is aborted before it opens.
       if (command.type === 'abort' && event.type === 'paused' && event.continues)
         assert.deepEqual(command.at, event.at);
-      else if (command.type === 'abort') this.#removeAborted(command.at);
+      else if (command.type === 'abort') this.#removeAbortedWork(command.at);
       else if (command.type === 'end') this.end = command;
       else {
         const key = keyOf(command);
@@ -143,28 +143,28 @@ export class CheckedRun {
   }
 
   /** Removes the work that `event` answers from the open work. A timeout removes only its timer: an abort follows. */
-  #removeAnswered(event: Event): void {
+  #removeAnsweredWork(event: Event): void {
     if (event.type === 'started' || event.type === 'cancelled' || event.type === 'blocked') return;
-    const at = event.at.join('.');
-    if (event.type === 'expanded') this.openCommands.delete(`expand ${at} ${event.iteration}`);
+    const address = event.at.join('.');
+    if (event.type === 'expanded') this.openCommands.delete(`expand ${address} ${event.iteration}`);
     else if (event.type === 'resumed')
-      this.openCommands.delete(`open ${at} ${event.attempt ?? 0}${suffixOf(event)}`);
+      this.openCommands.delete(`open ${address} ${event.attempt ?? 0}${suffixOf(event)}`);
     else if (event.type === 'fired') {
-      this.openCommands.delete(`${event.timer} ${at} ${event.attempt ?? 0}`);
+      this.openCommands.delete(`${event.timer} ${address} ${event.attempt ?? 0}`);
     } else {
-      this.openCommands.delete(`timeout ${at} ${event.attempt}`);
+      this.openCommands.delete(`timeout ${address} ${event.attempt}`);
       if (event.type === 'failed' && event.iteration !== undefined)
-        this.openCommands.delete(`expand ${at} ${event.iteration}`);
-      else this.openCommands.delete(`run ${at} ${event.attempt}${suffixOf(event)}`);
+        this.openCommands.delete(`expand ${address} ${event.iteration}`);
+      else this.openCommands.delete(`run ${address} ${event.attempt}${suffixOf(event)}`);
     }
   }
 
-  #removeAborted(at: readonly number[]): void {
+  #removeAbortedWork(at: readonly number[]): void {
     const keys = [...this.openCommands.keys()].filter(
       (key) => key.split(' ')[1] === at.join('.') && !key.startsWith('grace '),
     );
-    const work = keys.filter((key) => !key.startsWith('timeout '));
-    assert.lengthOf(work, 1, `aborted once: ${at.join('.')}`);
+    const workKeys = keys.filter((key) => !key.startsWith('timeout '));
+    assert.lengthOf(workKeys, 1, `aborted once: ${at.join('.')}`);
     for (const key of keys) this.openCommands.delete(key);
   }
 
@@ -172,7 +172,7 @@ export class CheckedRun {
    * Checks that the pending commands are the open work. Grace timers and deadlines that are not pending must be ignored
    * when they fire.
    */
-  #comparePending(): void {
+  #comparePendingCommands(): void {
     const pending = new Map(
       pendingCommands(this.region, this.state).map((command) => [
         keyOf(command as WorkCommand),
@@ -200,8 +200,8 @@ export class CheckedRun {
 }
 
 function kindsOf(event: Event, outcome: StepResult): string[] {
-  const first = event.type === 'fired' ? `${event.timer} fired` : event.type;
-  return [first, ...outcome.commands.map(kindOfCommand), ...outcome.notices.flatMap(kindsOfNotice)];
+  const eventKind = event.type === 'fired' ? `${event.timer} fired` : event.type;
+  return [eventKind, ...outcome.commands.map(kindOfCommand), ...outcome.notices.flatMap(kindsOfNotice)];
 }
 
 function kindOfCommand(command: Command): string {
@@ -216,8 +216,8 @@ function kindOfCommand(command: Command): string {
 function kindsOfNotice(notice: Notice): string[] {
   if (notice.type === 'closed' && notice.failed) return ['collected'];
   if (notice.type !== 'failed') return [];
-  const limit = notice.limit === undefined ? [] : ['limit'];
-  return notice.handled ? [...limit, notice.cause ? 'container handled' : 'handled'] : limit;
+  const limitKinds = notice.limit === undefined ? [] : ['limit'];
+  return notice.handled ? [...limitKinds, notice.cause ? 'container handled' : 'handled'] : limitKinds;
 }
 
 /** Checks that the counters of `state` match its frames. */
@@ -237,12 +237,12 @@ interface Counters {
 }
 
 function countFrame(region: Region, frame: Frame, counters: Counters, isDraining = false): void {
-  const open = frame.cells.filter((cell) =>
+  const openCells = frame.cells.filter((cell) =>
     typeof cell === 'number' ? cell !== 0 : typeof cell === 'object',
   );
   // In a drain, stopped work is neither open nor settled.
-  const draining = isDraining || frame.drain !== undefined;
-  if (!draining) assert.equal(frame.left, open.length, 'the counter `left` of a frame');
+  const isFrameDraining = isDraining || frame.drain !== undefined;
+  if (!isFrameDraining) assert.equal(frame.left, openCells.length, 'the counter `left` of a frame');
   frame.cells.forEach((cell, index) => {
     if (isOpenContainer(cell)) {
       if (cell.asking) counters.busy++;
@@ -252,13 +252,13 @@ function countFrame(region: Region, frame: Frame, counters: Counters, isDraining
           region.nodes[index]?.subflow?.body as Region,
           inner,
           counters,
-          draining || cell.drain !== undefined,
+          isFrameDraining || cell.drain !== undefined,
         );
-    } else if (isWork(cell)) counters[counterOf(cell)]++;
+    } else if (isWork(cell)) counters[counterNameOf(cell)]++;
   });
 }
 
-function counterOf(work: Work): 'busy' | 'timers' | 'humans' {
+function counterNameOf(work: Work): 'busy' | 'timers' | 'humans' {
   if (work.w === 'run' || work.w === 'retry') return 'busy';
   if (work.w === 'blocked') return work.on === 'time' ? 'timers' : 'humans';
   return work.w === 'wait' ? 'timers' : 'humans';

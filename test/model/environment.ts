@@ -1,7 +1,7 @@
 import type { Command, Event, Node, Region } from '../../packages/core/src/machine/index.ts';
 import { seededRandomFor } from '../support/seeded-random.ts';
 import type { Scenario } from './arbitraries.ts';
-import type { Answer } from './scope.ts';
+import type { Answer } from './drain-scope.ts';
 
 /** Commands that the simulated environment answers. */
 export type WorkCommand = Exclude<Command, { type: 'abort' | 'end' }>;
@@ -33,23 +33,23 @@ export function respond(
         timer,
         ...(attempt !== undefined && { attempt }),
       },
-      answer: { is: 'done' },
+      answer: { type: 'done' },
     };
   }
   if (command.type === 'open')
-    return { event: { type: 'resumed', at, atMs, ...attemptFields(command) }, answer: { is: 'done' } };
+    return { event: { type: 'resumed', at, atMs, ...attemptFields(command) }, answer: { type: 'done' } };
   const random = randomFor(scenario, command);
   if (command.type === 'run') return respondToRun(scenario, command, atMs, random);
   if (scenario.kind !== 'order-independent' && random() < 0.05)
     return {
       event: { type: 'failed', at, atMs, attempt: 0, iteration: command.turn, retryable: false },
-      answer: { is: 'permanent' },
+      answer: { type: 'permanent' },
     };
   const { perTurn } = nodeAt(scenario.region, at).subflow ?? {};
   const count = perTurn ? Number(random() < 0.6 && command.turn < 6) : Math.floor(random() * 4.5);
   return {
     event: { type: 'expanded', at, atMs, iteration: command.turn, count },
-    answer: { is: 'count', count },
+    answer: { type: 'count', count },
   };
 }
 
@@ -76,7 +76,7 @@ function respondToRun(
   if (maySuspend && random() < 0.3)
     return {
       event: { type: 'paused', ...eventFields, kind: 'human', continues: true },
-      answer: { is: 'paused', kind: 'open', continues: true },
+      answer: { type: 'paused', kind: 'open', continues: true },
     };
   return successOf(node, eventFields, random);
 }
@@ -87,17 +87,17 @@ function failureOf(eventFields: EventFields, random: () => number): { event: Eve
   const retryable = random() < 0.8;
   return {
     event: { type: 'failed', ...eventFields, retryable, jitter: random() },
-    answer: { is: retryable ? 'failed' : 'permanent' },
+    answer: { type: retryable ? 'failed' : 'permanent' },
   };
 }
 
 function timeoutOf(command: RunCommand, atMs: number, timeoutMs: number): { event: Event; answer: Answer } {
   const { at, try: attempt, resumes } = command;
   // The timer is set again when the attempt resumes. An event of the earlier timer would be ignored.
-  const firedMs = resumes === undefined ? atMs : atMs + timeoutMs;
+  const firedAtMs = resumes === undefined ? atMs : atMs + timeoutMs;
   return {
-    event: { type: 'fired', at, atMs: firedMs, attempt, timer: 'timeout' },
-    answer: { is: 'failed' },
+    event: { type: 'fired', at, atMs: firedAtMs, attempt, timer: 'timeout' },
+    answer: { type: 'failed' },
   };
 }
 
@@ -119,13 +119,13 @@ function successOf(
       node.class === 'pause' ? (['human', 'open'] as const) : (['time', 'wait'] as const);
     return {
       event: { type: 'paused', ...eventFields, kind: pauseKind, dueMs: eventFields.atMs + 40 },
-      answer: { is: 'paused', kind },
+      answer: { type: 'paused', kind },
     };
   }
   const port = ['source', 'a', 'b'][Math.floor(random() * 3)] as string;
   return port === 'source' && random() < 0.5
-    ? { event: { type: 'completed', ...eventFields }, answer: { is: 'done' } }
-    : { event: { type: 'completed', ...eventFields, port }, answer: { is: 'done', port } };
+    ? { event: { type: 'completed', ...eventFields }, answer: { type: 'done' } }
+    : { event: { type: 'completed', ...eventFields, port }, answer: { type: 'done', port } };
 }
 
 /** Returns random numbers that depend only on the scenario and the command. */

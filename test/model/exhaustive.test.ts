@@ -10,13 +10,13 @@ import { checkCounters, keyOf } from './checked-run.ts';
 import { respond } from './environment.ts';
 import type { WorkCommand } from './environment.ts';
 
-type End = Extract<Command, { type: 'end' }>;
+type EndCommand = Extract<Command, { type: 'end' }>;
 type TimerCommand = Extract<Command, { type: 'timer' }>;
 
 /** The states that are reached if the pending commands are answered in every possible order. */
 interface Exploration {
   /** Number of states. */
-  states: number;
+  stateCount: number;
   /** The different ends of the run, each with the work completed before it. */
   endings: Set<string>;
   /** For each set of completed work, the states that follow it: more than one if the order matters. */
@@ -31,89 +31,112 @@ const MAX_STATES = 2000;
  * Answers the pending commands in every order, and visits each state. Time stands still, so states do not differ in
  * time.
  */
-function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'started' }>> = {}): Exploration {
-  const explored: Exploration = { states: 0, endings: new Set(), statesByWork: new Map(), isComplete: true };
+function explore(
+  scenario: Scenario,
+  startOptions: Partial<Extract<Event, { type: 'started' }>> = {},
+): Exploration {
+  const exploration: Exploration = {
+    stateCount: 0,
+    endings: new Set(),
+    statesByWork: new Map(),
+    isComplete: true,
+  };
   const seen = new Set<string>();
-  const { region: graph, start: first, graceMs } = scenario;
-  const [root] = step(graph, initialState(), { type: 'started', atMs: 0, start: first, graceMs, ...start });
-  const stack: { state: State; done: string[]; end?: End | undefined }[] = [{ state: root, done: [] }];
+  const { region: graph, start: startIndex, graceMs } = scenario;
+  const [root] = step(graph, initialState(), {
+    type: 'started',
+    atMs: 0,
+    start: startIndex,
+    graceMs,
+    ...startOptions,
+  });
+  const stack: { state: State; completedKeys: string[]; end?: EndCommand | undefined }[] = [
+    { state: root, completedKeys: [] },
+  ];
   for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    const { state, done, end } = next;
+    const { state, completedKeys, end } = next;
     const serializedState = JSON.stringify(state);
-    const completed = done.join(', ');
-    if (seen.has(`${serializedState} ${completed}`)) continue;
-    seen.add(`${serializedState} ${completed}`);
-    explored.states++;
-    explored.statesByWork.set(
-      completed,
-      (explored.statesByWork.get(completed) ?? new Set()).add(serializedState),
+    const completedWork = completedKeys.join(', ');
+    if (seen.has(`${serializedState} ${completedWork}`)) continue;
+    seen.add(`${serializedState} ${completedWork}`);
+    exploration.stateCount++;
+    exploration.statesByWork.set(
+      completedWork,
+      (exploration.statesByWork.get(completedWork) ?? new Set()).add(serializedState),
     );
-    if (explored.states > MAX_STATES) return { ...explored, isComplete: false };
+    if (exploration.stateCount > MAX_STATES) return { ...exploration, isComplete: false };
     checkCounters(graph, state);
     if (state.phase === 'ended') {
-      explored.endings.add(`${JSON.stringify(end)} after ${completed}`);
+      exploration.endings.add(`${JSON.stringify(end)} after ${completedWork}`);
       continue;
     }
     const pending = pendingCommands(graph, state) as WorkCommand[];
     const commands = pending.filter((command) => command.type !== 'timer' || command.timer !== 'timeout');
     expect(commands.length, `stuck: ${serializedState}`).toBeGreaterThan(0);
     for (const command of commands) {
-      const { event: answer } = respond(scenario, command, 0);
+      const { event: answerEvent } = respond(scenario, command, 0);
       // A timeout that is set again for a resumed attempt fires at its new due time.
-      const isFutureTimeout = answer.type === 'fired' && answer.timer === 'timeout' && answer.atMs > 0;
-      const event = { ...answer, atMs: isFutureTimeout ? timeoutOf(pending, command) : 0 };
-      const [after, outcome] = step(graph, state, event);
+      const isFutureTimeout =
+        answerEvent.type === 'fired' && answerEvent.timer === 'timeout' && answerEvent.atMs > 0;
+      const event = { ...answerEvent, atMs: isFutureTimeout ? timeoutDueMsOf(pending, command) : 0 };
+      const [nextState, outcome] = step(graph, state, event);
       expect(outcome.changed, 'a pending command accepts its answer').toBe(true);
-      const last = outcome.commands.find((one): one is End => one.type === 'end');
-      stack.push({ state: after, done: [...done, keyOf(command)].sort(), end: last });
+      const endCommand = outcome.commands.find(
+        (candidate): candidate is EndCommand => candidate.type === 'end',
+      );
+      stack.push({
+        state: nextState,
+        completedKeys: [...completedKeys, keyOf(command)].sort(),
+        end: endCommand,
+      });
     }
   }
-  return explored;
+  return exploration;
 }
 
 /** Returns the time at which the attempt of `command` times out. */
-function timeoutOf(pending: readonly WorkCommand[], { at }: WorkCommand): number {
+function timeoutDueMsOf(pending: readonly WorkCommand[], { at }: WorkCommand): number {
   const timers = pending.filter((command) => command.type === 'timer' && command.timer === 'timeout');
   const timer = timers.find((command) => command.at.join('.') === at.join('.')) as TimerCommand;
   return timer.dueMs;
 }
 
-const defaults = { start: 0, seed: 1, kind: 'order-independent', graceMs: 50, order: 0 } as const;
+const defaults = { start: 0, seed: 1, kind: 'order-independent', graceMs: 50, orderSeed: 0 } as const;
 
 describe('every order of completion', () => {
   it('of a small graph leads to one end, and the completed work determines the state (R32)', () => {
-    let complete = 0;
+    let completeCount = 0;
     fc.assert(
       fc.property(smallScenarios('order-independent'), (scenario) => {
-        const explored = explore(scenario);
-        for (const states of explored.statesByWork.values()) expect(states.size).toBe(1);
-        if (!explored.isComplete) return;
-        complete++;
-        expect([...explored.endings]).toHaveLength(1);
+        const exploration = explore(scenario);
+        for (const states of exploration.statesByWork.values()) expect(states.size).toBe(1);
+        if (!exploration.isComplete) return;
+        completeCount++;
+        expect([...exploration.endings]).toHaveLength(1);
       }),
       { numRuns: scale(18, 600) },
     );
-    expect(complete).toBeGreaterThan(scale(12, 400));
+    expect(completeCount).toBeGreaterThan(scale(12, 400));
   });
 
   it('of a small graph with failures, Response blocks or draining leads to an end, and never gets stuck (R32)', () => {
-    let complete = 0;
+    let completeCount = 0;
     fc.assert(
       fc.property(smallScenarios('unrestricted'), (scenario) => {
-        const explored = explore(scenario);
-        complete += explored.isComplete ? 1 : 0;
-        expect(explored.endings.size).toBeGreaterThan(explored.isComplete ? 0 : -1);
+        const exploration = explore(scenario);
+        completeCount += exploration.isComplete ? 1 : 0;
+        expect(exploration.endings.size).toBeGreaterThan(exploration.isComplete ? 0 : -1);
       }),
       { numRuns: scale(18, 600) },
     );
-    expect(complete).toBeGreaterThan(scale(12, 400));
+    expect(completeCount).toBeGreaterThan(scale(12, 400));
   });
 
   it('of three branches with a window of two leads to seven states and one end (R9)', () => {
     const graph = region({ P: parallel(region('x', { x: { class: 'child' } }), { count: 3, window: 2 }) });
-    const explored = explore({ ...defaults, region: graph });
+    const exploration = explore({ ...defaults, region: graph });
     // Completed branches: none; 0 or 1; 0 and 1, 0 and 2, 1 and 2; all, which is the end.
-    expect([explored.states, explored.endings.size]).toEqual([7, 1]);
+    expect([exploration.stateCount, exploration.endings.size]).toEqual([7, 1]);
   });
 
   it('of a graph with failures in nested containers leads to one of two ends, and leaves no open work (R19)', () => {
@@ -122,10 +145,10 @@ describe('every order of completion', () => {
     const graph = region('O', { O: loop(inner, { count: 1 }) });
     const endings = new Set<string>();
     for (let seed = 0; seed < 40; seed++) {
-      const explored = explore({ ...defaults, region: graph, seed, kind: 'failing' });
-      expect(explored.isComplete).toBe(true);
+      const exploration = explore({ ...defaults, region: graph, seed, kind: 'failing' });
+      expect(exploration.isComplete).toBe(true);
       // An ending begins with `{"type":"end","status":"failed"`. If it is split at the quotes, part 7 is the status.
-      for (const ending of explored.endings) endings.add(ending.split('"')[7] as string);
+      for (const ending of exploration.endings) endings.add(ending.split('"')[7] as string);
     }
     expect([...endings].sort()).toEqual(['completed', 'failed']);
   });

@@ -9,7 +9,7 @@ import { CheckedRun, keyOf } from './checked-run.ts';
 import { nodeAt, respond } from './environment.ts';
 import type { WorkCommand } from './environment.ts';
 import { runReference } from './reference.ts';
-import type { Answer, Call, Environment } from './scope.ts';
+import type { Answer, Call, Environment } from './drain-scope.ts';
 import { seededRandom } from '../support/seeded-random.ts';
 
 const scenarioKinds: readonly ScenarioKind[] = ['order-independent', 'unrestricted'];
@@ -31,7 +31,7 @@ class WaitingEnvironment implements Environment {
 }
 
 function keyOfCall(call: Call): string {
-  return `${call.do} ${call.at.join('.')} ${call.number}${call.resumes ? `+${call.resumes}` : ''}`;
+  return `${call.type} ${call.at.join('.')} ${call.number}${call.resumes ? `+${call.resumes}` : ''}`;
 }
 
 /** Waits until all promises that do not wait for an answer have settled. */
@@ -43,12 +43,12 @@ function waitUntilSettled(): Promise<void> {
 
 /** Feeds a `blocked` event of a child run, or no event. The event changes only what the run waits for. */
 function reportBlockedChild(run: CheckedRun, random: () => number): void {
-  const children = [...run.openCommands.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
-  for (const [, command] of children) {
+  const sortedCommands = [...run.openCommands.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [, command] of sortedCommands) {
     if (command.type !== 'run' || nodeAt(run.region, command.at).class !== 'child' || random() < 0.5)
       continue;
-    const on = random() < 0.4 ? 'human' : random() < 0.6 ? 'time' : null;
-    run.feed({ type: 'blocked', at: command.at, atMs: run.nowMs, on });
+    const blockedOn = random() < 0.4 ? 'human' : random() < 0.6 ? 'time' : null;
+    run.feed({ type: 'blocked', at: command.at, atMs: run.nowMs, on: blockedOn });
     return;
   }
 }
@@ -85,7 +85,7 @@ function answerUntilDeadline(run: CheckedRun, random: () => number): Drain['why'
 async function expectSameAsReference(scenario: Scenario): Promise<void> {
   const run = new CheckedRun(scenario);
   const environment = new WaitingEnvironment();
-  const random = seededRandom(scenario.order);
+  const random = seededRandom(scenario.orderSeed);
   const ending = runReference(scenario.region, scenario.start, environment, scenario.graceMs);
   run.start();
   for (let count = 0; count < MAX_EVENTS; count++) {
@@ -112,7 +112,7 @@ describe('the random runs', () => {
     for (const scenario of fc.sample(scenarios('unrestricted'), { numRuns: 400, seed: 1 })) {
       const run = new CheckedRun(scenario);
       run.start();
-      answerRandomly(run, seededRandom(scenario.order));
+      answerRandomly(run, seededRandom(scenario.orderSeed));
       for (const kind of run.kinds) kinds.add(kind);
     }
     const expected = [
@@ -145,13 +145,13 @@ describe('the machine', () => {
   it('does the same work in any order of completion when no failure ends the run (R32)', () => {
     fc.assert(
       fc.property(scenarios('order-independent'), fc.nat(), (scenario, otherOrder) => {
-        const traces = [scenario.order, otherOrder].map((order) => {
+        const outcomes = [scenario.orderSeed, otherOrder].map((order) => {
           const run = new CheckedRun(scenario);
           run.start();
           answerRandomly(run, seededRandom(order), 5 * MAX_EVENTS);
           return { trace: run.trace.sort(), end: run.end };
         });
-        expect(traces[0]).toEqual(traces[1]);
+        expect(outcomes[0]).toEqual(outcomes[1]);
       }),
       { numRuns: scale(25, 2000) },
     );
@@ -161,7 +161,7 @@ describe('the machine', () => {
     fc.assert(
       fc.property(scenarios(kind), (scenario) => {
         const run = new CheckedRun(scenario);
-        const random = seededRandom(scenario.order);
+        const random = seededRandom(scenario.orderSeed);
         run.start();
         for (let count = 0; count < 60 && !run.end; count++) {
           answerRandomly(run, random, 1);
@@ -185,7 +185,7 @@ describe('the machine', () => {
         fc.property(scenarios(kind), fc.nat(40), (scenario, eventCount) => {
           const run = new CheckedRun(scenario);
           run.start();
-          answerRandomly(run, seededRandom(scenario.order), eventCount);
+          answerRandomly(run, seededRandom(scenario.orderSeed), eventCount);
           if (run.end) return;
           run.feed({ type: 'cancelled', atMs: run.nowMs });
           expect(run.end).toEqual({ type: 'end', status: 'cancelled' });
@@ -201,7 +201,7 @@ describe('the machine', () => {
       fc.property(scenarios('unrestricted'), fc.integer({ min: 1, max: 200 }), (scenario, timeoutMs) => {
         const run = new CheckedRun(scenario);
         run.start({ timeoutMs, activeOnly });
-        const phase = answerUntilDeadline(run, seededRandom(scenario.order));
+        const phase = answerUntilDeadline(run, seededRandom(scenario.orderSeed));
         if (phase === undefined) return;
         const [status, reason] = {
           running: ['failed', 'deadline'],
@@ -218,24 +218,24 @@ describe('the machine', () => {
   it('continues from any point like a run that was not interrupted (R31)', () => {
     fc.assert(
       fc.property(scenarios('unrestricted'), fc.nat(30), (scenario, eventCount) => {
-        const [uninterrupted, restored] = [new CheckedRun(scenario), new CheckedRun(scenario)];
-        uninterrupted.start();
-        restored.start();
-        const [random, sameRandom] = [seededRandom(scenario.order), seededRandom(scenario.order)];
-        answerRandomly(uninterrupted, random, eventCount);
-        answerRandomly(restored, sameRandom, eventCount);
+        const [uninterruptedRun, restoredRun] = [new CheckedRun(scenario), new CheckedRun(scenario)];
+        uninterruptedRun.start();
+        restoredRun.start();
+        const [random, sameRandom] = [seededRandom(scenario.orderSeed), seededRandom(scenario.orderSeed)];
+        answerRandomly(uninterruptedRun, random, eventCount);
+        answerRandomly(restoredRun, sameRandom, eventCount);
         // The restored run discards its commands, and reads the pending commands from its state.
-        expect([...restored.openCommands.keys()].sort()).toEqual(
-          [...uninterrupted.openCommands.keys()].sort(),
+        expect([...restoredRun.openCommands.keys()].sort()).toEqual(
+          [...uninterruptedRun.openCommands.keys()].sort(),
         );
-        restored.openCommands.clear();
-        if (!restored.end)
-          for (const command of pendingCommands(restored.region, restored.state) as WorkCommand[])
-            restored.openCommands.set(keyOf(command), command);
-        answerRandomly(uninterrupted, random);
-        answerRandomly(restored, sameRandom);
-        expect(restored.trace).toEqual(uninterrupted.trace);
-        expect(restored.end).toEqual(uninterrupted.end);
+        restoredRun.openCommands.clear();
+        if (!restoredRun.end)
+          for (const command of pendingCommands(restoredRun.region, restoredRun.state) as WorkCommand[])
+            restoredRun.openCommands.set(keyOf(command), command);
+        answerRandomly(uninterruptedRun, random);
+        answerRandomly(restoredRun, sameRandom);
+        expect(restoredRun.trace).toEqual(uninterruptedRun.trace);
+        expect(restoredRun.end).toEqual(uninterruptedRun.end);
       }),
       { numRuns: scale(25, 2000) },
     );

@@ -11,7 +11,7 @@ import { listMachineFiles, applyMutant, SuiteRunner } from './mutants/suite-runn
 const mutants = [...pathMutants, ...containerMutants, ...endingMutants, ...eventMutants, ...isPendingMutants];
 
 /** Files of the machine without rules: types and exports. */
-const WITHOUT_RULES = ['command.ts', 'event.ts', 'index.ts', 'skeleton.ts', 'step-context.ts'];
+const FILES_WITHOUT_RULES = ['command.ts', 'event.ts', 'index.ts', 'skeleton.ts', 'step-context.ts'];
 
 describe('the tests of the machine', () => {
   const suites = { rules: new SuiteRunner('rules'), model: new SuiteRunner('model') };
@@ -26,11 +26,11 @@ describe('the tests of the machine', () => {
   });
 
   it.each(['rules', 'model'] as const)('pass for the unchanged machine (%s)', async (suite) => {
-    expect(await suites[suite].firstFailure()).toBeUndefined();
+    expect(await suites[suite].findFirstFailure()).toBeUndefined();
   });
 
   it('have a mutant for every file with a rule', () => {
-    const files = new Set([...mutants.map(({ file }) => file), ...WITHOUT_RULES]);
+    const files = new Set([...mutants.map(({ file }) => file), ...FILES_WITHOUT_RULES]);
     expect([...files].toSorted()).toEqual(listMachineFiles().toSorted());
   });
 
@@ -42,7 +42,8 @@ describe('the tests of the machine', () => {
   it.each(sampledMutants.map((mutant) => [mutant.effect, mutant.file, mutant] as const))(
     'detect that %s (%s)',
     async (_, __, mutant) => {
-      const failure = (await suites.rules.firstFailure(mutant)) ?? (await suites.model.firstFailure(mutant));
+      const failure =
+        (await suites.rules.findFirstFailure(mutant)) ?? (await suites.model.findFirstFailure(mutant));
       expect(failure).toBeDefined();
     },
   );

@@ -1,6 +1,6 @@
 import type { Node, Region, Subflow } from '../../packages/core/src/machine/index.ts';
-import { DRAINED, Scope } from './scope.ts';
-import type { Answer, Environment } from './scope.ts';
+import { DRAINED, DrainScope } from './drain-scope.ts';
+import type { Answer, Environment } from './drain-scope.ts';
 
 /** How a run ends. */
 export interface Ending {
@@ -19,39 +19,42 @@ export async function runReference(
   environment: Environment,
   graceMs: number,
 ): Promise<Ending> {
-  const run = new Scope(environment, graceMs, []);
-  await runInScope(undefined, run, () => runRegion(region, run, [], start));
-  return { status: run.why === 'failed' ? 'failed' : 'completed', ...(run.cause && { at: run.cause }) };
+  const runScope = new DrainScope(environment, graceMs, []);
+  await runInScope(undefined, runScope, () => runRegion(region, runScope, [], start));
+  return {
+    status: runScope.drainReason === 'failed' ? 'failed' : 'completed',
+    ...(runScope.cause && { at: runScope.cause }),
+  };
 }
 
 async function runRegion(
   region: Region,
-  scope: Scope,
+  scope: DrainScope,
   base: readonly number[],
   start?: number,
 ): Promise<void> {
-  const reached = new Set(start === undefined ? region.nodes.keys() : [start]);
-  for (const index of reached) for (const to of region.nodes[index]?.outs ?? []) reached.add(to);
+  const reachedNodes = new Set(start === undefined ? region.nodes.keys() : [start]);
+  for (const index of reachedNodes) for (const to of region.nodes[index]?.outs ?? []) reachedNodes.add(to);
   const ports = new Map<number, Promise<string | null>>();
   const portOf = (index: number): Promise<string | null> => {
     if (!ports.has(index)) ports.set(index, settle(index));
     return ports.get(index) as Promise<string | null>;
   };
   const settle = async (index: number): Promise<string | null> => {
-    if (!reached.has(index)) return null;
+    if (!reachedNodes.has(index)) return null;
     const node = region.nodes[index] as Node;
     const takenPorts = await Promise.all(node.ins.map(({ from }) => portOf(from)));
     const isLive = node.ins.some(
       ({ port }, i) =>
         takenPorts[i] === port || (port === 'source' && ![null, 'error'].includes(takenPorts[i] ?? null)),
     );
-    const isFirst = start === undefined ? node.ins.length === 0 : index === start;
-    return isLive || isFirst ? runNode(node, scope, [...base, index]) : null;
+    const isStart = start === undefined ? node.ins.length === 0 : index === start;
+    return isLive || isStart ? runNode(node, scope, [...base, index]) : null;
   };
   await waitForAll([...region.nodes.keys()].map(portOf));
 }
 
-async function runNode(node: Node, scope: Scope, at: readonly number[]): Promise<string> {
+async function runNode(node: Node, scope: DrainScope, at: readonly number[]): Promise<string> {
   const port = node.subflow
     ? await runContainer(node, node.subflow, scope, at)
     : await runBlock(node, scope, at);
@@ -60,44 +63,49 @@ async function runNode(node: Node, scope: Scope, at: readonly number[]): Promise
 }
 
 /** Runs an attempt to its end. A pause that an answer continues is part of the attempt (R46). */
-async function runAttempt(node: Node, scope: Scope, at: readonly number[], attempt: number): Promise<Answer> {
-  let end = await scope.ask({ do: 'run', at, number: attempt }, node.class !== 'child');
-  for (let resumes = 0; end.is === 'paused' && end.continues; resumes++) {
-    await scope.ask({ do: 'open', at, number: attempt, resumes }, false);
-    end = await scope.ask({ do: 'run', at, number: attempt, resumes: resumes + 1 }, true);
+async function runAttempt(
+  node: Node,
+  scope: DrainScope,
+  at: readonly number[],
+  attempt: number,
+): Promise<Answer> {
+  let answer = await scope.ask({ type: 'run', at, number: attempt }, node.class !== 'child');
+  for (let resumes = 0; answer.type === 'paused' && answer.continues; resumes++) {
+    await scope.ask({ type: 'open', at, number: attempt, resumes }, false);
+    answer = await scope.ask({ type: 'run', at, number: attempt, resumes: resumes + 1 }, true);
   }
-  return end;
+  return answer;
 }
 
-async function runBlock(node: Node, scope: Scope, at: readonly number[]): Promise<string> {
+async function runBlock(node: Node, scope: DrainScope, at: readonly number[]): Promise<string> {
   const { maxTries = 1, waitMs = 0 } = node.retry ?? {};
   for (let attempt = 1; ; attempt++) {
-    const end = await runAttempt(node, scope, at, attempt);
-    if (end.is === 'done') return end.port ?? 'source';
-    if (end.is === 'paused') {
-      await scope.ask({ do: end.kind, at, number: 0 }, false);
+    const answer = await runAttempt(node, scope, at, attempt);
+    if (answer.type === 'done') return answer.port ?? 'source';
+    if (answer.type === 'paused') {
+      await scope.ask({ type: answer.kind, at, number: 0 }, false);
       return 'source';
     }
-    if (end.is === 'permanent' || attempt >= maxTries)
+    if (answer.type === 'permanent' || attempt >= maxTries)
       return node.handlesError ? 'error' : scope.drain('failed', at);
-    if (waitMs > 0) await scope.ask({ do: 'retry', at, number: attempt + 1 }, false);
+    if (waitMs > 0) await scope.ask({ type: 'retry', at, number: attempt + 1 }, false);
   }
 }
 
 async function runContainer(
   node: Node,
   subflow: Subflow,
-  outer: Scope,
+  outer: DrainScope,
   at: readonly number[],
 ): Promise<string> {
-  const scope = node.handlesError ? outer.createInner(at) : outer;
+  const scope = node.handlesError ? outer.createInnerScope(at) : outer;
   const runBranch = (index: number): Promise<boolean> => {
-    const inner = subflow.collectErrors ? scope.createInner([...at, index]) : scope;
+    const inner = subflow.collectErrors ? scope.createInnerScope([...at, index]) : scope;
     return runInScope(scope, inner, () => runRegion(subflow.body, inner, [...at, index]));
   };
   const expand = async (index: number): Promise<number> => {
-    const end = await scope.ask({ do: 'expand', at, number: index }, true);
-    return end.is === 'count' ? end.count : scope.drain('failed', at);
+    const answer = await scope.ask({ type: 'expand', at, number: index }, true);
+    return answer.type === 'count' ? answer.count : scope.drain('failed', at);
   };
   const runIterations = async (): Promise<void> => {
     for (let index = 0; (subflow.firstFree && index === 0) || (await expand(index)) > 0; index++) {
@@ -120,8 +128,8 @@ async function runContainer(
 
 /** Runs `body` in `scope`. Returns false if only `scope` was drained, and throws if an outer scope was. */
 async function runInScope(
-  outer: Scope | undefined,
-  scope: Scope,
+  outer: DrainScope | undefined,
+  scope: DrainScope,
   body: () => Promise<void>,
 ): Promise<boolean> {
   try {

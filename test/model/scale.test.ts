@@ -30,11 +30,11 @@ function withCountedNodes(graph: Region, count: { accesses: number }): Region {
   return { ...graph, nodes };
 }
 
-const STARTED: Event = { type: 'started', atMs: 0, start: 0, graceMs: 0 };
+const STARTED_EVENT: Event = { type: 'started', atMs: 0, start: 0, graceMs: 0 };
 
 function startRun(graph: Region): State {
   const state = initialState();
-  advance(graph, state, STARTED);
+  advance(graph, state, STARTED_EVENT);
   return state;
 }
 
@@ -45,7 +45,7 @@ function completedEvent(at: number[], port?: string): Event {
 const BLOCK: Omit<Node, 'id' | 'ins' | 'outs'> = { kind: 'block', class: 'compute', handlesError: false };
 
 /** Returns the chain n0 -yes-> n1 -> n2 … */
-function chain(length: number): Region {
+function createChain(length: number): Region {
   return {
     nodes: Array.from({ length }, (_, i): Node => ({
       ...BLOCK,
@@ -58,7 +58,7 @@ function chain(length: number): Region {
 }
 
 /** Returns one block, `width` blocks after it, and a join of them all. */
-function fan(width: number): Region {
+function createFanOut(width: number): Region {
   const indexes = Array.from({ length: width }, (_, i) => i + 1);
   return {
     nodes: [
@@ -86,9 +86,9 @@ function expectLinear(accesses: readonly number[], maxPerNode: number, unit: num
 describe('a large graph', () => {
   it('skips a chain of 10,000 nodes in one event, and visits each edge once (R5)', () => {
     const accesses = [10_000, 20_000, 30_000].map((length) => {
-      const state = startRun(chain(length));
+      const state = startRun(createChain(length));
       const count = countCellAccess(state);
-      const { commands } = advance(chain(length), state, completedEvent([0], 'no'));
+      const { commands } = advance(createChain(length), state, completedEvent([0], 'no'));
       expect(commands).toEqual([{ type: 'end', status: 'completed' }]);
       return count.accesses;
     });
@@ -97,7 +97,7 @@ describe('a large graph', () => {
 
   it('fans out to 10,000 blocks and joins them, and visits each edge once (R3)', () => {
     const accesses = [5000, 10_000, 15_000].map((width) => {
-      const graph = fan(width);
+      const graph = createFanOut(width);
       const state = startRun(graph);
       const count = countCellAccess(state);
       advance(graph, state, completedEvent([0]));
@@ -116,7 +116,7 @@ describe('a large graph', () => {
       const body = withCountedNodes(region({ I: loop(region('x'), { count: 0 }) }), count);
       const middle = withCountedNodes(region({ M: loop(body, { count: 200 }) }), count);
       const graph = region('L -> end', { L: loop(middle, { count: iterations }) });
-      const { notices } = advance(graph, initialState(), STARTED);
+      const { notices } = advance(graph, initialState(), STARTED_EVENT);
       expect(notices.length).toBeGreaterThan(iterations * 200);
       return count.accesses;
     });
@@ -126,11 +126,15 @@ describe('a large graph', () => {
   it('runs 100,000 iterations without commands in one event (R8)', () => {
     const body = region({ I: loop(region('x'), { count: 0 }) });
     const graph = region('L -> end', { L: loop(region({ M: loop(body, { count: 500 }) }), { count: 200 }) });
-    expect(advance(graph, initialState(), STARTED).commands).toEqual([{ type: 'run', at: [1], try: 1 }]);
+    expect(advance(graph, initialState(), STARTED_EVENT).commands).toEqual([
+      { type: 'run', at: [1], try: 1 },
+    ]);
   });
 
   it('closes 100,000 empty frames in one event (R7)', () => {
     const graph = region('L -> end', { L: loop(region(), { count: 100_000 }) });
-    expect(advance(graph, initialState(), STARTED).commands).toEqual([{ type: 'run', at: [1], try: 1 }]);
+    expect(advance(graph, initialState(), STARTED_EVENT).commands).toEqual([
+      { type: 'run', at: [1], try: 1 },
+    ]);
   });
 });

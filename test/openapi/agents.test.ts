@@ -4,7 +4,7 @@ import type { JsonObject } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../support/model-server.ts';
-import type { ModelAnswer } from '../support/model-server.ts';
+import type { ModelResponse } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { SHOP, startShop } from './shop.ts';
 import type { ReceivedRequest, ShopResponse } from './shop.ts';
@@ -28,7 +28,7 @@ interface ToolDefinition {
 }
 
 /** A tool call in a response of the model. */
-type ModelToolCall = NonNullable<ModelAnswer['tools']>[number];
+type ModelToolCall = NonNullable<ModelResponse['toolCalls']>[number];
 
 /** Runs an agent with these tools. Each response of the model calls the tools of one round; the last one is text. */
 async function runAgent(
@@ -40,16 +40,16 @@ async function runAgent(
   }: { respond?: (request: ReceivedRequest) => ShopResponse; toolFile?: ToolFile } = {},
 ) {
   const shop = await startShop(respond);
-  const models = await startModelServer(({ number }) => {
+  const modelServer = await startModelServer(({ number }) => {
     const calls = rounds[number - 1];
-    return calls ? { tools: calls } : { text: 'Done.' };
+    return calls ? { toolCalls: calls } : { text: 'Done.' };
   });
   onTestFinished(async () => {
-    await Promise.all([shop.close(), models.close()]);
+    await Promise.all([shop.close(), modelServer.close()]);
   });
   const engine = await createEngine({
     blocks: blocks({ toolFiles: [toolFile] }),
-    services: { ...models.services, shop: shop.url },
+    services: { ...modelServer.services, shop: shop.url },
     credentials: { openai: 'key-of-openai', shop: KEY },
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
@@ -60,8 +60,8 @@ async function runAgent(
   });
   const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
   const { toolCalls } = (result.output ?? {}) as { toolCalls?: { list: ToolCallRecord[] } };
-  const offeredTools = (models.requests[0]?.body['tools'] ?? []) as unknown as ToolDefinition[];
-  return { result, calls: toolCalls?.list ?? [], received: shop.requests, offeredTools, models };
+  const offeredTools = (modelServer.requests[0]?.body['tools'] ?? []) as unknown as ToolDefinition[];
+  return { result, calls: toolCalls?.list ?? [], receivedRequests: shop.requests, offeredTools, modelServer };
 }
 
 /** Returns the operations in the result of a search. */
@@ -74,7 +74,7 @@ const SERVICE = { type: 'service', toolId: 'shop' };
 describe('an agent with single operations of a service as tools', () => {
   it('calls an operation with arguments of the model and of the author', async () => {
     const tool = { type: 'shop', toolId: 'shop_listOrders', params: { state: 'open' } };
-    const { calls, received, offeredTools } = await runAgent(
+    const { calls, receivedRequests, offeredTools } = await runAgent(
       [tool],
       [[{ name: 'shop_listOrders', args: { query_id: '7' } }]],
     );
@@ -82,15 +82,15 @@ describe('an agent with single operations of a service as tools', () => {
     // The model cannot set arguments that the author has set.
     expect(Object.keys(offeredTools[0]?.parameters['properties'] as JsonObject)).toEqual(['id']);
     expect(calls).toMatchObject([{ success: false }]);
-    expect(received).toHaveLength(0);
-    const second = await runAgent([tool], [[{ name: 'shop_listOrders', args: { id: '7' } }]]);
-    expect(second.calls).toMatchObject([{ result: { ok: true }, success: true }]);
-    expect(second.received[0]?.url).toBe('/orders?state=open&id=7');
+    expect(receivedRequests).toHaveLength(0);
+    const secondRun = await runAgent([tool], [[{ name: 'shop_listOrders', args: { id: '7' } }]]);
+    expect(secondRun.calls).toMatchObject([{ result: { ok: true }, success: true }]);
+    expect(secondRun.receivedRequests[0]?.url).toBe('/orders?state=open&id=7');
   });
 
   it('omits optional arguments that are null, and refuses null for required arguments', async () => {
     const names = { list: 'shop_listOrders', get: 'shop_getOrder' };
-    const { calls, received } = await runAgent(
+    const { calls, receivedRequests } = await runAgent(
       [{ type: names.list }, { type: names.get }],
       [
         [
@@ -101,16 +101,19 @@ describe('an agent with single operations of a service as tools', () => {
       ],
     );
     expect(calls.map(({ success }) => success)).toEqual([false, true, false]);
-    expect(received.map(({ url }) => url)).toEqual(['/orders?id=a']);
+    expect(receivedRequests.map(({ url }) => url)).toEqual(['/orders?id=a']);
   });
 
   it('refuses a value of the model for an argument that the author has set', async () => {
     const tool = { type: 'shop_getOrder', params: { id: 'mine' } };
-    const { calls, received } = await runAgent([tool], [[{ name: 'shop_getOrder', args: { id: 'other' } }]]);
+    const { calls, receivedRequests } = await runAgent(
+      [tool],
+      [[{ name: 'shop_getOrder', args: { id: 'other' } }]],
+    );
     expect(calls).toMatchObject([{ success: false }]);
-    expect(received).toHaveLength(0);
-    const second = await runAgent([tool], [[{ name: 'shop_getOrder', args: {} }]]);
-    expect(second.received[0]?.url).toBe('/orders/mine');
+    expect(receivedRequests).toHaveLength(0);
+    const secondRun = await runAgent([tool], [[{ name: 'shop_getOrder', args: {} }]]);
+    expect(secondRun.receivedRequests[0]?.url).toBe('/orders/mine');
   });
 
   it('gets the reason of a failed call, without the API key', async () => {
@@ -118,7 +121,7 @@ describe('an agent with single operations of a service as tools', () => {
       status: 409,
       body: JSON.stringify({ error: 'sold out', authorization: headers.authorization ?? null }),
     });
-    const { result, calls, models } = await runAgent(
+    const { result, calls, modelServer } = await runAgent(
       [{ type: 'shop_createOrder' }],
       [[{ name: 'shop_createOrder', args: { body: { article: 'lamp' } } }]],
       { respond },
@@ -126,7 +129,7 @@ describe('an agent with single operations of a service as tools', () => {
     expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
     expect(calls[0]?.result).toContain('sold out');
     expect(JSON.stringify(result)).not.toContain(KEY);
-    expect(JSON.stringify(models.requests.map(({ body }) => body))).not.toContain(KEY);
+    expect(JSON.stringify(modelServer.requests.map(({ body }) => body))).not.toContain(KEY);
   });
 });
 
@@ -149,15 +152,15 @@ describe('an agent with a whole service as a tool', () => {
         },
       ]),
     );
-    const large = (await importOpenApi({ ...SHOP, paths }, { name: 'shop' })).file;
-    expect(large.tools).toHaveLength(1000);
-    const { offeredTools, calls, received } = await runAgent(
+    const largeFile = (await importOpenApi({ ...SHOP, paths }, { name: 'shop' })).file;
+    expect(largeFile.tools).toHaveLength(1000);
+    const { offeredTools, calls, receivedRequests } = await runAgent(
       [SERVICE],
       [
         [{ name: 'shop_search', args: { query: 'change thing 777' } }],
         [{ name: 'shop_call', args: { operation: 'shop_changeThing777', arguments: { id: 'a' } } }],
       ],
-      { toolFile: large },
+      { toolFile: largeFile },
     );
     expect(JSON.stringify(offeredTools).length).toBeLessThan(1500);
     const [search, call] = calls;
@@ -169,7 +172,7 @@ describe('an agent with a whole service as a tool', () => {
     );
     expect(JSON.stringify(search?.result).length).toBeLessThan(25_000);
     expect(call).toMatchObject({ success: true });
-    expect(received).toMatchObject([{ method: 'POST', url: '/things/777/a' }]);
+    expect(receivedRequests).toMatchObject([{ method: 'POST', url: '/things/777/a' }]);
   });
 
   it('has two tools: one searches operations, one calls them', async () => {
@@ -179,7 +182,7 @@ describe('an agent with a whole service as a tool', () => {
   });
 
   it('finds an operation by keywords, and calls it', async () => {
-    const { calls, received } = await runAgent(
+    const { calls, receivedRequests } = await runAgent(
       [SERVICE],
       [
         [{ name: 'shop_search', args: { query: 'place an order' } }],
@@ -200,42 +203,45 @@ describe('an agent with a whole service as a tool', () => {
     });
     expect(operations.length).toBeLessThanOrEqual(10);
     expect(call).toMatchObject({ result: { ok: true }, success: true });
-    expect(received).toMatchObject([{ method: 'POST', url: '/orders', body: '{"article":"lamp"}' }]);
+    expect(receivedRequests).toMatchObject([{ method: 'POST', url: '/orders', body: '{"article":"lamp"}' }]);
   });
 
   it('can be restricted to operations with given tags or names, or to read-only operations', async () => {
-    const call = (operation: string, args: JsonObject = {}): ModelToolCall[] => [
+    const createCalls = (operation: string, args: JsonObject = {}): ModelToolCall[] => [
       { name: 'shop_call', args: { operation, arguments: args } },
     ];
-    const readOnlyOrders = { ...SERVICE, params: { tags: ['orders'], readOnly: true } };
-    const first = await runAgent(
-      [readOnlyOrders],
+    const readOnlyOrdersTool = { ...SERVICE, params: { tags: ['orders'], readOnly: true } };
+    const firstRun = await runAgent(
+      [readOnlyOrdersTool],
       [
         [{ name: 'shop_search', args: { query: 'order' } }],
-        call('shop_deleteOrder', { id: '1' }),
-        call('shop_keyNone'),
-        call('shop_getOrder', { id: '1' }),
+        createCalls('shop_deleteOrder', { id: '1' }),
+        createCalls('shop_keyNone'),
+        createCalls('shop_getOrder', { id: '1' }),
       ],
     );
-    const foundNames = operationsFoundBy(first.calls[0]).map(({ name }) => name);
+    const foundNames = operationsFoundBy(firstRun.calls[0]).map(({ name }) => name);
     expect(new Set(foundNames)).toEqual(new Set(['shop_getOrder', 'shop_listOrders']));
-    expect(first.calls.map(({ success }) => success)).toEqual([true, false, false, true]);
-    expect(first.calls[1]?.result).toBe(
+    expect(firstRun.calls.map(({ success }) => success)).toEqual([true, false, false, true]);
+    expect(firstRun.calls[1]?.result).toBe(
       'There is no operation "shop_deleteOrder" here. Find one with shop_search.',
     );
-    expect(first.received).toMatchObject([{ method: 'GET', url: '/orders/1' }]);
-    const keysOnly = { ...SERVICE, params: { operations: 'shop_key*' } };
-    const second = await runAgent([keysOnly], [call('shop_getOrder', { id: '1' }), call('shop_keyNone')]);
-    expect(second.calls.map(({ success }) => success)).toEqual([false, true]);
-    const third = await runAgent([{ ...SERVICE, params: { tags: ['nothing'] } }], []);
-    expect(third.result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
+    expect(firstRun.receivedRequests).toMatchObject([{ method: 'GET', url: '/orders/1' }]);
+    const keyOperationsTool = { ...SERVICE, params: { operations: 'shop_key*' } };
+    const secondRun = await runAgent(
+      [keyOperationsTool],
+      [createCalls('shop_getOrder', { id: '1' }), createCalls('shop_keyNone')],
+    );
+    expect(secondRun.calls.map(({ success }) => success)).toEqual([false, true]);
+    const thirdRun = await runAgent([{ ...SERVICE, params: { tags: ['nothing'] } }], []);
+    expect(thirdRun.result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
   });
 
   it('checks arguments against the schema of the operation', async () => {
     const args = { operation: 'shop_createOrder', arguments: { body: { count: 1 } } };
-    const { calls, received } = await runAgent([SERVICE], [[{ name: 'shop_call', args }]]);
+    const { calls, receivedRequests } = await runAgent([SERVICE], [[{ name: 'shop_call', args }]]);
     expect(calls[0]?.result).toMatch(/^The arguments do not match the schema: .*article/);
-    expect(received).toHaveLength(0);
+    expect(receivedRequests).toHaveLength(0);
   });
 });
 
@@ -258,12 +264,12 @@ const ATTACKS: [title: string, operation: string, args: JsonObject][] = [
 
 describe('hostile arguments of a model', () => {
   it.each(ATTACKS)('are refused before a request is sent: %s', async (_title, operation, args) => {
-    const { calls, received } = await runAgent(
+    const { calls, receivedRequests } = await runAgent(
       [SERVICE],
       [[{ name: 'shop_call', args: { operation: `shop_${operation}`, arguments: args } }]],
     );
     expect(calls).toMatchObject([{ success: false }]);
-    expect(received).toHaveLength(0);
+    expect(receivedRequests).toHaveLength(0);
   });
 
   it.each<[title: string, operation: string, args: JsonObject, url: string]>([
@@ -275,23 +281,25 @@ describe('hostile arguments of a model', () => {
     ['more parameters', 'listOrders', { id: '1&state=sent' }, '/orders?id=1%26state%3Dsent'],
     ['more cookies', 'headers', { session: 'a; sid=mine' }, '/headers'],
   ])('are encoded, and change no other part of the request: %s', async (_title, operation, args, url) => {
-    const { calls, received } = await runAgent(
+    const { calls, receivedRequests } = await runAgent(
       [SERVICE],
       [[{ name: 'shop_call', args: { operation: `shop_${operation}`, arguments: args } }]],
     );
     expect(calls).toMatchObject([{ success: true }]);
-    expect(received).toMatchObject([{ url }]);
-    expect(received[0]?.headers.cookie ?? 'session=a%3B%20sid%3Dmine').toBe('session=a%3B%20sid%3Dmine');
-    expect(received[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
+    expect(receivedRequests).toMatchObject([{ url }]);
+    expect(receivedRequests[0]?.headers.cookie ?? 'session=a%3B%20sid%3Dmine').toBe(
+      'session=a%3B%20sid%3Dmine',
+    );
+    expect(receivedRequests[0]?.headers.authorization).toBe(`Bearer ${KEY}`);
   });
 
   it('give no access to a file that does not belong to the run', async () => {
     const record = { id: 'f1', name: 'a.png', size: 1, type: 'image/png', key: `sha256:${'0'.repeat(64)}` };
-    const { calls, received } = await runAgent(
+    const { calls, receivedRequests } = await runAgent(
       [SERVICE],
       [[{ name: 'shop_call', args: { operation: 'shop_bytes', arguments: { body: record } } }]],
     );
     expect(calls[0]?.result).toContain('is not a file of this run');
-    expect(received).toHaveLength(0);
+    expect(receivedRequests).toHaveLength(0);
   });
 });

@@ -60,7 +60,7 @@ describe('arbitrary arguments of an operation', () => {
       fc.asyncProperty(call, async ({ tool, knownArgs, otherArgs }) => {
         const args = { ...otherArgs, ...knownArgs } as JsonObject;
         const request = await requestOf(tool, args, {
-          address: 'https://shop.test/base',
+          baseUrl: 'https://shop.test/base',
           secret: SECRET,
           readFile: async () => undefined,
         }).catch((error: unknown) => {
@@ -75,11 +75,11 @@ describe('arbitrary arguments of an operation', () => {
         expect(url.pathname.startsWith('/base/')).toBe(true);
         expect(request.method).toBe(tool.method);
         const headers = (tool.parameters ?? []).filter((each) => each.in === 'header');
-        const allowed = ['accept', 'content-type', 'cookie', 'authorization', 'x-api-key'];
-        const names = new Set([...allowed, ...headers.map(({ name }) => name.toLowerCase())]);
-        for (const [name, text] of request.headers) {
+        const standardNames = ['accept', 'content-type', 'cookie', 'authorization', 'x-api-key'];
+        const names = new Set([...standardNames, ...headers.map(({ name }) => name.toLowerCase())]);
+        for (const [name, headerValue] of request.headers) {
           expect(names.has(name)).toBe(true);
-          expect(text).toMatch(/^[\t\x20-\x7e\x80-\xff]*$/);
+          expect(headerValue).toMatch(/^[\t\x20-\x7e\x80-\xff]*$/);
         }
         const credentialHeaders = request.headers.filter(
           ([name]) => name === 'authorization' || name === 'x-api-key',
@@ -123,7 +123,7 @@ function replaceAt(json: Json, path: readonly (string | number)[], replacement: 
 }
 
 const reference = fc.constantFrom(...valuePaths.filter((path) => path.length < 7)).map((path): Json => ({
-  $ref: `#/${path.map((step) => encodeURIComponent(String(step).replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`,
+  $ref: `#/${path.map((segment) => encodeURIComponent(String(segment).replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`,
 }));
 const mutation = fc.record({
   path: fc.constantFrom(...valuePaths),
@@ -138,16 +138,17 @@ describe('mutated OpenAPI documents', () => {
           (json, { path, replacement }) => replaceAt(json, path, replacement),
           SHOP,
         );
-        let imported: Awaited<ReturnType<typeof importOpenApi>>;
+        let importResult: Awaited<ReturnType<typeof importOpenApi>>;
         try {
-          imported = await importOpenApi(document, { name: 'shop' });
+          importResult = await importOpenApi(document, { name: 'shop' });
         } catch (error) {
           if (isEngineError(error) && error.code === 'OPENAPI_INVALID') return;
           throw error;
         }
-        const tools = new ServiceTools([readToolFile(JSON.parse(JSON.stringify(imported.file)))]);
-        for (const { id } of imported.file.tools) expect(tools.get(id)?.problemsOf({})).not.toBe('');
-        for (const { operation, reason } of imported.skipped) expect([operation, reason]).not.toContain('');
+        const tools = new ServiceTools([readToolFile(JSON.parse(JSON.stringify(importResult.file)))]);
+        for (const { id } of importResult.file.tools) expect(tools.get(id)?.problemsOf({})).not.toBe('');
+        for (const { operation, reason } of importResult.skipped)
+          expect([operation, reason]).not.toContain('');
       }),
       { numRuns: scale(150, 5000) },
     );

@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readToolFile } from '../../packages/blocks/src/openapi/file.ts';
 import { requestOf } from '../../packages/blocks/src/openapi/request.ts';
 import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts';
-import { isFull, sample } from '../support/scale.ts';
+import { isFullRun, sample } from '../support/scale.ts';
 import { fetchDocumentsPackage, unpackDocuments } from '../tools/openapi-documents.ts';
 
 /** Public documents: file name, number of operations, number of skipped operations, number of simplified schemas. */
-const DOCUMENTS: [name: string, operations: number, skipped: number, simplified: number][] = [
+const DOCUMENTS: [name: string, operationCount: number, skippedCount: number, simplifiedCount: number][] = [
   ['github.com/api.github.com', 845, 0, 0],
   ['stripe.com', 452, 0, 0],
   ['kubernetes.io', 845, 0, 45],
@@ -31,7 +31,7 @@ let folder = '';
 
 beforeAll(() => {
   if (packageFile === undefined) return;
-  const names = isFull ? undefined : sampledDocuments.map(([name]) => name);
+  const names = isFullRun ? undefined : sampledDocuments.map(([name]) => name);
   folder = unpackDocuments(packageFile, names);
 });
 
@@ -43,8 +43,8 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'tr
 
 /** Returns the number of operations, counted without the importer. */
 function countOperations(document: { paths: { [path: string]: Json } }): number {
-  const items = Object.values(document.paths).filter((item) => isJsonObject(item));
-  return items.flatMap((item) => Object.keys(item)).filter((key) => METHODS.includes(key)).length;
+  const pathItems = Object.values(document.paths).filter((item) => isJsonObject(item));
+  return pathItems.flatMap((item) => Object.keys(item)).filter((key) => METHODS.includes(key)).length;
 }
 
 function readDocument(path: string): { paths: { [path: string]: Json } } {
@@ -52,16 +52,16 @@ function readDocument(path: string): { paths: { [path: string]: Json } } {
 }
 
 /** Expects that each tool has a unique name and a schema of limited size, and sends its request to its own path. */
-async function expectValidTools({ file: imported }: ImportedTools): Promise<void> {
-  const toolFile = readToolFile(JSON.parse(JSON.stringify(imported)));
+async function expectValidTools({ file: importedFile }: ImportedTools): Promise<void> {
+  const toolFile = readToolFile(JSON.parse(JSON.stringify(importedFile)));
   const names = toolFile.tools.map(({ id }) => id);
   expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
   const tools = new ServiceTools([toolFile]);
   for (const tool of toolFile.tools) {
     expect(tool.id).toMatch(/^[\w-]{1,64}$/);
-    const loaded = tools.get(tool.id);
-    expect(JSON.stringify(loaded?.schema).length, tool.id).toBeLessThan(40_000);
-    await expectOwnPath(tool, loaded?.schema ?? {});
+    const loadedTool = tools.get(tool.id);
+    expect(JSON.stringify(loadedTool?.schema).length, tool.id).toBeLessThan(40_000);
+    await expectOwnPath(tool, loadedTool?.schema ?? {});
   }
 }
 
@@ -77,7 +77,7 @@ async function expectOwnPath(tool: ToolFile['tools'][number], schema: JsonObject
     Object.fromEntries(Object.keys(tool.credential?.schemes ?? {}).map((name) => [name, 'key'])),
   );
   const request = await requestOf(tool, args, {
-    address: 'https://service.test/base',
+    baseUrl: 'https://service.test/base',
     secret,
     readFile: async () => undefined,
   });
@@ -103,8 +103,8 @@ const VALUES: { [type: string]: Json } = {
 function valueFor(schema: JsonObject, defs: JsonObject): Json {
   const reference = schema['$ref'];
   if (typeof reference === 'string') return valueFor(defs[reference.slice(8)] as JsonObject, defs);
-  const [first] = [schema['anyOf'] ?? schema['oneOf'] ?? []].flat() as JsonObject[];
-  if (first) return valueFor(first, defs);
+  const [firstAlternative] = [schema['anyOf'] ?? schema['oneOf'] ?? []].flat() as JsonObject[];
+  if (firstAlternative) return valueFor(firstAlternative, defs);
   const defaultType = 'properties' in schema || 'allOf' in schema ? 'object' : 'string';
   const [type = defaultType] = [schema['type']].flat() as string[];
   return VALUES[type] ?? {};
@@ -113,19 +113,19 @@ function valueFor(schema: JsonObject, defs: JsonObject): Json {
 describe.skipIf(packageFile === undefined)('public OpenAPI documents', () => {
   it.each(sampledDocuments)(
     '%s: each of its %i operations is a valid tool, except %i',
-    async (name, count, skipped, simplified) => {
+    async (name, count, skippedCount, simplifiedCount) => {
       const document = readDocument(join(folder, `${name}.json`));
       expect(countOperations(document)).toBe(count);
-      const imported = await importOpenApi(document, { name: 'svc' });
-      expect(imported.file.tools).toHaveLength(count - skipped);
-      expect(imported.skipped).toHaveLength(skipped);
-      expect(imported.simplified).toHaveLength(simplified);
-      await expectValidTools(imported);
+      const importResult = await importOpenApi(document, { name: 'svc' });
+      expect(importResult.file.tools).toHaveLength(count - skippedCount);
+      expect(importResult.skipped).toHaveLength(skippedCount);
+      expect(importResult.simplified).toHaveLength(simplifiedCount);
+      await expectValidTools(importResult);
     },
   );
 });
 
-describe.skipIf(packageFile === undefined || !isFull)('all documents of a public directory', () => {
+describe.skipIf(packageFile === undefined || !isFullRun)('all documents of a public directory', () => {
   it(
     'result in valid tools, and in a reason for each operation that is skipped',
     { timeout: 900_000 },
@@ -137,18 +137,20 @@ describe.skipIf(packageFile === undefined || !isFull)('all documents of a public
         // The two largest documents are a quarter of the total size, and cover no other cases.
         if (!path.endsWith('.json') || statSync(absolutePath).size > 20_000_000) continue;
         const document = readDocument(absolutePath);
-        const imported = await importOpenApi(document, { name: 'svc' });
-        const { tools } = imported.file;
-        const skipped = imported.skipped.filter(({ operation }) => !operation.startsWith('* ')).length;
-        expect(tools.length + skipped, relative(folder, absolutePath)).toBeLessThanOrEqual(
+        const importResult = await importOpenApi(document, { name: 'svc' });
+        const { tools } = importResult.file;
+        const skippedCount = importResult.skipped.filter(
+          ({ operation }) => !operation.startsWith('* '),
+        ).length;
+        expect(tools.length + skippedCount, relative(folder, absolutePath)).toBeLessThanOrEqual(
           countOperations(document),
         );
-        readToolFile(imported.file, path);
+        readToolFile(importResult.file, path);
         counts.documents++;
         counts.tools += tools.length;
-        counts.skipped += imported.skipped.length;
-        counts.simplified += imported.simplified.length;
-        for (const { reason } of imported.skipped) {
+        counts.skipped += importResult.skipped.length;
+        counts.simplified += importResult.simplified.length;
+        for (const { reason } of importResult.skipped) {
           expect(reason).not.toBe('');
           const kind = reason.replaceAll(/"[^"]*"|\(.*|#\/.*/g, '…');
           reasons.set(kind, (reasons.get(kind) ?? 0) + 1);

@@ -14,14 +14,14 @@ const KEY = 'key-of-the-shop';
 
 interface CallOptions {
   respond?: (request: ReceivedRequest) => ShopResponse;
-  engine?: EngineOptions;
+  engineOptions?: EngineOptions;
   toolFile?: ToolFile;
   input?: JsonObject;
 }
 
-async function start(
+async function startToolRun(
   fields: JsonObject,
-  { respond, engine: engineOptions, toolFile = file, input = {} }: CallOptions,
+  { respond, engineOptions, toolFile = file, input = {} }: CallOptions,
 ) {
   const shop = await startShop(respond);
   onTestFinished(() => shop.close());
@@ -39,9 +39,9 @@ async function start(
 
 /** Calls a tool in a workflow. Returns the result of the run, and the received requests. */
 async function call(toolId: string, args: JsonObject, options: CallOptions = {}) {
-  const { shop, run } = await start({ toolId: `shop_${toolId}`, arguments: args }, options);
+  const { shop, run } = await startToolRun({ toolId: `shop_${toolId}`, arguments: args }, options);
   const result = await run.result();
-  return { result, received: shop.requests };
+  return { result, receivedRequests: shop.requests };
 }
 
 /** Returns the only request of a call that completes. */
@@ -50,10 +50,10 @@ async function requestOf(
   args: JsonObject,
   options: CallOptions = {},
 ): Promise<ReceivedRequest> {
-  const { result, received } = await call(toolId, args, options);
+  const { result, receivedRequests } = await call(toolId, args, options);
   expect(result).toMatchObject({ status: 'completed' });
-  expect(received).toHaveLength(1);
-  return received[0] as ReceivedRequest;
+  expect(receivedRequests).toHaveLength(1);
+  return receivedRequests[0] as ReceivedRequest;
 }
 
 const VALUES: { [kind: string]: Json } = { text: 'a b/ü', list: ['x,1', 'y'], pair: { g: 2, r: 1 } };
@@ -96,24 +96,26 @@ describe('parameters of imported operations', () => {
   });
 
   it('are sent in the query in each style', async () => {
-    const query = async (args: JsonObject): Promise<string> =>
+    const sendQuery = async (args: JsonObject): Promise<string> =>
       (await requestOf('query', args)).url.replace('/v1/query?', '');
     const { text = null, list = null, pair = null } = VALUES;
-    expect(await query({ form_text_e: text, form_list_e: list })).toBe(
+    expect(await sendQuery({ form_text_e: text, form_list_e: list })).toBe(
       'form_text_e=a%20b%2F%C3%BC&form_list_e=x%2C1&form_list_e=y',
     );
-    expect(await query({ form_pair_e: pair, form_list: list, form_pair: pair })).toBe(
+    expect(await sendQuery({ form_pair_e: pair, form_list: list, form_pair: pair })).toBe(
       'g=2&r=1&form_list=x%2C1,y&form_pair=g,2,r,1',
     );
-    expect(await query({ spaceDelimited_list: list, pipeDelimited_list: list })).toBe(
+    expect(await sendQuery({ spaceDelimited_list: list, pipeDelimited_list: list })).toBe(
       'spaceDelimited_list=x%2C1%20y&pipeDelimited_list=x%2C1%7Cy',
     );
-    expect(await query({ deepObject_pair_e: { g: { a: ['x', 'y'] }, r: 1 } })).toBe(
+    expect(await sendQuery({ deepObject_pair_e: { g: { a: ['x', 'y'] }, r: 1 } })).toBe(
       'deepObject_pair_e[g][a][0]=x&deepObject_pair_e[g][a][1]=y&deepObject_pair_e[r]=1',
     );
-    expect(await query({ reserved: 'a/b?c:d&e=f#g' })).toBe('reserved=a/b?c:d%26e%3Df%23g');
-    expect(await query({ filter_name: 'x', json: { r: 1 } })).toBe('filter[name]=x&json=%7B%22r%22%3A1%7D');
-    expect(await query({})).toBe('/v1/query');
+    expect(await sendQuery({ reserved: 'a/b?c:d&e=f#g' })).toBe('reserved=a/b?c:d%26e%3Df%23g');
+    expect(await sendQuery({ filter_name: 'x', json: { r: 1 } })).toBe(
+      'filter[name]=x&json=%7B%22r%22%3A1%7D',
+    );
+    expect(await sendQuery({})).toBe('/v1/query');
   });
 
   it('are sent as headers and cookies', async () => {
@@ -135,7 +137,7 @@ describe('parameters of imported operations', () => {
 
   it('may be references to data of the workflow', async () => {
     const options = { input: { id: '../admin?x=1' } };
-    const { shop, run } = await start(
+    const { shop, run } = await startToolRun(
       { toolId: 'shop_getOrder', arguments: '{"id": "<start.id>"}' },
       options,
     );
@@ -161,9 +163,9 @@ describe('bodies of imported operations', () => {
       'content-type': 'application/json',
       'idempotency-key': expect.any(String) as string,
     });
-    const { result, received } = await call('createOrder', { body: { article: 'a', count: 0 } });
+    const { result, receivedRequests } = await call('createOrder', { body: { article: 'a', count: 0 } });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'TOOL_ARGUMENTS_INVALID' } });
-    expect(received).toHaveLength(0);
+    expect(receivedRequests).toHaveLength(0);
   });
 
   it('are URL-encoded forms, with the encodings of the document', async () => {
@@ -211,7 +213,7 @@ describe('bodies of imported operations', () => {
       ['shop_upload', '{"body": {"file": <start.files[0]>}}'],
       ['shop_bytes', '{"body": <start.files[0]>}'],
     ] as const) {
-      const { shop, run } = await start({ toolId, arguments: args }, { input });
+      const { shop, run } = await startToolRun({ toolId, arguments: args }, { input });
       expect(await run.result()).toMatchObject({ status: 'completed' });
       expect(shop.requests[0]?.body).toContain(bytes.toString('latin1'));
       if (toolId === 'shop_upload')
@@ -222,13 +224,15 @@ describe('bodies of imported operations', () => {
   });
 
   it('are plain text or bytes', async () => {
-    const text = await requestOf('text', { body: 'grüße' });
-    expect([text.headers['content-type'], Buffer.from(text.body, 'latin1').toString()]).toEqual([
-      'text/plain',
-      'grüße',
+    const textRequest = await requestOf('text', { body: 'grüße' });
+    expect([textRequest.headers['content-type'], Buffer.from(textRequest.body, 'latin1').toString()]).toEqual(
+      ['text/plain', 'grüße'],
+    );
+    const bytesRequest = await requestOf('bytes', { body: { base64: 'AP8=' } });
+    expect([bytesRequest.headers['content-type'], bytesRequest.body]).toEqual([
+      'application/octet-stream',
+      '\u0000\u00FF',
     ]);
-    const bytes = await requestOf('bytes', { body: { base64: 'AP8=' } });
-    expect([bytes.headers['content-type'], bytes.body]).toEqual(['application/octet-stream', '\u0000\u00FF']);
   });
 });
 
@@ -251,12 +255,12 @@ describe('credentials of imported operations', () => {
 
   it('with two keys are a JSON object that contains both', async () => {
     const credentials = { shop: '{"header": "first-key", "query": "second-key"}' };
-    const { url, headers } = await requestOf('keyBoth', {}, { engine: { credentials } });
+    const { url, headers } = await requestOf('keyBoth', {}, { engineOptions: { credentials } });
     expect([url, headers['x-api-key']]).toEqual(['/v1/keys/both?api_key=second-key', 'first-key']);
-    const { result, received } = await call('keyBoth', {});
+    const { result, receivedRequests } = await call('keyBoth', {});
     expect(result.error?.message).toContain('must be a JSON object with 2 strings, one of them "header"');
     expect(JSON.stringify(result)).not.toContain(KEY);
-    expect(received).toHaveLength(0);
+    expect(receivedRequests).toHaveLength(0);
   });
 
   it('can be stored credentials of the tenant, by id or by service', async () => {
@@ -268,34 +272,39 @@ describe('credentials of imported operations', () => {
         return isMatch ? { id: 'c1', type: 'api_key', provider: 'shop', name: 'Ours', secret } : undefined;
       },
     };
-    const engine = { credentials: {}, tenantCredentials };
-    expect((await requestOf('keyOauth', {}, { engine })).headers.authorization).toBe('Bearer key-by-service');
-    const { shop, run } = await start({ toolId: 'shop_keyOauth', credential: 'c1' }, { engine });
+    const engineOptions = { credentials: {}, tenantCredentials };
+    expect((await requestOf('keyOauth', {}, { engineOptions })).headers.authorization).toBe(
+      'Bearer key-by-service',
+    );
+    const { shop, run } = await startToolRun(
+      { toolId: 'shop_keyOauth', credential: 'c1' },
+      { engineOptions },
+    );
     expect(await run.result()).toMatchObject({ status: 'completed' });
     expect(shop.requests[0]?.headers.authorization).toBe('Bearer key-by-id');
-    const other = await start({ toolId: 'shop_keyOauth', credential: 'c2' }, { engine });
-    expect(await other.run.result()).toMatchObject({
+    const otherCall = await startToolRun({ toolId: 'shop_keyOauth', credential: 'c2' }, { engineOptions });
+    expect(await otherCall.run.result()).toMatchObject({
       status: 'failed',
       error: { code: 'CREDENTIAL_UNKNOWN' },
     });
-    expect(other.shop.requests).toHaveLength(0);
+    expect(otherCall.shop.requests).toHaveLength(0);
   });
 
   it('are required unless the document makes them optional', async () => {
-    const engine = { credentials: {} };
-    const { result } = await call('keyOauth', {}, { engine });
+    const engineOptions = { credentials: {} };
+    const { result } = await call('keyOauth', {}, { engineOptions });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'CREDENTIAL_UNKNOWN' } });
     expect(result.error?.message).toContain('--credential shop=VALUE');
-    expect((await requestOf('keyOptional', {}, { engine })).headers.authorization).toBeUndefined();
+    expect((await requestOf('keyOptional', {}, { engineOptions })).headers.authorization).toBeUndefined();
   });
 
   it('are not sent to another server of the same service', async () => {
-    const { result, received } = await call('files', {});
+    const { result, receivedRequests } = await call('files', {});
     expect(result).toMatchObject({ status: 'failed', error: { code: 'CREDENTIAL_UNKNOWN' } });
     expect(result.error?.message).toContain('--credential shop:files.shop.test=VALUE');
-    expect(received).toHaveLength(0);
+    expect(receivedRequests).toHaveLength(0);
     const credentials = { 'shop:files.shop.test': 'key-of-the-files' };
-    const { url, headers } = await requestOf('files', {}, { engine: { credentials } });
+    const { url, headers } = await requestOf('files', {}, { engineOptions: { credentials } });
     expect([url, headers.authorization]).toEqual(['/files', 'Bearer key-of-the-files']);
   });
 
@@ -305,8 +314,8 @@ describe('credentials of imported operations', () => {
       body: JSON.stringify({ headers, url }),
     });
     for (const toolId of ['keyHeader', 'keyQuery', 'keyBasic']) {
-      const { result, received } = await call(toolId, {}, { respond });
-      expect(received).toHaveLength(1);
+      const { result, receivedRequests } = await call(toolId, {}, { respond });
+      expect(receivedRequests).toHaveLength(1);
       expect(JSON.stringify(result)).not.toContain(KEY);
       expect(JSON.stringify(result)).not.toContain(Buffer.from(`${KEY}:`).toString('base64'));
       expect(JSON.stringify(result)).toContain('redacted');
@@ -332,16 +341,16 @@ describe('responses of services', () => {
   });
 
   it('with an error status fail the block; the error contains the status and the reason, but not the query', async () => {
-    const { result, received } = await call(
+    const { result, receivedRequests } = await call(
       'keyQuery',
       {},
       { respond: () => ({ status: 422, body: '{"why": "no"}' }) },
     );
     expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
     expect(result.error?.message).toMatch(
-      /GET http:\/\/127\.0\.0\.1:\d+\/v1\/keys\/query answered 422: \{"why":"no"\}/,
+      /GET http:\/\/127\.0\.0\.1:\d+\/v1\/keys\/query responded with 422: \{"why":"no"\}/,
     );
-    expect(received).toHaveLength(1);
+    expect(receivedRequests).toHaveLength(1);
   });
 
   it('with Retry-After are followed by a retry, unless the retry could repeat an effect', async () => {
@@ -355,23 +364,23 @@ describe('responses of services', () => {
       ['form', 429],
       ['createOrder', 503],
     ] as const) {
-      const { shop, run } = await start(
+      const { shop, run } = await startToolRun(
         {
           toolId: `shop_${toolId}`,
           arguments: toolId === 'createOrder' ? { body: { article: 'lamp' } } : {},
         },
-        { respond: respondBusyOnce(status), engine: { clock, credentials: { shop: KEY } } },
+        { respond: respondBusyOnce(status), engineOptions: { clock, credentials: { shop: KEY } } },
       );
       await clock.waitForTimer(7000);
       clock.advance(7000);
       expect(await run.result()).toMatchObject({ status: 'completed' });
       expect(shop.requests).toHaveLength(2);
-      const [first, second] = shop.requests.map(({ headers }) => headers['idempotency-key']);
-      expect(second).toBe(first);
+      const [firstKey, secondKey] = shop.requests.map(({ headers }) => headers['idempotency-key']);
+      expect(secondKey).toBe(firstKey);
     }
-    const { result, received } = await call('form', {}, { respond: respondBusyOnce(503) });
+    const { result, receivedRequests } = await call('form', {}, { respond: respondBusyOnce(503) });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
-    expect(received).toHaveLength(1);
+    expect(receivedRequests).toHaveLength(1);
   });
 });
 
@@ -379,31 +388,31 @@ describe('a tool block', () => {
   it('fails if the tool is unknown, the arguments are invalid, or the base URL is missing', async () => {
     const { result } = await call('nothing', {});
     expect(result.error).toMatchObject({ code: 'TOOL_UNKNOWN' });
-    const { run } = await start({ toolId: 'shop_getOrder', arguments: {} }, {});
+    const { run } = await startToolRun({ toolId: 'shop_getOrder', arguments: {} }, {});
     expect((await run.result()).error).toMatchObject({ code: 'TOOL_ARGUMENTS_INVALID' });
     const fileWithoutUrl = { ...file, services: { ...file.services, shop: { title: 'Shop' } } };
-    const { result: withoutUrl } = await call(
+    const { result: resultWithoutUrl } = await call(
       'keyNone',
       {},
-      { toolFile: fileWithoutUrl, engine: { services: {} } },
+      { toolFile: fileWithoutUrl, engineOptions: { services: {} } },
     );
-    expect(withoutUrl.error).toMatchObject({ code: 'TOOL_ADDRESS_MISSING' });
-    expect(withoutUrl.error?.message).toContain('--service shop=URL');
+    expect(resultWithoutUrl.error).toMatchObject({ code: 'TOOL_ADDRESS_MISSING' });
+    expect(resultWithoutUrl.error?.message).toContain('--service shop=URL');
   });
 
-  it('refuses a base URL of the document that the egress rules do not allow', async () => {
+  it('refuses a base URL of the document that the egress policy does not allow', async () => {
     const fileWithLocalUrl = {
       ...file,
       services: { ...file.services, shop: { title: 'Shop', address: 'http://127.0.0.1:80' } },
     };
-    const { result, received } = await call(
+    const { result, receivedRequests } = await call(
       'keyNone',
       {},
-      { toolFile: fileWithLocalUrl, engine: { services: {} } },
+      { toolFile: fileWithLocalUrl, engineOptions: { services: {} } },
     );
     expect(result.error).toMatchObject({ code: 'HTTP_FAILED' });
     expect(result.error?.message).toContain('is a private address');
-    expect(received).toHaveLength(0);
+    expect(receivedRequests).toHaveLength(0);
     expect(file.services['shop']?.address).toBe('https://eu.shop.test/v1');
   });
 });

@@ -18,7 +18,7 @@ export interface ShopResponse {
   headers?: { [name: string]: string };
   body?: string | Uint8Array;
   /** The response is sent after this resolves. */
-  after?: Promise<unknown>;
+  sendAfter?: Promise<unknown>;
 }
 
 export interface Shop {
@@ -32,15 +32,15 @@ export async function startShop(
   respond: (request: ReceivedRequest) => ShopResponse = () => ({}),
 ): Promise<Shop> {
   const requests: ReceivedRequest[] = [];
-  const server = createServer((incoming, response) => {
+  const server = createServer((incomingMessage, response) => {
     const chunks: Buffer[] = [];
-    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-    incoming.on('end', () => {
-      const { method = '', url = '', headers } = incoming;
+    incomingMessage.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incomingMessage.on('end', () => {
+      const { method = '', url = '', headers } = incomingMessage;
       const request = { method, url, headers, body: Buffer.concat(chunks).toString('latin1') };
       requests.push(request);
-      const { status = 200, headers: extraHeaders = {}, body = '{"ok": true}', after } = respond(request);
-      void Promise.resolve(after).then(() => {
+      const { status = 200, headers: extraHeaders = {}, body = '{"ok": true}', sendAfter } = respond(request);
+      void Promise.resolve(sendAfter).then(() => {
         response.writeHead(status, { 'content-type': 'application/json', ...extraHeaders });
         response.end(body);
       });
@@ -58,15 +58,15 @@ export async function startShop(
   };
 }
 
-const list = { type: 'array', items: { type: 'string' } };
-const pair = { type: 'object', properties: { r: { type: 'integer' }, g: { type: 'integer' } } };
-const ok = { '200': { description: 'ok', content: { 'application/json': {} } } };
+const listSchema = { type: 'array', items: { type: 'string' } };
+const pairSchema = { type: 'object', properties: { r: { type: 'integer' }, g: { type: 'integer' } } };
+const okResponses = { '200': { description: 'ok', content: { 'application/json': {} } } };
 
 /** Returns parameters in these styles, each named by its style, its kind, and `e` if it is exploded: `form_list_e`. */
 function parametersIn(location: string, styles: readonly string[]): (JsonObject & { name: string })[] {
   return styles.flatMap((style) =>
     [true, false].flatMap((explode) =>
-      Object.entries({ text: { type: 'string' }, list, pair })
+      Object.entries({ text: { type: 'string' }, list: listSchema, pair: pairSchema })
         .filter(([kind]) => (style === 'deepObject' ? kind === 'pair' && explode : true))
         .filter(([kind]) => !/Delimited/.test(style) || kind === 'list')
         .map(([kind, schema]) => ({
@@ -98,8 +98,13 @@ export const SHOP: JsonObject = {
   paths: {
     '/orders/{id}': {
       parameters: [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }],
-      get: { operationId: 'getOrder', summary: 'Get an order', tags: ['orders'], responses: ok },
-      delete: { operationId: 'deleteOrder', summary: 'Cancel an order', tags: ['orders'], responses: ok },
+      get: { operationId: 'getOrder', summary: 'Get an order', tags: ['orders'], responses: okResponses },
+      delete: {
+        operationId: 'deleteOrder',
+        summary: 'Cancel an order',
+        tags: ['orders'],
+        responses: okResponses,
+      },
     },
     '/orders': {
       get: {
@@ -110,7 +115,7 @@ export const SHOP: JsonObject = {
           { name: 'state', in: 'query', schema: { type: 'string', enum: ['open', 'sent'] } },
           { name: 'id', in: 'query', schema: { type: 'string' } },
         ],
-        responses: ok,
+        responses: okResponses,
       },
       post: {
         operationId: 'createOrder',
@@ -122,11 +127,11 @@ export const SHOP: JsonObject = {
           required: true,
           content: { 'application/json': { schema: { $ref: '#/components/schemas/Order' } } },
         },
-        responses: ok,
+        responses: okResponses,
       },
     },
     [`/paths/${pathParameters.map(({ name }) => `{${name}}`).join('/')}`]: {
-      get: { operationId: 'paths', parameters: pathParameters, responses: ok },
+      get: { operationId: 'paths', parameters: pathParameters, responses: okResponses },
     },
     '/query': {
       get: {
@@ -135,9 +140,9 @@ export const SHOP: JsonObject = {
           ...parametersIn('query', ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject']),
           { name: 'reserved', in: 'query', allowReserved: true, schema: { type: 'string' } },
           { name: 'filter[name]', in: 'query', schema: { type: 'string' } },
-          { name: 'json', in: 'query', content: { 'application/json': { schema: pair } } },
+          { name: 'json', in: 'query', content: { 'application/json': { schema: pairSchema } } },
         ],
-        responses: ok,
+        responses: okResponses,
       },
     },
     '/headers': {
@@ -145,13 +150,13 @@ export const SHOP: JsonObject = {
         operationId: 'headers',
         parameters: [
           { name: 'X-Text', in: 'header', schema: { type: 'string' } },
-          { name: 'X-List', in: 'header', schema: list },
-          { name: 'X-Pair', in: 'header', explode: true, schema: pair },
+          { name: 'X-List', in: 'header', schema: listSchema },
+          { name: 'X-Pair', in: 'header', explode: true, schema: pairSchema },
           { name: 'Authorization', in: 'header', schema: { type: 'string' } },
           { name: 'Host', in: 'header', schema: { type: 'string' } },
           { name: 'session', in: 'cookie', schema: { type: 'string' } },
         ],
-        responses: ok,
+        responses: okResponses,
       },
     },
     '/form': {
@@ -162,13 +167,18 @@ export const SHOP: JsonObject = {
             'application/x-www-form-urlencoded': {
               schema: {
                 type: 'object',
-                properties: { name: { type: 'string' }, tags: list, deep: pair, plain: pair },
+                properties: {
+                  name: { type: 'string' },
+                  tags: listSchema,
+                  deep: pairSchema,
+                  plain: pairSchema,
+                },
               },
               encoding: { deep: { style: 'deepObject', explode: true } },
             },
           },
         },
-        responses: ok,
+        responses: okResponses,
       },
     },
     '/upload': {
@@ -181,7 +191,7 @@ export const SHOP: JsonObject = {
                 type: 'object',
                 properties: {
                   title: { type: 'string' },
-                  meta: pair,
+                  meta: pairSchema,
                   file: { type: 'string', format: 'binary', description: 'The picture' },
                   more: { type: 'array', items: { type: 'string', format: 'binary' } },
                 },
@@ -190,14 +200,14 @@ export const SHOP: JsonObject = {
             },
           },
         },
-        responses: ok,
+        responses: okResponses,
       },
     },
     '/text': {
       put: {
         operationId: 'text',
         requestBody: { content: { 'text/plain': { schema: { type: 'string' } } } },
-        responses: ok,
+        responses: okResponses,
       },
     },
     '/bytes': {
@@ -206,10 +216,10 @@ export const SHOP: JsonObject = {
         requestBody: {
           content: { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } },
         },
-        responses: ok,
+        responses: okResponses,
       },
     },
-    '/keys/header': { get: { operationId: 'keyHeader', security: [{ header: [] }], responses: ok } },
+    '/keys/header': { get: { operationId: 'keyHeader', security: [{ header: [] }], responses: okResponses } },
     '/keys/query': {
       get: {
         operationId: 'keyQuery',
@@ -218,21 +228,23 @@ export const SHOP: JsonObject = {
           { name: 'api_key', in: 'query', schema: { type: 'string' } },
           { name: 'free', in: 'query', schema: { type: 'object', additionalProperties: { type: 'string' } } },
         ],
-        responses: ok,
+        responses: okResponses,
       },
     },
-    '/keys/cookie': { get: { operationId: 'keyCookie', security: [{ cookie: [] }], responses: ok } },
-    '/keys/basic': { get: { operationId: 'keyBasic', security: [{ basic: [] }], responses: ok } },
+    '/keys/cookie': { get: { operationId: 'keyCookie', security: [{ cookie: [] }], responses: okResponses } },
+    '/keys/basic': { get: { operationId: 'keyBasic', security: [{ basic: [] }], responses: okResponses } },
     '/keys/oauth': {
-      get: { operationId: 'keyOauth', security: [{ oauth: ['orders:read'] }], responses: ok },
+      get: { operationId: 'keyOauth', security: [{ oauth: ['orders:read'] }], responses: okResponses },
     },
     '/keys/both': {
-      get: { operationId: 'keyBoth', security: [{ header: [], query: [] }], responses: ok },
+      get: { operationId: 'keyBoth', security: [{ header: [], query: [] }], responses: okResponses },
     },
-    '/keys/none': { get: { operationId: 'keyNone', security: [], responses: ok } },
-    '/keys/optional': { get: { operationId: 'keyOptional', security: [{}, { token: [] }], responses: ok } },
+    '/keys/none': { get: { operationId: 'keyNone', security: [], responses: okResponses } },
+    '/keys/optional': {
+      get: { operationId: 'keyOptional', security: [{}, { token: [] }], responses: okResponses },
+    },
     '/files': {
-      get: { operationId: 'files', servers: [{ url: 'https://files.shop.test' }], responses: ok },
+      get: { operationId: 'files', servers: [{ url: 'https://files.shop.test' }], responses: okResponses },
     },
   },
   components: {

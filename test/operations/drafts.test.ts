@@ -15,34 +15,36 @@ describe('the largest batch of operations takes time at most proportional to the
       size: 500,
       make: (n) => ({
         cycle: graphOf(
-          Array.from({ length: n }, (_, at) => block(`L${at}`, 'loop', parentData(`L${(at + 1) % n}`))),
+          Array.from({ length: n }, (_, index) =>
+            block(`L${index}`, 'loop', parentData(`L${(index + 1) % n}`)),
+          ),
         ),
-        operations: Array.from({ length: 200 }, (_, at) => ({
+        operations: Array.from({ length: 200 }, (_, index) => ({
           operation_type: 'insert_into_subflow',
-          block_id: `L${at % n}`,
-          params: { subflowId: `L${(at + Math.floor(n / 4)) % n}` },
+          block_id: `L${index % n}`,
+          params: { subflowId: `L${(index + Math.floor(n / 4)) % n}` },
         })),
       }),
-      pass: ({ cycle, operations }) => edit(cycle, operations),
+      run: ({ cycle, operations }) => edit(cycle, operations),
     });
   });
 
   it('with very many edges', async () => {
     const { block, editOperation, edge, edit, graphOf } = drafts;
-    const errorTargets = Array.from({ length: 50 }, (_, at) => `b${at + 10}`);
-    const operations = Array.from({ length: 20 }, (_, at) =>
-      editOperation(`b${at % 5}`, { connections: { error: errorTargets } }),
+    const errorTargets = Array.from({ length: 50 }, (_, index) => `b${index + 10}`);
+    const operations = Array.from({ length: 20 }, (_, index) =>
+      editOperation(`b${index % 5}`, { connections: { error: errorTargets } }),
     );
     await expectLinear({
       size: 500,
       make: (n) => {
-        const blocks = Array.from({ length: n }, (_, at) => block(`b${at}`, 'function'));
-        const edges = Array.from({ length: Math.floor(4.5 * n) }, (_, at) =>
-          edge(`b${at % 5}`, `b${Math.floor(at / 5) + 10}`),
+        const blocks = Array.from({ length: n }, (_, index) => block(`b${index}`, 'function'));
+        const edges = Array.from({ length: Math.floor(4.5 * n) }, (_, index) =>
+          edge(`b${index % 5}`, `b${Math.floor(index / 5) + 10}`),
         );
         return graphOf(blocks, edges);
       },
-      pass: (graph) => edit(graph, operations),
+      run: (graph) => edit(graph, operations),
     });
   });
 });

@@ -2,16 +2,19 @@ import { expect } from 'vitest';
 import { countOperations } from '../support/operations.ts';
 
 /** Work on inputs of growing size, whose operations are counted. */
-export interface Growth<T> {
+export interface MeasuredWork<T> {
   /** The size of the smallest input. From this size on, work that is limited has reached its limit. */
   size: number;
   /** Returns an input of the size `n`. */
   make(n: number): T;
   /** Does the work on the input. */
-  pass(input: T): unknown;
+  run(input: T): unknown;
 }
 
-/** Maximum ratio of the second increase to the first: 2, with room for a logarithm. Quadratic work has a ratio of 4. */
+/**
+ * Maximum ratio of the second increase to the first: 2, with a margin for a logarithmic factor. Quadratic work has a
+ * ratio of 4.
+ */
 const MAX_RATIO = 2.6;
 
 /** The cost of the first calls of a function, and other constant costs. */
@@ -19,12 +22,12 @@ const CONSTANT_COST = 5000;
 
 /**
  * Expects linear growth: the increase from `2n` to `4n` is at most twice the increase from `n` to `2n`, with
- * room for a logarithm.
+ * a margin for a logarithmic factor.
  */
-export async function expectLinear<T>({ size, make, pass }: Growth<T>): Promise<void> {
-  await pass(make(8));
+export async function expectLinear<T>({ size, make, run }: MeasuredWork<T>): Promise<void> {
+  await run(make(8));
   const inputs = [size, 2 * size, 4 * size].map((n) => make(n));
-  const counts = await countOperations(inputs.map((input) => () => pass(input)));
+  const counts = await countOperations(inputs.map((input) => () => run(input)));
   const [one = 0, two = 0, four = 0] = counts;
   const message = `operations for ${size}, ${2 * size} and ${4 * size}: ${one}, ${two}, ${four}`;
   expect(four - two, message).toBeLessThanOrEqual(MAX_RATIO * Math.max(0, two - one) + CONSTANT_COST);

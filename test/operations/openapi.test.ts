@@ -40,10 +40,10 @@ const bodyOf = (schema: JsonObject): JsonObject => ({
   requestBody: { content: { 'application/json': { schema } } },
 });
 
-const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
+const refTo = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 
 /** A long string, so that a few schemas are enough to reach the size limit. */
-const LONG = 'x'.repeat(500);
+const LONG_TEXT = 'x'.repeat(500);
 
 /** Documents, each with the smallest size at which the limits on a tool's schema take effect. */
 const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => JsonObject][] = [
@@ -57,11 +57,11 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
     'operations that all need a long chain of schemas',
     80,
     (n) => ({
-      ...documentWith(n, () => bodyOf(ref('S0'))),
+      ...documentWith(n, () => bodyOf(refTo('S0'))),
       components: {
         schemas: objectOf(n, (index) => [
           `S${index}`,
-          { type: 'object', properties: { [LONG]: ref(`S${index + 1}`) } },
+          { type: 'object', properties: { [LONG_TEXT]: refTo(`S${index + 1}`) } },
         ]),
       },
     }),
@@ -70,12 +70,12 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
     'operations that share a wide schema',
     80,
     (n) => ({
-      ...documentWith(n, () => bodyOf(ref('Wide'))),
+      ...documentWith(n, () => bodyOf(refTo('Wide'))),
       components: {
         schemas: {
           Wide: {
             type: 'object',
-            properties: objectOf(n, (index) => [`${LONG}${index}`, { type: 'string' }]),
+            properties: objectOf(n, (index) => [`${LONG_TEXT}${index}`, { type: 'string' }]),
           },
         },
       },
@@ -101,7 +101,7 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
           B: {
             content: objectOf(n, (index) => [
               `application/x${index}`,
-              { encoding: objectOf(n / 10, (at) => [`f${at}`, {}]) },
+              { encoding: objectOf(n / 10, (index) => [`f${index}`, {}]) },
             ]),
           },
         },
@@ -150,7 +150,7 @@ const DOCUMENTS: readonly [title: string, size: number, make: (n: number) => Jso
 
 describe('the import of a document takes time proportional to its size', () => {
   it.each(sample(DOCUMENTS, 3, 'shapes of OpenAPI documents'))('with %s', async (_title, size, make) => {
-    await expectLinear({ size, make, pass: (document) => modules.importOpenApi(document, { name: 's' }) });
+    await expectLinear({ size, make, run: (document) => modules.importOpenApi(document, { name: 's' }) });
   });
 });
 
@@ -168,7 +168,7 @@ describe('tool files', () => {
     await expectLinear({
       size: 60,
       make: (n) => filesBySize.get(n),
-      pass: (file) => {
+      run: (file) => {
         const tools = new modules.ServiceTools([file]);
         tools.search('s', 'create things', { operations: ['s_*'], tags: undefined, readOnly: false });
       },

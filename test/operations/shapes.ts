@@ -1,48 +1,10 @@
-import type { Json, JsonObject } from '../../packages/core/src/json.ts';
+import type { Json } from '../../packages/core/src/json.ts';
 import { code, condition, start, workflowFile } from '../support/workflow-file.ts';
 import type { BlockSettings, WorkflowSettings } from '../support/workflow-file.ts';
+import { blocksOf, chainEdges, idOf, listOf, repeat, workflowWith } from './large-workflow.ts';
+import type { Shape } from './large-workflow.ts';
 
-/** A kind of workflow, of any size `n`. */
-export interface Shape {
-  title: string;
-  /** The `n` at which searches with a limit have reached this limit. */
-  size?: number;
-  /** Returns the workflow with `n` parts of one kind. */
-  make(n: number): WorkflowSettings;
-}
-
-type Blocks = { [id: string]: BlockSettings };
-
-const id = (index: number): string => `b${String(index).padStart(6, '0')}`;
-
-function list<T>(n: number, make: (index: number) => T): T[] {
-  return Array.from({ length: n }, (_, index) => make(index));
-}
-
-function blocksOf(n: number, make: (index: number) => BlockSettings): Blocks {
-  return Object.fromEntries(list(n, (index) => [id(index), make(index)]));
-}
-
-const chain = (n: number): string[] => [
-  's > b000000',
-  ...list(n - 1, (index) => `${id(index)} > ${id(index + 1)}`),
-];
-
-/** Returns a chain of three blocks: a start, a block named "Fetch", and a block with these fields. */
-function flowWith(fields: JsonObject, properties: BlockSettings = {}): WorkflowSettings {
-  return {
-    blocks: {
-      s: start(),
-      f: code('return 1', { name: 'Fetch' }),
-      r: { type: 'response', fields, ...properties },
-    },
-    edges: ['s > f', 'f > r'],
-  };
-}
-
-const repeat = (n: number, text: (index: number) => string): string => list(n, text).join(' ');
-
-const REFERENCES: readonly Shape[] = [
+const REFERENCE_SHAPES: readonly Shape[] = [
   {
     title: 'unknown names similar to one of many blocks',
     size: 1000,
@@ -55,17 +17,17 @@ const REFERENCES: readonly Shape[] = [
           fields: { data: repeat(n, (index) => `<enrichthecompanx${index}.result>`) },
         },
       },
-      edges: chain(n),
+      edges: chainEdges(n),
     }),
   },
   {
     title: 'many unknown names in one string',
-    make: (n) => flowWith({ data: repeat(n, (index) => `<nosuch${index}.x>`) }),
+    make: (n) => workflowWith({ data: repeat(n, (index) => `<nosuch${index}.x>`) }),
   },
   {
     title: 'unknown names in comments',
     make: (n) =>
-      flowWith(
+      workflowWith(
         { code: repeat(n, (index) => `// <fetchx${index}.y>\n`), language: 'javascript' },
         { type: 'function' },
       ),
@@ -81,7 +43,7 @@ const REFERENCES: readonly Shape[] = [
           name: 'Writer',
           fields: {
             responseFormat: {
-              properties: Object.fromEntries(list(n, (index) => [`headline${index}`, { type: 'string' }])),
+              properties: Object.fromEntries(listOf(n, (index) => [`headline${index}`, { type: 'string' }])),
             },
           },
         },
@@ -94,10 +56,10 @@ const REFERENCES: readonly Shape[] = [
     title: 'unknown variables among many',
     size: 1000,
     make: (n) => ({
-      ...flowWith({ data: repeat(n, (index) => `<variable.customernamx${index}>`) }),
+      ...workflowWith({ data: repeat(n, (index) => `<variable.customernamx${index}>`) }),
       state: {
         variables: Object.fromEntries(
-          list(n, (index) => [
+          listOf(n, (index) => [
             `v${index}`,
             { id: `v${index}`, name: `customername${index}`, type: 'string', value: '' },
           ]),
@@ -109,17 +71,17 @@ const REFERENCES: readonly Shape[] = [
     title: 'references to blocks that run later',
     size: 1500,
     make: (n) => ({
-      blocks: { s: start(), ...blocksOf(n, () => code(`return <${id(n - 1)}.result>`)) },
-      edges: chain(n),
+      blocks: { s: start(), ...blocksOf(n, () => code(`return <${idOf(n - 1)}.result>`)) },
+      edges: chainEdges(n),
     }),
   },
   {
     title: 'known references in one string',
-    make: (n) => flowWith({ data: repeat(n, () => '<fetch.result.a.b[0]>') }),
+    make: (n) => workflowWith({ data: repeat(n, () => '<fetch.result.a.b[0]>') }),
   },
   {
     title: 'placeholders in one string',
-    make: (n) => flowWith({ data: repeat(n, (index) => `{{NAME_${index}}}`) }),
+    make: (n) => workflowWith({ data: repeat(n, (index) => `{{NAME_${index}}}`) }),
   },
   {
     title: 'references in rows of a condition',
@@ -127,26 +89,26 @@ const REFERENCES: readonly Shape[] = [
       blocks: {
         s: start(),
         f: code('return 1', { name: 'Fetch' }),
-        c: condition('c', ...list(n, (index) => `<fetch.result> === ${index} && "<nosuch${index}.x>"`)),
+        c: condition('c', ...listOf(n, (index) => `<fetch.result> === ${index} && "<nosuch${index}.x>"`)),
       },
       edges: ['s > f', 'f > c'],
     }),
   },
 ];
 
-const NAMES: readonly Shape[] = [
+const NAME_SHAPES: readonly Shape[] = [
   {
     title: 'many blocks with the same name',
     make: (n) => ({
       blocks: { s: start(), ...blocksOf(n, () => code('return 1', { name: 'Same' })) },
-      edges: chain(n),
+      edges: chainEdges(n),
     }),
   },
   {
     title: 'long names',
     make: (n) => ({
       blocks: { s: start(), ...blocksOf(n, () => code('return <nosuch.x>', { name: 'long '.repeat(190) })) },
-      edges: chain(n),
+      edges: chainEdges(n),
     }),
   },
   {
@@ -161,67 +123,67 @@ const NAMES: readonly Shape[] = [
   },
   {
     title: 'a long field in the path of many diagnostics',
-    make: (n) => flowWith({ ['x'.repeat(n)]: repeat(n, (index) => `<no${index}.x>`) }),
+    make: (n) => workflowWith({ ['x'.repeat(n)]: repeat(n, (index) => `<no${index}.x>`) }),
   },
   {
     title: 'unknown fields of blocks',
-    make: (n) => flowWith(Object.fromEntries(list(n, (index) => [`dataMod${index}`, 1]))),
+    make: (n) => workflowWith(Object.fromEntries(listOf(n, (index) => [`dataMod${index}`, 1]))),
   },
   {
     title: 'types without an executor',
     make: (n) => ({
       blocks: { s: start(), ...blocksOf(n, (index) => ({ type: `functio${index}` })) },
-      edges: chain(n),
+      edges: chainEdges(n),
     }),
   },
   {
     title: 'variables with the same name',
     make: (n) => ({
-      ...flowWith({ data: '' }),
+      ...workflowWith({ data: '' }),
       state: {
-        variables: list(n, (index) => ({ id: `v${index}`, name: 'same', type: 'nosuch', value: index })),
+        variables: listOf(n, (index) => ({ id: `v${index}`, name: 'same', type: 'nosuch', value: index })),
       },
     }),
   },
   {
     title: 'fields of an input format',
     make: (n) => ({
-      blocks: { s: start({ fields: { inputFormat: list(n, () => ({ name: 'error', type: 'string' })) } }) },
+      blocks: { s: start({ fields: { inputFormat: listOf(n, () => ({ name: 'error', type: 'string' })) } }) },
     }),
   },
 ];
 
-const EDGES: readonly Shape[] = [
+const EDGE_SHAPES: readonly Shape[] = [
   {
     title: 'one block with many successors',
     make: (n) => ({
       blocks: { s: start(), ...blocksOf(n, () => code('return 1')) },
-      edges: list(n, (index) => `s > ${id(index)}`),
+      edges: listOf(n, (index) => `s > ${idOf(index)}`),
     }),
   },
   {
     title: 'one block with many predecessors',
     make: (n) => ({
       blocks: { s: start(), ...blocksOf(n, () => code('return 1')), z: code('return 1') },
-      edges: list(n, (index) => [`s > ${id(index)}`, `${id(index)} > z`]).flat(),
+      edges: listOf(n, (index) => [`s > ${idOf(index)}`, `${idOf(index)} > z`]).flat(),
     }),
   },
   {
     title: 'many copies of an edge',
-    make: (n) => ({ blocks: { s: start(), a: code('return 1') }, edges: list(n, () => 's > a') }),
+    make: (n) => ({ blocks: { s: start(), a: code('return 1') }, edges: listOf(n, () => 's > a') }),
   },
   {
     title: 'edges to unknown blocks, from a block to itself and from unknown ports',
     make: (n) => ({
       blocks: { s: start(), a: code('return 1') },
-      edges: list(n, (index) => [`s > gone${index}`, 'a > a', `s:port${index} > a`]).flat(),
+      edges: listOf(n, (index) => [`s > gone${index}`, 'a > a', `s:port${index} > a`]).flat(),
     }),
   },
   {
     title: 'a condition with many rows and edges',
     make: (n) => ({
-      blocks: { s: start(), c: condition('c', ...list(n, (index) => `${index} > 1`)), a: code('return 1') },
-      edges: ['s > c', ...list(n, (index) => `c:condition-c-${index} > a`)],
+      blocks: { s: start(), c: condition('c', ...listOf(n, (index) => `${index} > 1`)), a: code('return 1') },
+      edges: ['s > c', ...listOf(n, (index) => `c:condition-c-${index} > a`)],
     }),
   },
   {
@@ -231,18 +193,18 @@ const EDGES: readonly Shape[] = [
         s: start(),
         r: {
           type: 'router_v2',
-          fields: { routes: list(n, (index) => ({ id: `r${index}`, title: 'x', value: 'y' })) },
+          fields: { routes: listOf(n, (index) => ({ id: `r${index}`, title: 'x', value: 'y' })) },
         },
         a: code('return 1'),
       },
-      edges: ['s > r', ...list(n, (index) => `r:router-r${index} > a`)],
+      edges: ['s > r', ...listOf(n, (index) => `r:router-r${index} > a`)],
     }),
   },
   {
     title: 'one long cycle',
     make: (n) => ({
       blocks: { s: start(), ...blocksOf(n, () => code('')) },
-      edges: [...chain(n), `${id(n - 1)} > ${id(0)}`],
+      edges: [...chainEdges(n), `${idOf(n - 1)} > ${idOf(0)}`],
     }),
   },
   {
@@ -251,11 +213,11 @@ const EDGES: readonly Shape[] = [
       blocks: {
         s: start(),
         ...blocksOf(n, () => code('')),
-        ...Object.fromEntries(list(n, (index) => [`z${index}`, code('')])),
+        ...Object.fromEntries(listOf(n, (index) => [`z${index}`, code('')])),
       },
       edges: [
-        ...chain(n),
-        ...list(n, (index) => [`${id(index)} > z${index}`, `z${index} > ${id(index)}`]).flat(),
+        ...chainEdges(n),
+        ...listOf(n, (index) => [`${idOf(index)} > z${index}`, `z${index} > ${idOf(index)}`]).flat(),
       ],
     }),
   },
@@ -266,15 +228,15 @@ const EDGES: readonly Shape[] = [
         s: start(),
         a: code(''),
         ...blocksOf(n, () => code('')),
-        ...Object.fromEntries(list(n, (index) => [`z${index}`, code('')])),
+        ...Object.fromEntries(listOf(n, (index) => [`z${index}`, code('')])),
       },
       edges: [
         's > a',
-        `${id(n - 1)} > a`,
-        ...list(n, (index) => [
-          `a > ${id(index)}`,
-          `${id(index)} > z${index}`,
-          `z${index} > ${id(index)}`,
+        `${idOf(n - 1)} > a`,
+        ...listOf(n, (index) => [
+          `a > ${idOf(index)}`,
+          `${idOf(index)} > z${index}`,
+          `z${index} > ${idOf(index)}`,
         ]).flat(),
       ],
     }),
@@ -283,7 +245,7 @@ const EDGES: readonly Shape[] = [
     title: 'cycles that all share a block',
     make: (n) => ({
       blocks: { s: start(), z: code(''), ...blocksOf(n, () => code('')) },
-      edges: ['s > z', ...list(n, (index) => [`z > ${id(index)}`, `${id(index)} > z`]).flat()],
+      edges: ['s > z', ...listOf(n, (index) => [`z > ${idOf(index)}`, `${idOf(index)} > z`]).flat()],
     }),
   },
 ];
@@ -294,10 +256,10 @@ const loopOf = (properties: BlockSettings = {}): BlockSettings => ({
   ...properties,
 });
 
-const CONTAINERS: readonly Shape[] = [
+const CONTAINER_SHAPES: readonly Shape[] = [
   {
     title: 'many empty containers',
-    make: (n) => ({ blocks: { s: start(), ...blocksOf(n, () => loopOf()) }, edges: chain(n) }),
+    make: (n) => ({ blocks: { s: start(), ...blocksOf(n, () => loopOf()) }, edges: chainEdges(n) }),
   },
   {
     title: 'many containers, each with a block',
@@ -306,42 +268,51 @@ const CONTAINERS: readonly Shape[] = [
         s: start(),
         ...blocksOf(n, () => loopOf()),
         ...Object.fromEntries(
-          list(n, (index) => [`i${index}`, code('return <loop.index>', { parentId: id(index) })]),
+          listOf(n, (index) => [`i${index}`, code('return <loop.index>', { parentId: idOf(index) })]),
         ),
       },
-      edges: [...chain(n), ...list(n, (index) => `${id(index)}:loop-start-source > i${index}`)],
+      edges: [...chainEdges(n), ...listOf(n, (index) => `${idOf(index)}:loop-start-source > i${index}`)],
     }),
   },
   {
     title: 'containers nested more deeply than allowed',
     make: (n) => ({
-      blocks: { s: start(), ...blocksOf(n, (index) => loopOf(index > 0 ? { parentId: id(index - 1) } : {})) },
-      edges: ['s > b000000', ...list(n - 1, (index) => `${id(index)}:loop-start-source > ${id(index + 1)}`)],
+      blocks: {
+        s: start(),
+        ...blocksOf(n, (index) => loopOf(index > 0 ? { parentId: idOf(index - 1) } : {})),
+      },
+      edges: [
+        's > b000000',
+        ...listOf(n - 1, (index) => `${idOf(index)}:loop-start-source > ${idOf(index + 1)}`),
+      ],
     }),
   },
   {
     title: 'containers that form a cycle',
     make: (n) => ({
-      blocks: { s: start(), ...blocksOf(n, (index) => loopOf({ parentId: id((index + 1) % n) })) },
+      blocks: { s: start(), ...blocksOf(n, (index) => loopOf({ parentId: idOf((index + 1) % n) })) },
       edges: ['s > b000000'],
     }),
   },
   {
     title: 'a stored map that lists nested children in the outermost container',
     make: (n) => ({
-      blocks: { s: start(), ...blocksOf(n, (index) => loopOf(index > 0 ? { parentId: id(index - 1) } : {})) },
+      blocks: {
+        s: start(),
+        ...blocksOf(n, (index) => loopOf(index > 0 ? { parentId: idOf(index - 1) } : {})),
+      },
       edges: ['s > b000000'],
-      state: { loops: { [id(0)]: { id: id(0), nodes: list(n - 1, (index) => id(index + 1)) } } },
+      state: { loops: { [idOf(0)]: { id: idOf(0), nodes: listOf(n - 1, (index) => idOf(index + 1)) } } },
     }),
   },
   {
     title: 'a stored map for each container, each with the same nodes',
     make: (n) => ({
       blocks: { s: start(), ...blocksOf(n, () => loopOf()), inner: code('') },
-      edges: chain(n),
+      edges: chainEdges(n),
       state: {
         loops: Object.fromEntries(
-          list(n, (index) => [id(index), { id: id(index), nodes: ['inner', id(index + 1)] }]),
+          listOf(n, (index) => [idOf(index), { id: idOf(index), nodes: ['inner', idOf(index + 1)] }]),
         ),
       },
     }),
@@ -354,7 +325,7 @@ const CONTAINERS: readonly Shape[] = [
         l: loopOf({
           data: {
             loopType: 'forEach',
-            collection: JSON.stringify(list(n, (index) => `{{N${index}}} <nosuch.x${index}>`)),
+            collection: JSON.stringify(listOf(n, (index) => `{{N${index}}} <nosuch.x${index}>`)),
           },
         }),
         a: code('', { parentId: 'l' }),
@@ -366,22 +337,22 @@ const CONTAINERS: readonly Shape[] = [
   },
 ];
 
-const VALUES: readonly Shape[] = [
+const VALUE_SHAPES: readonly Shape[] = [
   {
     title: 'a wide value',
-    make: (n) => flowWith({ data: list(n, (index) => ({ [`k${index}`]: `<fetch.result.${index}>` })) }),
+    make: (n) => workflowWith({ data: listOf(n, (index) => ({ [`k${index}`]: `<fetch.result.${index}>` })) }),
   },
   {
     title: 'values nested too deeply',
     make: (n) => {
-      let value: Json = list(n, () => [[]]);
+      let value: Json = listOf(n, () => [[]]);
       for (let depth = 0; depth < 90; depth++) value = [value];
-      return flowWith({ data: value });
+      return workflowWith({ data: value });
     },
   },
   {
     title: 'a long string',
-    make: (n) => flowWith({ data: 'x '.repeat(n * 10), builderData: '{'.repeat(n * 10) }),
+    make: (n) => workflowWith({ data: 'x '.repeat(n * 10), builderData: '{'.repeat(n * 10) }),
   },
   {
     title: 'invalid literals',
@@ -393,28 +364,37 @@ const VALUES: readonly Shape[] = [
           fields: { method: 'FETCH', retires: 1, url: 'x', timeout: 'soon' },
         })),
       },
-      edges: chain(n),
+      edges: chainEdges(n),
     }),
   },
   {
     title: 'code that does not parse',
-    make: (n) => ({ blocks: { s: start(), ...blocksOf(n, () => code('return (')) }, edges: chain(n) }),
+    make: (n) => ({ blocks: { s: start(), ...blocksOf(n, () => code('return (')) }, edges: chainEdges(n) }),
   },
   {
     title: 'long code',
     make: (n) =>
-      flowWith({ code: repeat(n, (index) => `let v${index} = { a: [1, "x"] };\n`) }, { type: 'function' }),
+      workflowWith(
+        { code: repeat(n, (index) => `let v${index} = { a: [1, "x"] };\n`) },
+        { type: 'function' },
+      ),
   },
   {
     title: 'many declarations in one piece of code',
     size: 10_000,
     make: (n) =>
-      flowWith({ code: `let ${list(n, (index) => `v${index}`).join(', ')};` }, { type: 'function' }),
+      workflowWith({ code: `let ${listOf(n, (index) => `v${index}`).join(', ')};` }, { type: 'function' }),
   },
 ];
 
 /** All shapes of workflows. */
-export const SHAPES: readonly Shape[] = [...REFERENCES, ...NAMES, ...EDGES, ...CONTAINERS, ...VALUES];
+export const SHAPES: readonly Shape[] = [
+  ...REFERENCE_SHAPES,
+  ...NAME_SHAPES,
+  ...EDGE_SHAPES,
+  ...CONTAINER_SHAPES,
+  ...VALUE_SHAPES,
+];
 
 /** Returns the workflow file as JSON. */
 export function workflowFileText(workflow: WorkflowSettings): string {

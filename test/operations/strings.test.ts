@@ -33,12 +33,25 @@ const TOKENS = [
 ]; // prettier-ignore
 
 /** Starts of constructs that never end. */
-const STARTS = ['', '{"a": "', '[', 'https://example.com/?a=', '"', '`', '/', "'", '<<E\n', '/*', 'f"', '{{'];
+const UNCLOSED_PREFIXES = [
+  '',
+  '{"a": "',
+  '[',
+  'https://example.com/?a=',
+  '"',
+  '`',
+  '/',
+  "'",
+  '<<E\n',
+  '/*',
+  'f"',
+  '{{',
+];
 
 const fragment = fc
   .array(fc.constantFrom(...TOKENS), { minLength: 1, maxLength: 6 })
   .map((tokens) => tokens.join(''));
-const repetition = fc.record({ prefix: fragment, repeated: fragment, suffix: fragment });
+const repetition = fc.record({ prefix: fragment, repeatedPart: fragment, suffix: fragment });
 
 const lookup: blocks.Lookup = {
   block: () => ({ ran: true, output: { b: 1 } }),
@@ -94,8 +107,8 @@ const PASSES: { [title: string]: (text: string) => void } = {
 describe('finding and resolving references takes time at most proportional to the length', () => {
   it.each(Object.entries(PASSES))('of %s', async (_, pass) => {
     await fc.assert(
-      fc.asyncProperty(repetition, async ({ prefix, repeated, suffix }) => {
-        await expectLinear({ size: 300, make: (n) => prefix + repeated.repeat(n) + suffix, pass });
+      fc.asyncProperty(repetition, async ({ prefix, repeatedPart, suffix }) => {
+        await expectLinear({ size: 300, make: (n) => prefix + repeatedPart.repeat(n) + suffix, run: pass });
       }),
       { numRuns: scale(6, 100), endOnFailure: true },
     );
@@ -105,8 +118,8 @@ describe('finding and resolving references takes time at most proportional to th
 
   it.each(Object.entries(PASSES))('of %s with a repeated token', async (_, pass) => {
     for (const token of sampledTokens) {
-      for (const prefix of STARTS.slice(0, scale(1, STARTS.length)))
-        await expectLinear({ size: 150, make: (n) => prefix + token.repeat(n), pass });
+      for (const prefix of UNCLOSED_PREFIXES.slice(0, scale(1, UNCLOSED_PREFIXES.length)))
+        await expectLinear({ size: 150, make: (n) => prefix + token.repeat(n), run: pass });
     }
   });
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 const listOf = <T>(n: number, make: (index: number) => T): T[] =>
-  Array.from({ length: n }, (_, at) => make(at));
+  Array.from({ length: n }, (_, index) => make(index));
 
 function block(id: string, fields: { [key: string]: [type: string, value: Json] }): JsonObject {
   const subBlocks = Object.entries(fields).map(([key, [type, value]]) => [key, { id: key, type, value }]);
@@ -118,7 +118,7 @@ describe('export and import take time at most proportional to the size of the wo
         };
         return { file, options: { mappings, bindings } };
       },
-      pass: async ({ file, options: instructions }) => {
+      run: async ({ file, options: instructions }) => {
         const parsedFile = transfer.readImportFile(file as never);
         const workflow = { id: 'w', name: 'W', description: null, workspaceId: 's', folderPath: '/' };
         const options = { includeReferences: true, includeWorkspaceBindings: false, exportedAt: '' };

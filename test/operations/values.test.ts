@@ -11,7 +11,7 @@ import type * as redaction from '../../packages/engine/src/secrets/redactor.ts';
 import type * as cursors from '../../packages/api/src/cursor.ts';
 import type * as inputs from '../../packages/api/src/admission/input-limits.ts';
 import type * as publicResults from '../../packages/api/src/areas/runs/public-result.ts';
-import type * as selectors from '../../packages/api/src/areas/runs/selected.ts';
+import type * as selectors from '../../packages/api/src/areas/runs/selected-outputs.ts';
 import type * as graphs from '../../packages/service/src/workflows/graph.ts';
 import type * as requests from '../../packages/api/src/http/parse.ts';
 import type * as linting from '../../packages/service/src/workflows/lint/report.ts';
@@ -19,7 +19,7 @@ import type * as resources from '../../packages/service/src/workflows/lint/resou
 import type * as bindings from '../../packages/service/src/workflows/lint/bindings.ts';
 import type * as files from '../../packages/core/src/file-record.ts';
 import { expectLinear } from './linear.ts';
-import type { Growth } from './linear.ts';
+import type { MeasuredWork } from './linear.ts';
 
 type Modules = typeof blocks &
   typeof executors &
@@ -53,7 +53,7 @@ beforeAll(async () => {
     ...(await import('../../packages/api/src/cursor.ts')),
     ...(await import('../../packages/api/src/admission/input-limits.ts')),
     ...(await import('../../packages/api/src/areas/runs/public-result.ts')),
-    ...(await import('../../packages/api/src/areas/runs/selected.ts')),
+    ...(await import('../../packages/api/src/areas/runs/selected-outputs.ts')),
     ...(await import('../../packages/service/src/workflows/graph.ts')),
     ...(await import('../../packages/service/src/workflows/lint/report.ts')),
     ...(await import('../../packages/service/src/workflows/lint/resources.ts')),
@@ -68,7 +68,7 @@ const UNLIMITED = {
   params: {},
   limits: { bytes: Infinity, values: Infinity },
   maxBytes: Infinity,
-  every: () => () => undefined,
+  repeat: () => () => undefined,
 };
 
 function listOf<T>(n: number, make: (index: number) => T): T[] {
@@ -86,28 +86,28 @@ function nestedValue(n: number): Json {
 }
 
 const SECRET = 'p@ss"w/ör d+1';
-const URL_SPELLINGS = [
+const URL_ENCODINGS = [
   encodeURIComponent(SECRET),
   encodeURI(SECRET),
   new URLSearchParams({ k: SECRET }).toString().slice(2),
 ];
-const SPELLINGS = [
+const SECRET_ENCODINGS = [
   SECRET,
   JSON.stringify(SECRET).slice(1, -1),
-  ...URL_SPELLINGS,
-  ...URL_SPELLINGS.map((text) => text.replace(/%../g, (hex) => hex.toLowerCase())),
+  ...URL_ENCODINGS,
+  ...URL_ENCODINGS.map((text) => text.replace(/%../g, (hex) => hex.toLowerCase())),
 ];
 const createTestRedactor = () => modules.createRedactor({ KEY: SECRET, OTHER: 'aaaaaaaa' });
 
-/** Returns one of 8^5 keys that are all equal after redaction: each digit is a spelling of the secret. */
+/** Returns one of 8^5 keys that are all equal after redaction: each digit is an encoding of the secret. */
 const createCollidingKey = (number: number): string =>
-  listOf(5, (digit) => SPELLINGS[(number >> (3 * digit)) & 7] as string).join('-');
+  listOf(5, (digit) => SECRET_ENCODINGS[(number >> (3 * digit)) & 7] as string).join('-');
 
 /** Caller-supplied values that are expensive to compare, count and copy. */
-const VALUES: { [title: string]: (n: number) => Json } = {
+const VALUE_GENERATORS: { [title: string]: (n: number) => Json } = {
   'keys that are equal after redaction': (n) => objectOf(n, (index) => [createCollidingKey(index), index]),
   'keys that look like numbered keys': (n) => objectOf(n, (index) => [`${SECRET} (${index})`, index]),
-  'a string full of secrets': (n) => SPELLINGS.join(' ').repeat(n),
+  'a string full of secrets': (n) => SECRET_ENCODINGS.join(' ').repeat(n),
   'a string that repeats a part of a secret': (n) => 'aaaaaaa '.repeat(n),
   'a string of a single letter': (n) => 'a'.repeat(n * 10),
   'many items': (n) => listOf(n, (index) => ({ id: index, files: [], text: '"' })),
@@ -117,32 +117,32 @@ const VALUES: { [title: string]: (n: number) => Json } = {
 
 /** Work on a caller's value, such as the execution of a block. */
 const PASSES: { [title: string]: (value: Json) => unknown } = {
-  'the redaction of a value': (value) => createTestRedactor().json(value),
-  'the redaction of the JSON of a value': (value) => createTestRedactor().text(JSON.stringify(value)),
+  'the redaction of a value': (value) => createTestRedactor().redactJson(value),
+  'the redaction of the JSON of a value': (value) => createTestRedactor().redactText(JSON.stringify(value)),
   'the redaction of a stream with the JSON of a value': (value) => {
-    const stream = createTestRedactor().stream();
+    const stream = createTestRedactor().createStream();
     const text = JSON.stringify(value);
-    for (let at = 0; at < text.length; at += 3) stream.push(text.slice(at, at + 3));
+    for (let index = 0; index < text.length; index += 3) stream.push(text.slice(index, index + 3));
     return stream.end();
   },
   'the copy of a value': (value) => modules.jsonCopy(value, 'The value'),
   'the search for files': (value) => {
-    const known = new Set(modules.filesIn(value).map(({ id }) => id));
-    return modules.withContents(value, ({ id }) => (known.has(id) ? '' : undefined));
+    const knownIds = new Set(modules.filesIn(value).map(({ id }) => id));
+    return modules.withContents(value, ({ id }) => (knownIds.has(id) ? '' : undefined));
   },
-  'the count of values in a body': (value) => modules.expectValueLimit(value, { values: Infinity }),
+  'the count of values in a body': (value) => modules.requireValueLimit(value, { values: Infinity }),
   'the response to a caller without a credential': (value) => modules.withoutStdout({ results: [value] }),
   'the output of a start': (value) =>
     modules.startOutput(modules.blockOf({ type: 'start_trigger', trigger: true }), value),
   'the mocks of a run': (value) => {
-    const parsed = modules.parseMocks({ blocks: { a: { value } } });
-    return parsed.unusedNames([{ id: 'a', name: 'a' }]);
+    const parsedMocks = modules.parseMocks({ blocks: { a: { value } } });
+    return parsedMocks.unusedNames([{ id: 'a', name: 'a' }]);
   },
   'the input of a pause': (value) =>
     modules.resumeOutput({
       block: modules.blockOf({ type: 'human_in_the_loop' }),
       input: { value },
-      paused: { response: { data: { inputFormat: [] } } },
+      pausedOutput: { response: { data: { inputFormat: [] } } },
       pausedMs: 0,
       nowMs: 0,
     } as never),
@@ -157,17 +157,21 @@ function executeResponse(params: JsonObject): unknown {
 }
 
 describe.each(Object.entries(PASSES))('%s takes time at most proportional to its size', (_, pass) => {
-  it.each(Object.entries(VALUES))('with %s', async (_title, make) => {
-    await expectLinear({ size: 200, make, pass });
+  it.each(Object.entries(VALUE_GENERATORS))('with %s', async (_title, make) => {
+    await expectLinear({ size: 200, make, run: pass });
   });
 });
 
 it('the redaction of many equal keys takes time at most proportional to their number', async () => {
-  const pass = (value: Json): unknown => createTestRedactor().json(value);
-  await expectLinear({ size: 1500, make: VALUES['keys that are equal after redaction']!, pass });
+  const pass = (value: Json): unknown => createTestRedactor().redactJson(value);
+  await expectLinear({
+    size: 1500,
+    make: VALUE_GENERATORS['keys that are equal after redaction']!,
+    run: pass,
+  });
 });
 
-const namedBlocks = (n: number) =>
+const createNamedBlocks = (n: number) =>
   listOf(n, (index) => ({ blockId: `block_${index}`, name: `Block ${index}` }));
 
 /** A store that is never read: no selector here refers to the workflow itself. */
@@ -176,35 +180,35 @@ const WORKFLOW = { id: 'w' } as never;
 const OPERATION = { params: z.object({}), query: z.object({}) } as never;
 
 /** Work on input with many parts. */
-const GROWTHS: { [title: string]: Growth<unknown> } = {
-  'selectors of many blocks, by id, by name and by prefix': growthOf({
+const MEASURED_WORK: { [title: string]: MeasuredWork<unknown> } = {
+  'selectors of many blocks, by id, by name and by prefix': measuredWorkOf({
     make: (n) => listOf(n, (index) => [`block_${index}.a`, `Block ${index}.a`, `block_${index}_a`]).flat(),
-    pass: (selectors) =>
+    run: (selectors) =>
       modules.resolveSelectors(STORE, selectors, {
         workflow: WORKFLOW,
-        blocks: namedBlocks(selectors.length / 3),
+        blocks: createNamedBlocks(selectors.length / 3),
       }),
   }),
-  'a selector of many underscores': growthOf({
+  'a selector of many underscores': measuredWorkOf({
     make: (n) => `block_0_${'_'.repeat(n)}`,
-    pass: (selector) =>
-      modules.resolveSelectors(STORE, [selector], { workflow: WORKFLOW, blocks: namedBlocks(5) }),
+    run: (selector) =>
+      modules.resolveSelectors(STORE, [selector], { workflow: WORKFLOW, blocks: createNamedBlocks(5) }),
   }),
-  'the position of a cursor': growthOf({
+  'the position of a cursor': measuredWorkOf({
     make: (n) => modules.cursorCodec(z.array(z.string())).encode(listOf(n, String), { sort: 'name' }) ?? '',
-    pass: (cursor) => modules.cursorCodec(z.array(z.string())).decode(cursor, { sort: 'name' }),
+    run: (cursor) => modules.cursorCodec(z.array(z.string())).decode(cursor, { sort: 'name' }),
   }),
-  'keys of a query': growthOf({
+  'keys of a query': measuredWorkOf({
     make: (n) => `https://example.com/?${listOf(n, (index) => `k${index}=1`).join('&')}`,
-    pass: (url) => modules.readRequest(OPERATION, new Request(url), UNLIMITED),
+    run: (url) => modules.readRequest(OPERATION, new Request(url), UNLIMITED),
   }),
-  'assignments of many variables': growthOf({
+  'assignments of many variables': measuredWorkOf({
     make: (n) => listOf(n, (index) => ({ variableName: `v${index}`, type: 'string', value: 'x' })),
-    pass: (rows) => executeVariables(rows, rows.length),
+    run: (assignments) => executeVariables(assignments, assignments.length),
   }),
-  'declared fields of a start and their values': growthOf({
+  'declared fields of a start and their values': measuredWorkOf({
     make: (n) => objectOf(n, (index) => [`f${index}`, index]),
-    pass: (input) =>
+    run: (input) =>
       modules.startOutput(
         modules.blockOf({
           type: 'api_trigger',
@@ -214,17 +218,17 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
         input,
       ),
   }),
-  'containers of a draft': growthOf({
+  'containers of a draft': measuredWorkOf({
     make: (n) =>
       modules.graphOf({ blocks: objectOf(n, containerEntry), edges: [] } as never, { variables: {} } as never)
         .graph,
-    pass: (graph) => {
+    run: (graph) => {
       modules.graphOf({ blocks: graph.blocks, edges: [] } as never, graph);
-      modules.graphHash(graph);
+      modules.hashGraph(graph);
       modules.idsOf(graph);
     },
   }),
-  'warnings about a draft': growthOf({
+  'warnings about a draft': measuredWorkOf({
     make: (n) => {
       const edges = listOf(n, (index) => ({
         id: `e${index}`,
@@ -237,7 +241,7 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
         { variables: {} } as never,
       ).graph;
     },
-    pass: (graph) => {
+    run: (graph) => {
       const diagnostics = graph.edges.map((_, index) => ({
         code: 'PORT_UNKNOWN',
         severity: 'warning' as const,
@@ -246,41 +250,46 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
         message: '',
         hint: '',
       }));
-      modules.lintReport(graph, { diagnostics, missing: [], missingResources: [], context: EMPTY_CONTEXT });
+      modules.createLintReport(graph, {
+        diagnostics,
+        emptyFields: [],
+        missingResources: [],
+        context: EMPTY_CONTEXT,
+      });
     },
   }),
-  'ports of a draft with unknown targets': growthOf({
+  'ports of a draft with unknown targets': measuredWorkOf({
     make: (n) => {
-      const rows = listOf(n, (index) => ({ id: `r${index}`, title: 'if', value: 'true' }));
+      const conditions = listOf(n, (index) => ({ id: `r${index}`, title: 'if', value: 'true' }));
       const edges = listOf(n, (index) => ({ source: 'c', target: 'x', sourceHandle: `condition-r${index}` }));
       const blocks = {
-        c: blockWithField('condition', 'conditions', rows),
+        c: blockWithField('condition', 'conditions', conditions),
         x: blockWithField('function', 'code', ''),
       };
       return { blocks, edges, loops: {}, parallels: {}, variables: {} };
     },
-    pass: (graph) =>
-      modules.lintReport(graph, {
+    run: (graph) =>
+      modules.createLintReport(graph, {
         diagnostics: [],
-        missing: [],
+        emptyFields: [],
         missingResources: [],
         context: EMPTY_CONTEXT,
       }),
   }),
-  'tools and placeholders of a draft': growthOf({
+  'tools and placeholders of a draft': measuredWorkOf({
     make: (n) => {
       const tools = listOf(n, (index) => ({ type: `t${index}`, params: { text: `{{N${index}}}` } }));
       const blocks = { a: blockWithField('agent', 'tools', JSON.stringify(tools)) };
       return { blocks, edges: [], loops: {}, parallels: {}, variables: {} };
     },
-    pass: (graph) =>
-      modules.unresolvedResources(graph, {
+    run: (graph) =>
+      modules.findUnresolvedResources(graph, {
         db: undefined as never,
         workspaceId: 'w',
-        context: { ...EMPTY_CONTEXT, tools: [{ id: 'known' }], names: new Set<string>() },
+        context: { ...EMPTY_CONTEXT, tools: [{ id: 'known' }], environmentNames: new Set<string>() },
       }),
   }),
-  'bindings of a draft': growthOf({
+  'bindings of a draft': measuredWorkOf({
     make: (n) => {
       const ids = listOf(n, (index) => `id${index}`).join(',');
       const blocks = {
@@ -289,16 +298,21 @@ const GROWTHS: { [title: string]: Growth<unknown> } = {
       };
       return { blocks, edges: [], loops: {}, parallels: {}, variables: {} };
     },
-    pass: (graph) => modules.removedBindings(graph, { ...graph, blocks: {} }),
+    run: (graph) => modules.removedBindings(graph, { ...graph, blocks: {} }),
   }),
 };
 
-function growthOf<T>(growth: Omit<Growth<T>, 'size'>): Growth<unknown> {
-  return { ...growth, size: 200 } as unknown as Growth<unknown>;
+function measuredWorkOf<T>(work: Omit<MeasuredWork<T>, 'size'>): MeasuredWork<unknown> {
+  return { ...work, size: 200 } as unknown as MeasuredWork<unknown>;
 }
 
 /** The context of lint reports that know no fields, names, sandboxes or tools. */
-const EMPTY_CONTEXT = { requiredFields: undefined, names: undefined, sandboxes: false, tools: undefined };
+const EMPTY_CONTEXT = {
+  requiredFields: undefined,
+  environmentNames: undefined,
+  hasSandboxes: false,
+  tools: undefined,
+};
 
 function blockWithField(type: string, name: string, value: Json): JsonObject {
   return { type, name: type, subBlocks: { [name]: { id: name, type: 'short-input', value } } };
@@ -314,15 +328,17 @@ function containerEntry(index: number): [string, Json] {
 
 function executeVariables(variables: Json, count: number): unknown {
   const executor = modules.builtInExecutors.find(({ types }) => types.includes('variables'))!;
-  const known = listOf(count, (index) => ({
+  const knownVariables = listOf(count, (index) => ({
     id: `id${index}`,
     name: `v${index}`,
     type: 'string' as const,
     value: '',
   }));
-  return executor.execute(modules.contextOf({ type: 'variables', params: { variables }, variables: known }));
+  return executor.execute(
+    modules.contextOf({ type: 'variables', params: { variables }, variables: knownVariables }),
+  );
 }
 
 describe('work on input with many parts takes time at most proportional to its length', () => {
-  it.each(Object.entries(GROWTHS))('%s', (_, growth) => expectLinear(growth));
+  it.each(Object.entries(MEASURED_WORK))('%s', (_, work) => expectLinear(work));
 });

@@ -15,6 +15,6 @@ beforeAll(async () => {
 
 describe('parsing, checking and compiling a workflow takes time at most proportional to its size', () => {
   it.each(sample(SHAPES, 6, 'shapes of workflows'))('with $title', async ({ make, size = 300 }) => {
-    await expectLinear({ size, make: (n) => workflowFileText(make(n)), pass: check });
+    await expectLinear({ size, make: (n) => workflowFileText(make(n)), run: check });
   });
 });

@@ -13,14 +13,14 @@ import {
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, posix } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { sample } from '../support/scale.ts';
 import { startHeddle } from '../support/heddle.ts';
 import type { RunningCommand } from '../support/heddle.ts';
 import { start as trigger, workflowFile } from '../support/workflow-file.ts';
 import { packageFolders, type Manifest, readJson, repository } from './sources.ts';
 
-interface Outcome {
+interface ProcessResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -29,12 +29,12 @@ interface Outcome {
 const BIN = join(repository, 'packages/cli/bin/heddle.js');
 const { version } = readJson<Manifest & { version: string }>('packages/cli/package.json');
 
-function runBin(node: string, bin: string, args: readonly string[]): Outcome {
+function runBin(node: string, bin: string, args: readonly string[]): ProcessResult {
   const { status, stdout, stderr } = spawnSync(node, [bin, ...args], { encoding: 'utf8' });
   return { code: status, stdout, stderr };
 }
 
-function majorOf(node: string): number {
+function majorVersionOf(node: string): number {
   try {
     accessSync(node, constants.X_OK);
   } catch {
@@ -47,7 +47,7 @@ function majorOf(node: string): number {
 const oldNode = (process.env['PATH'] ?? '')
   .split(delimiter)
   .map((folder) => join(folder, 'node'))
-  .find((node) => majorOf(node) >= 20 && majorOf(node) < 24);
+  .find((node) => majorVersionOf(node) >= 20 && majorVersionOf(node) < 24);
 
 describe('the bin of the CLI', () => {
   let folder = '';
@@ -107,7 +107,7 @@ const ONE_HOUR_WAIT = workflowFile({
 });
 
 /** Returns the id of the first child of a process, from /proc. */
-function firstChildId(pid: number): number {
+function findFirstChildId(pid: number): number {
   const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
   const child = ids.find((id) => {
     try {
@@ -123,11 +123,11 @@ function firstChildId(pid: number): number {
 describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned Node as its child', () => {
   /** Starts a run that waits for an hour. Returns the command and the id of its child process. */
   async function startWaitingRun(execPath: string): Promise<{ command: RunningCommand; childId: number }> {
-    const cwd = dataFolder();
+    const cwd = createDataFolder();
     writeFileSync(join(cwd, 'nap.json'), JSON.stringify(ONE_HOUR_WAIT));
     const command = startHeddle(['run', 'nap.json'], { cwd, execPath });
     await command.waitForText('‖ Nap');
-    return { command, childId: firstChildId(command.child.pid ?? 0) };
+    return { command, childId: findFirstChildId(command.child.pid ?? 0) };
   }
 
   const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
@@ -138,11 +138,12 @@ describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned No
       for (const node of [process.execPath, oldNode ?? '']) {
         const { command } = await startWaitingRun(node);
         command.child.kill(signal);
-        const { exit, signal: endSignal } = await command.ended;
-        endings.push({ exit, endSignal });
+        const { exitCode, signal: endSignal } = await command.result;
+        endings.push({ exitCode, endSignal });
       }
       expect(endings[1]).toEqual(endings[0]);
-      const expected = signal === 'SIGINT' ? { exit: 4, endSignal: null } : { exit: null, endSignal: signal };
+      const expected =
+        signal === 'SIGINT' ? { exitCode: 4, endSignal: null } : { exitCode: null, endSignal: signal };
       expect(endings[1]).toEqual(expected);
     },
   );
@@ -157,7 +158,7 @@ describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned No
   it('ends by the signal that ended its child', async () => {
     const { command, childId } = await startWaitingRun(oldNode ?? '');
     process.kill(childId, 'SIGKILL');
-    expect(await command.ended).toMatchObject({ exit: null, signal: 'SIGKILL' });
+    expect(await command.result).toMatchObject({ exitCode: null, signal: 'SIGKILL' });
   });
 });
 
@@ -165,20 +166,20 @@ describe.skipIf(!oldNode)('the bin on a Node that is too old, with the pinned No
  * Entry points that do not check the version of Node. The machine is also compiled into Temporal's workflows, which run
  * without Node. The others have only types.
  */
-const UNCHECKED = [
+const UNCHECKED_ENTRY_POINTS = [
   ...['@heddle/core/machine', '@heddle/api/ports'],
   ...['@heddle/engine/tenant-data', '@heddle/engine/triggers'],
 ];
 
 describe('packages that are imported on a Node that is too old', () => {
   // The bin of the CLI reports this itself, before it loads any module.
-  const libraries = packageFolders().filter((folder) => folder !== 'cli');
-  const entryPoints = libraries.flatMap((folder) => {
+  const libraryFolders = packageFolders().filter((folder) => folder !== 'cli');
+  const entryPoints = libraryFolders.flatMap((folder) => {
     const { name, exports = {} } = readJson<Manifest>(`packages/${folder}/package.json`);
     return Object.keys(exports)
       .filter((path) => !path.endsWith('.json'))
       .map((path) => posix.join(name, path))
-      .filter((entryPoint) => !UNCHECKED.includes(entryPoint));
+      .filter((entryPoint) => !UNCHECKED_ENTRY_POINTS.includes(entryPoint));
   });
 
   const sampledEntryPoints = sample(entryPoints, 2, 'entry points on a Node that is too old');
@@ -194,14 +195,14 @@ describe('packages that are imported on a Node that is too old', () => {
 
 describe('npm ci on a Node that is too old', () => {
   it.skipIf(!oldNode)('prints no warning about engines, because npm scripts run on the pinned Node', () => {
-    const folder = dataFolder();
-    const manifests = packageFolders().map((name) => `packages/${name}/package.json`);
+    const folder = createDataFolder();
+    const manifestFiles = packageFolders().map((name) => `packages/${name}/package.json`);
     for (const file of [
       '.npmrc',
       'package.json',
       'package-lock.json',
       'test/client/package.json',
-      ...manifests,
+      ...manifestFiles,
     ]) {
       cpSync(join(repository, file), join(folder, file));
     }

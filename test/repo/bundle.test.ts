@@ -20,7 +20,7 @@ interface StartupLoad {
 const ENTRY = 'dist/index.js';
 
 // Each of these takes tens of milliseconds, or starts a process or thread. A command loads it when it first needs it.
-const HEAVY = /@heddle\/(images|sandbox|temporal)|@temporalio|isolated-vm|node:sqlite|(^|\/)undici\//;
+const HEAVY_MODULE = /@heddle\/(images|sandbox|temporal)|@temporalio|isolated-vm|node:sqlite|(^|\/)undici\//;
 
 /** Returns the bytes and modules that the output `entry` loads, directly and through static imports. */
 function startupLoadOf(outputs: Readonly<Record<string, Output>>, entry: string): StartupLoad {
@@ -52,7 +52,7 @@ describe('the bundle of the CLI', () => {
 
   it('loads no sandbox, database, network or SDK at its start', () => {
     expect(startupLoad.modules).toContain('src/main.ts');
-    expect(startupLoad.modules.filter((module) => HEAVY.test(module))).toEqual([]);
+    expect(startupLoad.modules.filter((module) => HEAVY_MODULE.test(module))).toEqual([]);
   });
 
   it('reads less than 90 kB at its start: the code of a command is a separate chunk', () => {
@@ -60,7 +60,7 @@ describe('the bundle of the CLI', () => {
     expect(startupLoad.bytes).toBeLessThan(90_000);
   });
 
-  it('loads @heddle/blocks without zod, a second core or an SDK, until one of its blocks runs', async () => {
+  it('loads @heddle/blocks without zod, a second copy of @heddle/core or an SDK, until one of its blocks runs', async () => {
     const source =
       "import { registerHooks } from 'node:module'; const seen = []; registerHooks({ load(url, context, next) { seen.push(url); return next(url, context); } }); await import('@heddle/blocks'); process.stdout.write(JSON.stringify(seen));";
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', source], {
@@ -75,18 +75,18 @@ describe('the bundle of the CLI', () => {
   // `import * as z` is tree-shaken. `import { z }` would bundle the whole object, with half a megabyte of messages
   // in all languages.
   it('has only the English messages of zod', () => {
-    const languages = sourcesIn(outputs).filter((source) => source.includes('zod/v4/locales/'));
-    expect(languages.map((source) => source.replace(/.*\//, ''))).toEqual(['en.js']);
+    const localeSources = sourcesIn(outputs).filter((source) => source.includes('zod/v4/locales/'));
+    expect(localeSources.map((source) => source.replace(/.*\//, ''))).toEqual(['en.js']);
   });
 
   it('includes static imports in its startup load, but not dynamic imports', () => {
-    const output = (inputs: string[], imports: Output['imports']): Output => ({
+    const createOutput = (inputs: string[], imports: Output['imports']): Output => ({
       bytes: 10,
       inputs: Object.fromEntries(inputs.map((input) => [input, { bytesInOutput: 1 }])),
       imports,
     });
-    const description = {
-      a: output(
+    const exampleOutputs = {
+      a: createOutput(
         ['a.ts'],
         [
           { path: 'b', kind: 'import-statement' },
@@ -94,9 +94,12 @@ describe('the bundle of the CLI', () => {
           { path: 'node:sqlite', kind: 'import-statement', external: true },
         ],
       ),
-      b: output(['b.ts'], []),
-      c: output(['c.ts'], []),
+      b: createOutput(['b.ts'], []),
+      c: createOutput(['c.ts'], []),
     };
-    expect(startupLoadOf(description, 'a')).toEqual({ bytes: 20, modules: ['a.ts', 'node:sqlite', 'b.ts'] });
+    expect(startupLoadOf(exampleOutputs, 'a')).toEqual({
+      bytes: 20,
+      modules: ['a.ts', 'node:sqlite', 'b.ts'],
+    });
   });
 });

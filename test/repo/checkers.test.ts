@@ -7,7 +7,7 @@ import { repository } from './sources.ts';
 
 const reporter = join(repository, 'test/repo/knip-reporter.mjs');
 
-const manifest = (name: string, fields: object = {}): string =>
+const manifestJson = (name: string, fields: object = {}): string =>
   JSON.stringify({
     name: `@heddle/${name}`,
     version: '0.0.0',
@@ -23,21 +23,24 @@ const manifest = (name: string, fields: object = {}): string =>
 describe('the reporter of knip', () => {
   const project = {
     'package.json': '{"name":"r","private":true,"type":"module","workspaces":["packages/*"]}',
-    'packages/a/package.json': manifest('a'),
+    'packages/a/package.json': manifestJson('a'),
     'packages/a/src/index.ts': "export { used } from './used.ts';\n",
   };
 
   it('fails if knip did not read the modules', () => {
-    using scratch = createRepository({ ...project, 'packages/a/src/used.ts': 'export const used = 1;\n' });
-    expect(runTool('knip', ['--production', '--reporter', reporter], scratch.folder).code).toBe(0);
-    rmSync(join(scratch.folder, 'packages/a/src'), { recursive: true });
-    expect(runTool('knip', ['--production', '--reporter', reporter], scratch.folder).code).not.toBe(0);
+    using testRepository = createRepository({
+      ...project,
+      'packages/a/src/used.ts': 'export const used = 1;\n',
+    });
+    expect(runTool('knip', ['--production', '--reporter', reporter], testRepository.folder).code).toBe(0);
+    rmSync(join(testRepository.folder, 'packages/a/src'), { recursive: true });
+    expect(runTool('knip', ['--production', '--reporter', reporter], testRepository.folder).code).not.toBe(0);
   });
 });
 
 describe('the export check', () => {
-  const valid = {
-    'a/package.json': manifest('a', { files: ['dist', 'src'] }),
+  const validFiles = {
+    'a/package.json': manifestJson('a', { files: ['dist', 'src'] }),
     'a/LICENSE': 'Apache-2.0\n',
     'a/src/index.ts': 'export const a: number = 1;\n',
     'a/dist/index.js': 'export const a = 1;\n',
@@ -45,39 +48,44 @@ describe('the export check', () => {
   };
 
   const problemsOf = (files: Readonly<Record<string, string>>): string[] => {
-    using scratch = createRepository(files);
-    return packageProblems([join(scratch.folder, 'a')]);
+    using testRepository = createRepository(files);
+    return packageProblems([join(testRepository.folder, 'a')]);
   };
 
   it('accepts a valid package', () => {
-    expect(problemsOf(valid)).toEqual([]);
+    expect(problemsOf(validFiles)).toEqual([]);
   });
 
   it('finds an export whose file is not in the tarball', () => {
-    const problems = problemsOf({ ...valid, 'a/package.json': manifest('a', { files: ['src'] }) });
+    const problems = problemsOf({ ...validFiles, 'a/package.json': manifestJson('a', { files: ['src'] }) });
     expect(problems.join()).toContain('publint');
     expect(problems).toContain('@heddle/a: ./dist/index.js is not in the tarball');
   });
 
   it('finds a source file of the condition @heddle/source that is not in the tarball', () => {
-    expect(problemsOf({ ...valid, 'a/package.json': manifest('a') })).toEqual([
+    expect(problemsOf({ ...validFiles, 'a/package.json': manifestJson('a') })).toEqual([
       '@heddle/a: ./src/index.ts is not in the tarball',
     ]);
   });
 
   it('finds an entry point that does not load, and one that exports nothing', () => {
-    const broken = problemsOf({ ...valid, 'a/dist/index.js': "import './gone.js';\nexport const a = 1;\n" });
-    expect(broken.join()).toContain('ERR_MODULE_NOT_FOUND');
-    expect(problemsOf({ ...valid, 'a/dist/index.js': 'export {};\n' }).join()).toContain('exports nothing');
+    const importProblems = problemsOf({
+      ...validFiles,
+      'a/dist/index.js': "import './gone.js';\nexport const a = 1;\n",
+    });
+    expect(importProblems.join()).toContain('ERR_MODULE_NOT_FOUND');
+    expect(problemsOf({ ...validFiles, 'a/dist/index.js': 'export {};\n' }).join()).toContain(
+      'exports nothing',
+    );
   });
 
   it('accepts an entry point with types only', () => {
-    const types = { 'a/dist/index.d.ts': 'export type A = number;\nexport interface B {\n  a: A;\n}\n' };
-    expect(problemsOf({ ...valid, ...types, 'a/dist/index.js': 'export {};\n' })).toEqual([]);
+    const typeFiles = { 'a/dist/index.d.ts': 'export type A = number;\nexport interface B {\n  a: A;\n}\n' };
+    expect(problemsOf({ ...validFiles, ...typeFiles, 'a/dist/index.js': 'export {};\n' })).toEqual([]);
   });
 
   it('finds types that do not resolve', () => {
     const types = "export { a } from './gone.js';\n";
-    expect(problemsOf({ ...valid, 'a/dist/index.d.ts': types }).join()).toContain('attw');
+    expect(problemsOf({ ...validFiles, 'a/dist/index.d.ts': types }).join()).toContain('attw');
   });
 });

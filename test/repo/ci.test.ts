@@ -47,7 +47,7 @@ describe('.ci/run', () => {
     [{ HEDDLE_REQUIRE: '', HEDDLE_REQUIRE_TEMPORAL: '0' }, ' 0'],
   ])(
     'requires all tools and servers of the tests, unless the environment overrides this: %o',
-    (variables, required) => {
+    (variables, requirements) => {
       const recordFile = join(folder, 'seen');
       const { HEDDLE_REQUIRE: _tools, HEDDLE_REQUIRE_TEMPORAL: _server, ...otherVariables } = process.env;
       const body = `printf %s "$HEDDLE_REQUIRE $HEDDLE_REQUIRE_TEMPORAL" > ${recordFile}`;
@@ -58,7 +58,7 @@ describe('.ci/run', () => {
         PATH: `${folder}:${dirname(process.execPath)}:${process.env['PATH']}`,
       };
       spawnSync(join(folder, '.ci/run'), { env });
-      expect(readFileSync(recordFile, 'utf8')).toBe(required);
+      expect(readFileSync(recordFile, 'utf8')).toBe(requirements);
     },
   );
 

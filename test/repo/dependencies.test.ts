@@ -30,9 +30,9 @@ const exceptions = readJson<readonly LicenceException[]>('test/repo/licences.jso
 
 const LICENCES = new Set(['MIT', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', '0BSD']);
 
-const lock = readJson<{ packages: Record<string, LockedPackage> }>('package-lock.json').packages;
-const root = readJson<RootManifest>('package.json');
-const installedPackages = Object.entries(lock).filter(
+const lockedPackages = readJson<{ packages: Record<string, LockedPackage> }>('package-lock.json').packages;
+const rootManifest = readJson<RootManifest>('package.json');
+const installedPackages = Object.entries(lockedPackages).filter(
   ([path, entry]) => path.includes('node_modules/') && !entry.link,
 );
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('node_modules/') + 13);
@@ -46,8 +46,12 @@ function shippedPackages(): Set<string> {
   for (const name of names) {
     for (const [path, entry] of installedPackages) {
       if (nameOf(path) !== name) continue;
-      const needs = { ...entry.dependencies, ...entry.optionalDependencies, ...entry.peerDependencies };
-      for (const need of Object.keys(needs)) names.add(need);
+      const allDependencies = {
+        ...entry.dependencies,
+        ...entry.optionalDependencies,
+        ...entry.peerDependencies,
+      };
+      for (const dependency of Object.keys(allDependencies)) names.add(dependency);
     }
   }
   return names;
@@ -82,14 +86,18 @@ function packagesWithDisallowedLicences(): { name: string; licence: string | und
 
 describe('dependencies', () => {
   it('that our packages install or bundle have a permissive licence or are an exception', () => {
-    const isExcepted = (other: { name: string; licence: string | undefined }): boolean =>
+    const isException = (other: { name: string; licence: string | undefined }): boolean =>
       exceptions.some(({ name, licence }) => name === other.name && licence === other.licence);
-    expect(packagesWithDisallowedLicences().filter((other) => !isExcepted(other))).toEqual([]);
+    expect(packagesWithDisallowedLicences().filter((other) => !isException(other))).toEqual([]);
   });
 
   it('are an exception only with a reason, and only if it is needed', () => {
-    const needed = packagesWithDisallowedLicences().map(({ name, licence }) => `${name}: ${licence}`);
-    expect(exceptions.filter(({ name, licence }) => !needed.includes(`${name}: ${licence}`))).toEqual([]);
+    const neededExceptions = packagesWithDisallowedLicences().map(
+      ({ name, licence }) => `${name}: ${licence}`,
+    );
+    expect(
+      exceptions.filter(({ name, licence }) => !neededExceptions.includes(`${name}: ${licence}`)),
+    ).toEqual([]);
     expect(exceptions.filter(({ reason }) => reason.length < 40)).toEqual([]);
   });
 
@@ -105,40 +113,44 @@ describe('dependencies', () => {
 
   it('are pinned to exact versions', () => {
     const manifests = [
-      root,
+      rootManifest,
       ...packageFolders().map((folder) => readJson<Manifest>(`packages/${folder}/package.json`)),
     ];
-    const unpinned = manifests.flatMap((manifest) =>
+    const unpinnedDependencies = manifests.flatMap((manifest) =>
       Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })
         .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
         .map(([name, version]) => `${manifest.name}: ${name}@${version}`),
     );
-    expect(unpinned).toEqual([]);
+    expect(unpinnedDependencies).toEqual([]);
   });
 
   // If a release is not yet in the registry for some platform, an override in package.json keeps the earlier release.
   it('are locked for every platform, else npm ci refuses the lock file', () => {
     const names = new Set(installedPackages.map(([path]) => nameOf(path)));
-    const optional = installedPackages.flatMap(([, entry]) => Object.keys(entry.optionalDependencies ?? {}));
-    expect(optional.length).toBeGreaterThan(10);
-    expect(optional.filter((name) => !names.has(name))).toEqual([]);
+    const optionalNames = installedPackages.flatMap(([, entry]) =>
+      Object.keys(entry.optionalDependencies ?? {}),
+    );
+    expect(optionalNames.length).toBeGreaterThan(10);
+    expect(optionalNames.filter((name) => !names.has(name))).toEqual([]);
   });
 
   it('with an install script are allowed or refused by name', () => {
-    const withScripts = installedPackages
+    const namesWithScripts = installedPackages
       .filter(([, entry]) => entry.hasInstallScript)
       .map(([path]) => nameOf(path));
-    expect(withScripts).toContain('node');
-    expect(withScripts.filter((name) => !(name in root.allowScripts))).toEqual([]);
+    expect(namesWithScripts).toContain('node');
+    expect(namesWithScripts.filter((name) => !(name in rootManifest.allowScripts))).toEqual([]);
   });
 
   it('pin a Node of the major version that the packages and the bin require', () => {
-    const major = root.devDependencies?.['node']?.split('.')[0];
+    const majorVersion = rootManifest.devDependencies?.['node']?.split('.')[0];
     const bin = readText('packages/cli/bin/heddle.js');
-    expect(bin).toContain(`const MIN_NODE = ${major};`);
+    expect(bin).toContain(`const MIN_NODE = ${majorVersion};`);
     for (const folder of packageFolders()) {
-      expect(readJson<Manifest>(`packages/${folder}/package.json`).engines).toEqual({ node: `>=${major}` });
+      expect(readJson<Manifest>(`packages/${folder}/package.json`).engines).toEqual({
+        node: `>=${majorVersion}`,
+      });
     }
-    expect(process.versions.node.split('.')[0]).toBe(major);
+    expect(process.versions.node.split('.')[0]).toBe(majorVersion);
   });
 });

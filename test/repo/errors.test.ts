@@ -10,7 +10,7 @@ import { codeOf, codesInUnion } from './unions.ts';
 const PAGE = 'docs/errors.md';
 
 /** The types that list codes, with their files. */
-const UNIONS: readonly (readonly [file: string, type: string])[] = [
+const CODE_UNIONS: readonly (readonly [file: string, type: string])[] = [
   ['packages/core/src/errors.ts', 'EngineErrorCode'],
   ['packages/core/src/errors.ts', 'BlockErrorCode'],
   ['packages/api/src/errors.ts', 'ApiErrorCode'],
@@ -29,7 +29,7 @@ const CODE_NODES: Readonly<Record<string, readonly [name: string, names: RegExp,
 };
 
 /** Returns the part of a node that can have an error code: the first argument of an error, or the value of `code`. */
-function codeNode(node: Record<string, unknown>): unknown {
+function codeNodeOf(node: Record<string, unknown>): unknown {
   const [nameField, names, codeField] = CODE_NODES[node['type'] as string] ?? ['', /^$/, ''];
   const { name = '-' } = (node[nameField] ?? {}) as { name?: string };
   if (!names.test(name)) return undefined;
@@ -41,16 +41,16 @@ function codeNode(node: Record<string, unknown>): unknown {
 function codesIn(file: string, text: string): string[] {
   const codes: string[] = [];
   walk(parseSync(file, text).program.body, (node) => {
-    walk(codeNode(node), (inner) => codes.push(codeOf(inner) ?? ''));
+    walk(codeNodeOf(node), (inner) => codes.push(codeOf(inner) ?? ''));
   });
   return codes.filter((code) => code !== '');
 }
 
-const listedCodes = UNIONS.flatMap(([file, type]) => codesInUnion(readText(file), type));
+const listedCodes = CODE_UNIONS.flatMap(([file, type]) => codesInUnion(readText(file), type));
 const usedCodes = globSync('packages/*/src/**/*.ts', { cwd: repository })
   .filter((file) => !file.endsWith('.test.ts'))
   .flatMap((file) => codesIn(file, readText(file)));
-const diagnostics = Object.keys(DIAGNOSTIC_CODES);
+const diagnosticCodes = Object.keys(DIAGNOSTIC_CODES);
 
 interface Section {
   code: string;
@@ -75,7 +75,7 @@ describe('docs/errors.md', () => {
     expect(usedCodes).toEqual(
       expect.arrayContaining(['RUN_TIMEOUT', 'USAGE', 'COUNT_INVALID', 'INPUT_TOO_LARGE', 'UNEXPECTED']),
     );
-    expect([listedCodes.length > 50, new Set(usedCodes).size > 50, diagnostics.length > 40]).toEqual([
+    expect([listedCodes.length > 50, new Set(usedCodes).size > 50, diagnosticCodes.length > 40]).toEqual([
       true,
       true,
       true,
@@ -86,40 +86,45 @@ describe('docs/errors.md', () => {
     const headings = sections.map(({ code }) => code);
     expect(headings).toEqual([...new Set(headings)]);
     expect(
-      [...new Set([...listedCodes, ...usedCodes, ...diagnostics])].filter((code) => !headings.includes(code)),
+      [...new Set([...listedCodes, ...usedCodes, ...diagnosticCodes])].filter(
+        (code) => !headings.includes(code),
+      ),
     ).toEqual([]);
   });
 
   it('has no heading for a code that does not exist', () => {
-    const known = new Set([...listedCodes, ...usedCodes, ...diagnostics]);
-    expect(sections.filter(({ code }) => !known.has(code)).map(({ code }) => code)).toEqual([]);
+    const knownCodes = new Set([...listedCodes, ...usedCodes, ...diagnosticCodes]);
+    expect(sections.filter(({ code }) => !knownCodes.has(code)).map(({ code }) => code)).toEqual([]);
   });
 
   it('has a hint for each code, and its fault or severity', () => {
-    const incomplete = sections.filter(
+    const incompleteSections = sections.filter(
       (section) =>
         !textAfter(section, 'Do') || !(textAfter(section, 'Fault') ?? textAfter(section, 'Severity')),
     );
-    expect(incomplete.map(({ code }) => code)).toEqual([]);
+    expect(incompleteSections.map(({ code }) => code)).toEqual([]);
   });
 
   it('states the severity of each diagnostic', () => {
-    const described = sections.filter(({ code }) => diagnostics.includes(code));
-    const mismatched = described.filter(
+    const diagnosticSections = sections.filter(({ code }) => diagnosticCodes.includes(code));
+    const mismatchedSections = diagnosticSections.filter(
       (section) =>
         textAfter(section, 'Severity') !==
         DIAGNOSTIC_CODES[section.code as keyof typeof DIAGNOSTIC_CODES].severity,
     );
-    expect([described.length, mismatched.map(({ code }) => code)]).toEqual([diagnostics.length, []]);
+    expect([diagnosticSections.length, mismatchedSections.map(({ code }) => code)]).toEqual([
+      diagnosticCodes.length,
+      [],
+    ]);
   });
 
   it('states for each code of the sandbox whether a retry can help, as the sandbox does', () => {
     const codes = codesInUnion(readText('packages/sandbox/src/outcome.ts'), 'JobErrorCode') as JobErrorCode[];
-    const mismatched = codes.filter((code) => {
+    const mismatchedCodes = codes.filter((code) => {
       const section = sections.find((each) => each.code === code);
       return section && textAfter(section, 'Retry')?.startsWith('yes') !== failure(code, '').retryable;
     });
-    expect([codes.length > 10, mismatched]).toEqual([true, []]);
+    expect([codes.length > 10, mismatchedCodes]).toEqual([true, []]);
   });
 
   it('is compared with codes in every syntactic form', () => {

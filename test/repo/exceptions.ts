@@ -17,12 +17,12 @@ function overrideProblem({ files, rules }: Override, findings: readonly Finding[
   const [rule = '', ...otherRules] = names;
   if (otherFiles.length > 0 || otherRules.length > 0) return `${files.join()}: name one file and one rule`;
   const ruleName = rule.slice(rule.indexOf('/') + 1);
-  const needed = findings.some(({ code, filename }) => filename === file && code.endsWith(`(${ruleName})`));
-  return needed ? undefined : `${file}: the exception to ${rule} is no longer needed, remove it`;
+  const isNeeded = findings.some(({ code, filename }) => filename === file && code.endsWith(`(${ruleName})`));
+  return isNeeded ? undefined : `${file}: the exception to ${rule} is no longer needed, remove it`;
 }
 
 /** Returns the files that the exceptions in `text` name. */
-export function exceptedFiles(text: string): string[] {
+export function filesWithExceptions(text: string): string[] {
   return overridesIn(text).flatMap(({ files }) => files);
 }
 
@@ -37,14 +37,14 @@ function overridesIn(text: string): readonly Override[] {
 export function exceptionProblems(text: string, findings: readonly Finding[]): string[] {
   const lines = text.split('\n').map((line) => line.trim());
   const overrides = overridesIn(text);
-  const starts = lines.flatMap((line, index) => (line.includes('"files"') ? [index] : []));
+  const startIndexes = lines.flatMap((line, index) => (line.includes('"files"') ? [index] : []));
   const lineAbove = (start: number): string => lines[lines[start - 1] === '{' ? start - 2 : start - 1] ?? '';
-  const unexplained = starts.filter((start) => !/^\/\/ .{20,}/.test(lineAbove(start)));
+  const unexplainedIndexes = startIndexes.filter((start) => !/^\/\/ .{20,}/.test(lineAbove(start)));
   return [
-    ...(starts.length === overrides.length
+    ...(startIndexes.length === overrides.length
       ? []
       : ['write "files" once in each exception, on a separate line']),
-    ...unexplained.map((start) => `there is no reason above ${lines[start]}`),
+    ...unexplainedIndexes.map((start) => `there is no reason above ${lines[start]}`),
     ...overrides.flatMap((override) => overrideProblem(override, findings) ?? []),
   ];
 }

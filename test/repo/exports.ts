@@ -24,7 +24,7 @@ interface PackedManifest {
   readonly bin?: Readonly<Record<string, string>>;
 }
 
-interface Outcome {
+interface ProcessResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -42,9 +42,9 @@ interface AttwReport {
   };
 }
 
-const bin = (name: string): string => join(repository, 'node_modules/.bin', name);
+const binPath = (name: string): string => join(repository, 'node_modules/.bin', name);
 
-function run(command: string, args: readonly string[], folder = repository): Outcome {
+function run(command: string, args: readonly string[], folder = repository): ProcessResult {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' });
   if (error) throw error;
   return { code: status ?? 1, stdout, stderr };
@@ -62,21 +62,21 @@ export function pack(folder: string, destination: string): string {
 }
 
 function publintProblems(tarball: string): string[] {
-  const result = run(bin('publint'), [tarball, '--strict']);
+  const result = run(binPath('publint'), [tarball, '--strict']);
   if (result.code === 0 && !result.stdout.includes('All good')) return ['publint did not report a result'];
   return result.code === 0 ? [] : [`publint: ${result.stdout.trim()}`];
 }
 
 function attwProblems(tarball: string): string[] {
-  const result = run(bin('attw'), [tarball, '--profile', 'esm-only', '-f', 'json']);
+  const result = run(binPath('attw'), [tarball, '--profile', 'esm-only', '-f', 'json']);
   if (result.code !== 0) return [`attw: ${result.stdout || result.stderr}`];
   const { entrypoints } = (JSON.parse(result.stdout) as AttwReport).analysis;
-  const untyped = Object.entries(entrypoints).filter(([, { resolutions }]) => {
+  const untypedEntryPoints = Object.entries(entrypoints).filter(([, { resolutions }]) => {
     const { resolution } = resolutions['node16-esm'];
     return resolution?.isTypeScript !== true && resolution?.isJson !== true;
   });
   if (entrypoints['.'] === undefined) return ['attw found no entry point "."'];
-  return untyped.map(([entry]) => `attw found no types of the entry point "${entry}"`);
+  return untypedEntryPoints.map(([entry]) => `attw found no types of the entry point "${entry}"`);
 }
 
 /** Returns the problems that publint and attw find in one tarball. */
@@ -106,8 +106,10 @@ export function install(tarballs: readonly string[], folder: string): PackedMani
   return tarballs.map((tarball) => unpack(tarball, nodeModules));
 }
 
-function targetsOf(exported: unknown): string[] {
-  return typeof exported === 'string' ? [exported] : Object.values(exported ?? {}).flatMap(targetsOf);
+function targetsOf(exportTarget: unknown): string[] {
+  return typeof exportTarget === 'string'
+    ? [exportTarget]
+    : Object.values(exportTarget ?? {}).flatMap(targetsOf);
 }
 
 /** Returns the required files that the unpacked packages lack: their licence, and the targets of every condition. */
@@ -121,8 +123,8 @@ function missingFiles(manifests: readonly PackedManifest[], folder: string): str
 
 /** Returns the specifiers of the entry points of a package in `nodeModules`, except those that have only types. */
 function entryPointsOf({ name, exports = {} }: PackedManifest, nodeModules: string): string[] {
-  const entries = Object.entries(exports).filter(([path, exported]) => {
-    const types = targetsOf(exported).find((file) => file.endsWith('.d.ts'));
+  const entries = Object.entries(exports).filter(([path, exportTarget]) => {
+    const types = targetsOf(exportTarget).find((file) => file.endsWith('.d.ts'));
     return !path.endsWith('.json') && !(types && hasOnlyTypes(join(nodeModules, name, types)));
   });
   return entries.map(([path]) => posix.join(name, path));
@@ -131,14 +133,16 @@ function entryPointsOf({ name, exports = {} }: PackedManifest, nodeModules: stri
 /** Returns whether a declaration file exports only types, so that its module is empty. */
 function hasOnlyTypes(file: string): boolean {
   if (!existsSync(file)) return false;
-  const exported = [...readFileSync(file, 'utf8').matchAll(/^export (\S+)/gm)];
-  return exported.length > 0 && exported.every(([, kind]) => kind === 'type' || kind === 'interface');
+  const exportMatches = [...readFileSync(file, 'utf8').matchAll(/^export (\S+)/gm)];
+  return (
+    exportMatches.length > 0 && exportMatches.every(([, kind]) => kind === 'type' || kind === 'interface')
+  );
 }
 
 /** Returns arguments with which Node imports `entryPoint`. Node fails if the entry point exports nothing. */
 function importArguments(entryPoint: string): string[] {
-  const names = `Object.keys(await import(${JSON.stringify(entryPoint)}))`;
-  const code = `if (${names}.length === 0) throw new Error('${entryPoint} exports nothing');`;
+  const namesExpression = `Object.keys(await import(${JSON.stringify(entryPoint)}))`;
+  const code = `if (${namesExpression}.length === 0) throw new Error('${entryPoint} exports nothing');`;
   return ['--input-type=module', '-e', code];
 }
 
@@ -146,13 +150,13 @@ function importArguments(entryPoint: string): string[] {
 function importProblems(manifests: readonly PackedManifest[], folder: string): string[] {
   return manifests.flatMap((manifest) => {
     const entryPoints = entryPointsOf(manifest, join(folder, 'node_modules'));
-    const imported = entryPoints.map((entryPoint) =>
+    const importResults = entryPoints.map((entryPoint) =>
       run(process.execPath, importArguments(entryPoint), folder),
     );
-    const started = Object.values(manifest.bin ?? {}).map((file) =>
+    const startResults = Object.values(manifest.bin ?? {}).map((file) =>
       run(process.execPath, [join(folder, 'node_modules', manifest.name, file), '--version']),
     );
-    return [...imported, ...started]
+    return [...importResults, ...startResults]
       .filter((result) => result.code !== 0)
       .map((result) => `${manifest.name}: ${result.stderr.trim()}`);
   });
@@ -160,17 +164,17 @@ function importProblems(manifests: readonly PackedManifest[], folder: string): s
 
 /** Returns every problem of the packages in `folders`, packed and unpacked as a user gets them. */
 export function packageProblems(folders: readonly string[]): string[] {
-  const scratch = mkdtempSync(join(tmpdir(), 'heddle-exports-'));
+  const scratchFolder = mkdtempSync(join(tmpdir(), 'heddle-exports-'));
   try {
-    const tarballs = folders.map((folder) => pack(folder, scratch));
-    const manifests = install(tarballs, scratch);
+    const tarballs = folders.map((folder) => pack(folder, scratchFolder));
+    const manifests = install(tarballs, scratchFolder);
     return [
       ...tarballs.flatMap(tarballProblems),
-      ...missingFiles(manifests, scratch),
-      ...importProblems(manifests, scratch),
+      ...missingFiles(manifests, scratchFolder),
+      ...importProblems(manifests, scratchFolder),
     ];
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    rmSync(scratchFolder, { recursive: true, force: true });
   }
 }
 

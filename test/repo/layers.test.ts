@@ -102,13 +102,17 @@ describe('purity of core', () => {
   it.each(['fetch', 'process', 'setTimeout', 'console', 'structuredClone'])(
     'its types do not have %s',
     (name) => {
-      using scratch = createRepository({
+      using testRepository = createRepository({
         'packages/core/tsconfig.build.json': readText('packages/core/tsconfig.build.json'),
         'packages/core/src/a.ts': `export const a: unknown = ${name};\n`,
       });
-      const { code, out } = runTool('tsc', ['-p', 'packages/core/tsconfig.build.json'], scratch.folder);
+      const { code, output } = runTool(
+        'tsc',
+        ['-p', 'packages/core/tsconfig.build.json'],
+        testRepository.folder,
+      );
       expect(code).not.toBe(0);
-      expect(out).toContain(`'${name}'`);
+      expect(output).toContain(`'${name}'`);
     },
   );
 
@@ -117,8 +121,8 @@ describe('purity of core', () => {
       (module) => module.file.includes('/src/machine/') && !module.isTest,
     );
     expect(modules.length).toBeGreaterThan(0);
-    const named = modules.filter((module) => BLOCK_TYPES.test(module.text));
-    expect(named.map((module) => module.file)).toEqual([]);
+    const modulesWithBlockTypes = modules.filter((module) => BLOCK_TYPES.test(module.text));
+    expect(modulesWithBlockTypes.map((module) => module.file)).toEqual([]);
   });
 });
 

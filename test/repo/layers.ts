@@ -3,31 +3,31 @@ import { importedFile, type Manifest, type Module } from './sources.ts';
 /** The packages that a package may import. */
 interface Layer {
   /** Packages of this repository. */
-  readonly ours: readonly string[];
+  readonly ourPackages: readonly string[];
   /** Third-party packages: patterns, or all packages that package.json declares. */
-  readonly others: readonly RegExp[] | 'declared';
+  readonly otherPackages: readonly RegExp[] | 'declared';
 }
 
 /** The layer table of docs/architecture.md. The check fails for a package without a row here. */
 export const LAYERS: Readonly<Record<string, Layer>> = {
   core: {
-    ours: [],
-    others: [/^zod(\/|$)/, /^graphology(-[a-z-]+)?(\/|$)/, /^@noble\/hashes(\/|$)/, /^acorn$/],
+    ourPackages: [],
+    otherPackages: [/^zod(\/|$)/, /^graphology(-[a-z-]+)?(\/|$)/, /^@noble\/hashes(\/|$)/, /^acorn$/],
   },
-  sandbox: { ours: [], others: 'declared' },
-  images: { ours: ['@heddle/sandbox'], others: 'declared' },
-  engine: { ours: ['@heddle/core', '@heddle/sandbox'], others: 'declared' },
-  temporal: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
-  blocks: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
-  api: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
+  sandbox: { ourPackages: [], otherPackages: 'declared' },
+  images: { ourPackages: ['@heddle/sandbox'], otherPackages: 'declared' },
+  engine: { ourPackages: ['@heddle/core', '@heddle/sandbox'], otherPackages: 'declared' },
+  temporal: { ourPackages: ['@heddle/core', '@heddle/engine'], otherPackages: 'declared' },
+  blocks: { ourPackages: ['@heddle/core', '@heddle/engine'], otherPackages: 'declared' },
+  api: { ourPackages: ['@heddle/core', '@heddle/engine'], otherPackages: 'declared' },
   service: {
     // From @heddle/sandbox: the type of image sources, and their errors.
-    ours: ['@heddle/core', '@heddle/engine', '@heddle/sandbox', '@heddle/images', '@heddle/api'],
-    others: 'declared',
+    ourPackages: ['@heddle/core', '@heddle/engine', '@heddle/sandbox', '@heddle/images', '@heddle/api'],
+    otherPackages: 'declared',
   },
-  studio: { ours: [], others: 'declared' },
+  studio: { ourPackages: [], otherPackages: 'declared' },
   cli: {
-    ours: [
+    ourPackages: [
       '@heddle/core',
       '@heddle/sandbox',
       '@heddle/images',
@@ -38,94 +38,107 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
       '@heddle/service',
       '@heddle/studio',
     ],
-    others: 'declared',
+    otherPackages: 'declared',
   },
 };
 
-const ENGINE = 'packages/engine/src/';
+const ENGINE_FOLDER = 'packages/engine/src/';
 
 /** Folders within a package, each with the folders that its modules may not import. */
-const FOLDERS: readonly (readonly [folder: string, forbidden: readonly string[]])[] = [
-  [`${ENGINE}records/`, [`${ENGINE}execution/`, `${ENGINE}runtime/`]],
-  [`${ENGINE}execution/`, [`${ENGINE}runtime/`]],
-  [`${ENGINE}runtime/local/`, [`${ENGINE}runtime/leased/`, `${ENGINE}runtime/segments/`]],
-  [`${ENGINE}runtime/segments/`, [`${ENGINE}runtime/local/`, `${ENGINE}runtime/leased/`]],
-  [`${ENGINE}runtime/leased/`, [`${ENGINE}runtime/segments/`]],
+const FOLDER_RULES: readonly (readonly [folder: string, forbidden: readonly string[]])[] = [
+  [`${ENGINE_FOLDER}records/`, [`${ENGINE_FOLDER}execution/`, `${ENGINE_FOLDER}runtime/`]],
+  [`${ENGINE_FOLDER}execution/`, [`${ENGINE_FOLDER}runtime/`]],
+  [
+    `${ENGINE_FOLDER}runtime/local/`,
+    [`${ENGINE_FOLDER}runtime/leased/`, `${ENGINE_FOLDER}runtime/segments/`],
+  ],
+  [
+    `${ENGINE_FOLDER}runtime/segments/`,
+    [`${ENGINE_FOLDER}runtime/local/`, `${ENGINE_FOLDER}runtime/leased/`],
+  ],
+  [`${ENGINE_FOLDER}runtime/leased/`, [`${ENGINE_FOLDER}runtime/segments/`]],
 ];
 
-const TEST_ONLY = [/^vitest$/, /^fast-check$/, /^node:/];
-const PURE = new Set(['core']);
+const TEST_ONLY_IMPORTS = [/^vitest$/, /^fast-check$/, /^node:/];
+const PURE_PACKAGES = new Set(['core']);
 
 /** Code that is built into one file: its imports are devDependencies, which reach the user inside that file. */
-const BUNDLED = /^packages\/sandbox\/src\/guest\//;
+const BUNDLED_FILE = /^packages\/sandbox\/src\/guest\//;
 
-function bareName(specifier: string): string {
+function packageNameOf(specifier: string): string {
   const parts = specifier.split('/');
   return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] as string);
 }
 
 function folderProblem(file: string, target: string): string | undefined {
-  const [, forbidden] = FOLDERS.find(([folder]) => file.startsWith(folder)) ?? [];
-  const forbiddenFolder = forbidden?.find((folder) => target.startsWith(folder));
+  const [, forbiddenFolders] = FOLDER_RULES.find(([folder]) => file.startsWith(folder)) ?? [];
+  const forbiddenFolder = forbiddenFolders?.find((folder) => target.startsWith(folder));
   return forbiddenFolder && `it may not import ${forbiddenFolder}`;
 }
 
-function relativeProblem(module: Module, specifier: string): string | undefined {
+function relativeImportProblem(module: Module, specifier: string): string | undefined {
   const target = importedFile(module.file, specifier);
-  const home = `packages/${module.package}/`;
-  const machine = `${home}src/machine/`;
-  if (!target.startsWith(home) && !(module.isTest && target.startsWith('test/'))) {
+  const packagePath = `packages/${module.packageFolder}/`;
+  const machinePath = `${packagePath}src/machine/`;
+  if (!target.startsWith(packagePath) && !(module.isTest && target.startsWith('test/'))) {
     return 'leaves its package';
   }
-  if (module.package === 'core' && module.file.startsWith(machine) && !module.isTest) {
-    if (!target.startsWith(machine)) return 'leaves core/src/machine, which imports nothing outside itself';
+  if (module.packageFolder === 'core' && module.file.startsWith(machinePath) && !module.isTest) {
+    if (!target.startsWith(machinePath))
+      return 'leaves core/src/machine, which imports nothing outside itself';
   }
   return folderProblem(module.file, target);
 }
 
 function layerProblem(module: Module, specifier: string): string | undefined {
-  const layer = LAYERS[module.package];
-  if (!layer) return `has no row in the layer table: packages/${module.package}`;
-  const name = bareName(specifier);
+  const layer = LAYERS[module.packageFolder];
+  if (!layer) return `has no row in the layer table: packages/${module.packageFolder}`;
+  const name = packageNameOf(specifier);
   if (name.startsWith('@heddle/') || name === 'heddle') {
-    return layer.ours.includes(name) ? undefined : `packages/${module.package} may not import it`;
+    return layer.ourPackages.includes(name)
+      ? undefined
+      : `packages/${module.packageFolder} may not import it`;
   }
-  if (layer.others === 'declared' || layer.others.some((allowed) => allowed.test(specifier)))
+  if (layer.otherPackages === 'declared' || layer.otherPackages.some((pattern) => pattern.test(specifier)))
     return undefined;
-  return `packages/${module.package} may import only what its layer lists`;
+  return `packages/${module.packageFolder} may import only what its layer lists`;
 }
 
-function bareProblem(module: Module, specifier: string, manifest: Manifest): string | undefined {
-  if (module.isTest && TEST_ONLY.some((allowed) => allowed.test(specifier))) return undefined;
-  if (module.package === 'core' && module.file.includes('/src/machine/') && !module.isTest) {
+function bareImportProblem(module: Module, specifier: string, manifest: Manifest): string | undefined {
+  if (module.isTest && TEST_ONLY_IMPORTS.some((pattern) => pattern.test(specifier))) return undefined;
+  if (module.packageFolder === 'core' && module.file.includes('/src/machine/') && !module.isTest) {
     return 'core/src/machine imports nothing outside itself';
   }
   if (specifier.startsWith('node:')) {
-    return PURE.has(module.package)
-      ? `packages/${module.package} is pure: it imports no module of Node.js`
+    return PURE_PACKAGES.has(module.packageFolder)
+      ? `packages/${module.packageFolder} is pure: it imports no module of Node.js`
       : undefined;
   }
   const problem = layerProblem(module, specifier);
   if (problem) return problem;
-  const allowsDev = module.isTest || BUNDLED.test(module.file);
+  const allowsDevDependencies = module.isTest || BUNDLED_FILE.test(module.file);
   const { dependencies, peerDependencies, devDependencies } = manifest;
-  const declared = { ...dependencies, ...peerDependencies, ...(allowsDev ? devDependencies : {}) };
-  return bareName(specifier) in declared ? undefined : 'package.json does not declare it';
+  const declaredDependencies = {
+    ...dependencies,
+    ...peerDependencies,
+    ...(allowsDevDependencies ? devDependencies : {}),
+  };
+  return packageNameOf(specifier) in declaredDependencies ? undefined : 'package.json does not declare it';
 }
 
 /** Returns a sentence for every import of `module` that the layer table forbids. */
 export function importProblems(module: Module, manifest: Manifest): string[] {
   return module.imports.flatMap((specifier) => {
     const problem = specifier.startsWith('.')
-      ? relativeProblem(module, specifier)
-      : bareProblem(module, specifier, manifest);
+      ? relativeImportProblem(module, specifier)
+      : bareImportProblem(module, specifier, manifest);
     return problem ? [`${module.file} imports ${specifier}: ${problem}`] : [];
   });
 }
 
 /** Returns a sentence for every dependency of `manifest` that the layer table forbids for `folder`. */
 export function dependencyProblems(folder: string, manifest: Manifest): string[] {
-  const module = { package: folder } as Module;
+  const module = { packageFolder: folder } as Module;
   return Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }).flatMap((name) => {
     const problem = layerProblem(module, name);
     return problem ? [`${manifest.name} depends on ${name}: ${problem}`] : [];

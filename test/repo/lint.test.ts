@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { exceptedFiles, exceptionProblems, type Finding } from './exceptions.ts';
+import { filesWithExceptions, exceptionProblems, type Finding } from './exceptions.ts';
 import { createRepository, runTool } from './temporary-repository.ts';
 import { readJson, readText, repository } from './sources.ts';
 
@@ -13,13 +13,13 @@ const branches = Array.from({ length: 13 }, (_, index) => `  if (n === ${index})
 );
 
 /** Returns the findings of oxlint in `folder`, as `rule file`, and the number of files that it read. */
-function lint(folder: string): { findings: string[]; files: number } {
-  const { out } = runTool('oxlint', ['--format', 'json', 'packages'], folder);
-  const report = JSON.parse(out) as { diagnostics: Finding[]; number_of_files: number };
+function lint(folder: string): { findings: string[]; fileCount: number } {
+  const { output } = runTool('oxlint', ['--format', 'json', 'packages'], folder);
+  const report = JSON.parse(output) as { diagnostics: Finding[]; number_of_files: number };
   const ruleOf = (code: string): string => /\((.+)\)/.exec(code)?.[1] ?? code;
   return {
     findings: report.diagnostics.map(({ code, filename }) => `${ruleOf(code)} ${filename}`),
-    files: report.number_of_files,
+    fileCount: report.number_of_files,
   };
 }
 
@@ -48,12 +48,12 @@ const VALID_MODULE = 'packages/core/src/valid.ts';
 
 describe('lint', () => {
   const files = VIOLATIONS.map(([, file, text]) => [`packages/core/${file}`, text]);
-  using scratch = createRepository({
+  using testRepository = createRepository({
     'packages/core/tsconfig.json': '{"extends":"../../tsconfig.json","include":["src"]}',
     ...Object.fromEntries(files),
     [VALID_MODULE]: `${exportLines(400)}\n// Neither comments nor blank lines count.\n`,
   });
-  const { findings, files: filesRead } = lint(scratch.folder);
+  const { findings, fileCount: filesRead } = lint(testRepository.folder);
 
   it.each(VIOLATIONS)('refuses %s in %s', (rule, file) => {
     expect(findings).toContain(`${rule} packages/core/${file}`);
@@ -73,31 +73,32 @@ function findingsWithoutExceptions(files: readonly string[]): Finding[] {
   delete config.extends;
   mkdirSync(dirname(join(repository, file)), { recursive: true });
   writeFileSync(join(repository, file), JSON.stringify(config));
-  const { out } = runTool('oxlint', ['--config', file, '--format', 'json', ...files], repository);
-  return (JSON.parse(out) as { diagnostics: Finding[] }).diagnostics;
+  const { output } = runTool('oxlint', ['--config', file, '--format', 'json', ...files], repository);
+  return (JSON.parse(output) as { diagnostics: Finding[] }).diagnostics;
 }
 
 describe('exceptions to the limits', () => {
-  const entry = '{\n"files": ["packages/a/src/a.ts"],\n"rules": { "typescript/no-explicit-any": "off" } }';
+  const exception =
+    '{\n"files": ["packages/a/src/a.ts"],\n"rules": { "typescript/no-explicit-any": "off" } }';
   const finding = { code: 'typescript(no-explicit-any)', filename: 'packages/a/src/a.ts' };
   const REASON = '// The library gives us nothing better.';
   const exceptionsFile = (...lines: string[]): string => `{ "overrides": [\n${lines.join('\n')}\n] }`;
 
   it('each have a reason, one file and one rule, and are still needed', () => {
     const text = readText('test/repo/exceptions.jsonc');
-    expect(exceptionProblems(text, findingsWithoutExceptions(exceptedFiles(text)))).toEqual([]);
+    expect(exceptionProblems(text, findingsWithoutExceptions(filesWithExceptions(text)))).toEqual([]);
   });
 
   it('are accepted with a reason if they are needed', () => {
-    expect(exceptionProblems(exceptionsFile(REASON, entry), [finding])).toEqual([]);
+    expect(exceptionProblems(exceptionsFile(REASON, exception), [finding])).toEqual([]);
   });
 
   it.each([
-    ['have no reason', exceptionsFile(entry), [finding], 'no reason'],
-    ['are no longer needed', exceptionsFile(REASON, entry), [], 'no longer needed'],
+    ['have no reason', exceptionsFile(exception), [finding], 'no reason'],
+    ['are no longer needed', exceptionsFile(REASON, exception), [], 'no longer needed'],
     [
       'name more than one file',
-      exceptionsFile(REASON, entry.replace('a.ts"]', 'a.ts", "b.ts"]')),
+      exceptionsFile(REASON, exception.replace('a.ts"]', 'a.ts", "b.ts"]')),
       [finding],
       'one file',
     ],

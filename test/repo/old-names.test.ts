@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { readText, repository, walk } from './sources.ts';
 import { splitWords } from './words.ts';
 
-const SOURCES = ['packages/*/src/**/*.ts', 'test/**/*.ts'];
+const SOURCE_PATTERNS = ['packages/*/src/**/*.ts', 'test/**/*.ts'];
 
 /** Former names, as words of an identifier, with the standard term for each. */
 const OLD_NAMES: ReadonlyMap<string, string> = new Map([
@@ -61,7 +61,7 @@ const OLD_NAMES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Identifiers that keep a former name, because it is stored or sent. */
-const SERIALIZED: ReadonlyMap<string, string> = new Map([
+const SERIALIZED_NAMES: ReadonlyMap<string, string> = new Map([
   ['owed', 'a key of the input of a Temporal activity'],
 ]);
 
@@ -85,11 +85,11 @@ function outdatedNames(identifiers: Iterable<string>): string[] {
   const names = [...OLD_NAMES.keys()].map((name) => ` ${name} `);
   return [...identifiers].filter((identifier) => {
     const words = ` ${splitWords(identifier).join(' ')} `;
-    return !SERIALIZED.has(identifier) && names.some((name) => words.includes(name));
+    return !SERIALIZED_NAMES.has(identifier) && names.some((name) => words.includes(name));
   });
 }
 
-const files = SOURCES.flatMap((pattern) => globSync(pattern, { cwd: repository })).filter(
+const files = SOURCE_PATTERNS.flatMap((pattern) => globSync(pattern, { cwd: repository })).filter(
   // The benchmark installs the packages that it compares in test/bench.
   (file) => !file.endsWith('.d.ts') && !file.includes('node_modules/'),
 );
@@ -98,13 +98,13 @@ describe('former names', () => {
   it('are in no identifier except serialized identifiers', () => {
     expect(files.length).toBeGreaterThan(900);
     const allNames = new Set<string>();
-    const found = files.flatMap((file) => {
+    const foundNames = files.flatMap((file) => {
       const identifiers = identifiersIn(parseSync(file, readText(file)).program);
       for (const identifier of identifiers) allNames.add(identifier);
       return outdatedNames(identifiers).map((identifier) => `${file}: ${identifier}`);
     });
-    expect(found).toEqual([]);
-    expect([...SERIALIZED.keys()].filter((identifier) => !allNames.has(identifier))).toEqual([]);
+    expect(foundNames).toEqual([]);
+    expect([...SERIALIZED_NAMES.keys()].filter((identifier) => !allNames.has(identifier))).toEqual([]);
   });
 
   it('are in no name of a file', () => {

@@ -6,10 +6,10 @@ import { readText, repository } from './sources.ts';
 const TEST_COMMAND = 'npm ci && npm test';
 
 describe('the quick start of the README', () => {
-  const text = (): string => readText('README.md');
+  const readReadme = (): string => readText('README.md');
 
   it('is its first section, with two command lines that start from a fresh clone', () => {
-    const [, title = '', body = ''] = /^## (.+)\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(text()) ?? [];
+    const [, title = '', body = ''] = /^## (.+)\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(readReadme()) ?? [];
     const commands = body.match(/^npm ci && .+$/gm) ?? [];
     expect(title).toBe('Quick start');
     expect(commands).toHaveLength(2);

@@ -4,7 +4,7 @@ import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 import { calledFunction, repository, walk } from './sources.ts';
 
-const TESTS = [
+const TEST_PATTERNS = [
   'packages/*/src/**/*.test.ts',
   'test/**/*.test.ts',
   'test/conformance/**/*.ts',
@@ -27,21 +27,24 @@ function rulesIn(file: string, text: string): string[] {
   const rules: string[] = [];
   walk(parseSync(file, text).program.body, (node) => {
     if (node['type'] !== 'CallExpression' || !TEST_FUNCTIONS.has(calledFunction(node['callee']))) return;
-    const [first] = node['arguments'] as {
+    const [firstArgument] = node['arguments'] as {
       type: string;
       value?: unknown;
       quasis?: { value: { raw: string } }[];
     }[];
-    const title = first?.type === 'TemplateLiteral' ? first.quasis?.at(-1)?.value.raw : first?.value;
-    const [numbers = ''] = / \(R\d+(, R\d+)*\)$/.exec(String(title)) ?? [];
-    rules.push(...(numbers.match(/R\d+/g) ?? []));
+    const title =
+      firstArgument?.type === 'TemplateLiteral'
+        ? firstArgument.quasis?.at(-1)?.value.raw
+        : firstArgument?.value;
+    const [ruleList = ''] = / \(R\d+(, R\d+)*\)$/.exec(String(title)) ?? [];
+    rules.push(...(ruleList.match(/R\d+/g) ?? []));
   });
   return rules;
 }
 
 const rules = rulesWithHeading(read('docs/semantics.md'));
-const tests = TESTS.flatMap((pattern) => globSync(pattern, { cwd: repository }));
-const testedRules = new Set(tests.flatMap((file) => rulesIn(file, read(file))));
+const testFiles = TEST_PATTERNS.flatMap((pattern) => globSync(pattern, { cwd: repository }));
+const testedRules = new Set(testFiles.flatMap((file) => rulesIn(file, read(file))));
 
 describe('the rules of docs/semantics.md', () => {
   it('have unique numbers, in order', () => {
@@ -67,10 +70,10 @@ describe('the rules of docs/semantics.md', () => {
     const files = [...read('docs/semantics.md').matchAll(/`([\w./-]+\.test\.ts)`/g)].map(
       (match) => match[1] as string,
     );
-    const missing = files.filter(
-      (file) => !tests.some((test) => test === file || test === `packages/core/src/${file}`),
+    const missingFiles = files.filter(
+      (file) => !testFiles.some((testFile) => testFile === file || testFile === `packages/core/src/${file}`),
     );
-    expect([files.length > 20, missing]).toEqual([true, []]);
+    expect([files.length > 20, missingFiles]).toEqual([true, []]);
   });
 
   it('are read from titles of every form', () => {

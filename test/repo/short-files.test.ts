@@ -4,13 +4,13 @@ import { importedFile, type Module, modulesIn, parseModule } from './sources.ts'
 /** From this number of lines on, a file with a single importer may stay separate. */
 const MIN_LINES = 40;
 
-const lineCount = ({ text }: Module): number => text.trimEnd().split('\n').length;
+const countLines = ({ text }: Module): number => text.trimEnd().split('\n').length;
 
 /**
  * Returns the short files that a single file imports, so that they belong in that file. A file stays separate if its
  * importer re-exports it, loads it at its first use, or imports it only for its effects.
  */
-function joinableFiles(modules: readonly Module[]): string[] {
+function mergeableFiles(modules: readonly Module[]): string[] {
   const importers = new Map<string, Set<Module>>();
   for (const module of modules)
     for (const specifier of module.imports) {
@@ -18,8 +18,8 @@ function joinableFiles(modules: readonly Module[]): string[] {
       importers.set(target, (importers.get(target) ?? new Set()).add(module));
     }
   return modules.flatMap((module) => {
-    const [importer, ...others] = importers.get(module.file) ?? [];
-    if (lineCount(module) >= MIN_LINES || !importer || others.length > 0) return [];
+    const [importer, ...otherImporters] = importers.get(module.file) ?? [];
+    if (countLines(module) >= MIN_LINES || !importer || otherImporters.length > 0) return [];
     const isIndirect = (specifier: string) => importedFile(importer.file, specifier) === module.file;
     if (importer.indirectImports.some(isIndirect)) return [];
     return [`${module.file}: move its content to ${importer.file}`];
@@ -28,17 +28,17 @@ function joinableFiles(modules: readonly Module[]): string[] {
 
 describe('a short file that a single file imports', () => {
   it.each([
-    // A test of a function is no second user of it.
+    // A test of a function does not count as a second importer.
     ['packages', ['packages/*/{src,web}/**/!(*.test).{ts,tsx}']],
     ['tests', ['test/**/*.ts', 'packages/*/src/**/*.test.ts']],
-  ])('is joined with that file in %s', (_name, patterns) => {
+  ])('is merged into that file in %s', (_name, patterns) => {
     const modules = patterns.flatMap(modulesIn);
     expect(modules.length).toBeGreaterThan(500);
-    expect(joinableFiles(modules)).toEqual([]);
+    expect(mergeableFiles(modules)).toEqual([]);
   });
 
-  const joinable = (texts: Readonly<Record<string, string>>): string[] =>
-    joinableFiles(
+  const mergeableFilesOf = (texts: Readonly<Record<string, string>>): string[] =>
+    mergeableFiles(
       Object.entries(texts).map(([file, text]) => parseModule('x', `packages/x/src/${file}`, text)),
     );
 
@@ -53,14 +53,14 @@ describe('a short file that a single file imports', () => {
     ['is not reported if no file imports it', ['export {};'], false],
   ])('%s', (_title, importers: readonly string[], isReported) => {
     const files = Object.fromEntries(importers.map((text, index) => [`b${index}.ts`, text]));
-    expect(joinable({ 'a.ts': 'export const a = 1;', ...files }).length).toBe(isReported ? 1 : 0);
+    expect(mergeableFilesOf({ 'a.ts': 'export const a = 1;', ...files }).length).toBe(isReported ? 1 : 0);
   });
 
   it('is reported up to 39 lines', () => {
-    const files = (lines: number) => ({
+    const filesWith = (lines: number) => ({
       'a.ts': 'a;\n'.repeat(lines),
       'b.ts': "import { a } from './a.ts';",
     });
-    expect([joinable(files(39)).length, joinable(files(40)).length]).toEqual([1, 0]);
+    expect([mergeableFilesOf(filesWith(39)).length, mergeableFilesOf(filesWith(40)).length]).toEqual([1, 0]);
   });
 });

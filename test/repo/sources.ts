@@ -6,7 +6,7 @@ import { type EcmaScriptModule, type Program, parseSync } from 'oxc-parser';
 /** One module of a package. */
 export interface Module {
   /** The folder of the package under packages/. */
-  readonly package: string;
+  readonly packageFolder: string;
   /** The path, relative to the repository. */
   readonly file: string;
   readonly text: string;
@@ -70,11 +70,11 @@ export function walk(root: unknown, visit: (node: Record<string, unknown>) => vo
 /** Returns the function of the call `it(…)`, `it.each(…)(…)` or `test.skipIf(…)(…)`: `it` or `test`. */
 export function calledFunction(callee: unknown): string | undefined {
   const { name, object, callee: inner } = callee as { name?: string; object?: unknown; callee?: unknown };
-  const next = object ?? inner;
-  return next === undefined ? name : calledFunction(next);
+  const innerNode = object ?? inner;
+  return innerNode === undefined ? name : calledFunction(innerNode);
 }
 
-const IMPORT_NODES = new Set([
+const IMPORT_NODE_TYPES = new Set([
   'ImportDeclaration',
   'ExportNamedDeclaration',
   'ExportAllDeclaration',
@@ -86,12 +86,12 @@ const IMPORT_NODES = new Set([
 /**
  * In the bundle of the sandbox, `lazy:./x.ts` and `onDemand:./x.ts` are the module ./x.ts, evaluated at its first use.
  */
-const LAZY = /^(?:lazy|onDemand):/;
+const LAZY_PREFIX = /^(?:lazy|onDemand):/;
 
 function isIndirect(node: Record<string, unknown>, specifier: string): boolean {
   if (node['type'] === 'TSImportType') return false;
   const names = node['type'] === 'ImportDeclaration' ? (node['specifiers'] as unknown[]) : [];
-  return names.length === 0 || LAZY.test(specifier);
+  return names.length === 0 || LAZY_PREFIX.test(specifier);
 }
 
 interface Import {
@@ -105,12 +105,12 @@ interface Import {
 function importsOf(program: Program): Import[] {
   const imports: Import[] = [];
   walk(program.body, (node) => {
-    if (!IMPORT_NODES.has(node['type'] as string)) return;
+    if (!IMPORT_NODE_TYPES.has(node['type'] as string)) return;
     const source = (node['source'] ?? node['argument'] ?? node['expression']) as { value?: unknown } | null;
     if (typeof source?.value !== 'string') return;
     const isType = node['importKind'] === 'type' || node['exportKind'] === 'type';
     const isRuntime = !isType && node['type'] !== 'TSImportType';
-    const specifier = source.value.replace(LAZY, '');
+    const specifier = source.value.replace(LAZY_PREFIX, '');
     imports.push({ specifier, isRuntime, isIndirect: isIndirect(node, source.value) });
   });
   return imports;
@@ -128,7 +128,7 @@ export function parseModule(folder: string, file: string, text: string): Module 
   const isTest = file.endsWith('.test.ts');
   const imports = importsOf(program);
   return {
-    package: folder,
+    packageFolder: folder,
     file,
     text,
     isTest,

@@ -43,17 +43,17 @@ describe('the surface of the packages', () => {
   );
 
   it('has exactly the recorded names', async () => {
-    const recorded = entryPoints.map(({ name, names }) => `# ${name}\n${names.join('\n')}\n`);
-    await expect(recorded.join('\n')).toMatchFileSnapshot('surface.txt');
+    const sections = entryPoints.map(({ name, names }) => `# ${name}\n${names.join('\n')}\n`);
+    await expect(sections.join('\n')).toMatchFileSnapshot('surface.txt');
   });
 
   it('includes every area of `serviceAreas`', () => {
     const importsOf = (file: string): readonly string[] =>
       parseModule('service', file, readText(`packages/service/src/${file}`)).imports;
-    const served = importsOf('compose.ts').filter((specifier) => specifier.endsWith('/area.ts'));
-    const exported = new Set(['areas.ts', 'index.ts'].flatMap(importsOf));
-    expect(served.length).toBeGreaterThan(10);
-    expect(served.filter((specifier) => !exported.has(specifier))).toEqual([]);
+    const servedAreas = importsOf('compose.ts').filter((specifier) => specifier.endsWith('/area.ts'));
+    const exportedAreas = new Set(['areas.ts', 'index.ts'].flatMap(importsOf));
+    expect(servedAreas.length).toBeGreaterThan(10);
+    expect(servedAreas.filter((specifier) => !exportedAreas.has(specifier))).toEqual([]);
   });
 
   it('includes the names of every form of export', () => {

@@ -9,13 +9,13 @@ export interface TemporaryRepository extends Disposable {
   readonly folder: string;
 }
 
-const CONFIGURATIONS = ['.oxlintrc.json', '.knip.json', 'tsconfig.json', 'test/repo/exceptions.jsonc'];
+const CONFIGURATION_FILES = ['.oxlintrc.json', '.knip.json', 'tsconfig.json', 'test/repo/exceptions.jsonc'];
 
 /** Creates a repository with our configurations and these `files` (path → text), in which a test runs a checker. */
 export function createRepository(files: Readonly<Record<string, string>>): TemporaryRepository {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-checked-'));
   mkdirSync(join(folder, 'test/repo'), { recursive: true });
-  for (const file of CONFIGURATIONS) cpSync(join(repository, file), join(folder, file));
+  for (const file of CONFIGURATION_FILES) cpSync(join(repository, file), join(folder, file));
   symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));
   for (const [file, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
@@ -29,9 +29,9 @@ export function runTool(
   name: string,
   args: readonly string[],
   folder: string,
-): { code: number; out: string } {
+): { code: number; output: string } {
   const tool = join(repository, 'node_modules/.bin', name);
   const result = spawnSync(tool, args, { cwd: folder, encoding: 'utf8' });
   if (result.error) throw result.error;
-  return { code: result.status ?? 1, out: result.stdout + result.stderr };
+  return { code: result.status ?? 1, output: result.stdout + result.stderr };
 }

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { LONGEST } from '../sequencer.ts';
+import { LONGEST_FILES } from '../sequencer.ts';
 import { repository } from './sources.ts';
 
-const TOP_LEVEL = new Set([
+const TOP_LEVEL_ENTRIES = new Set([
   'package.json',
   'package-lock.json',
   'tsconfig.json',
@@ -20,11 +20,11 @@ const TOP_LEVEL = new Set([
   'LICENSE',
 ]);
 
-const BINARY = /\.(png|jpg|gif|ico|woff2?|gz|tgz|zip|wasm|node|sqlite|db)$/;
+const BINARY_FILE = /\.(png|jpg|gif|ico|woff2?|gz|tgz|zip|wasm|node|sqlite|db)$/;
 
 // Written in pieces, so that this file does not contain the forbidden words.
-const FORBIDDEN: readonly { readonly word: string; readonly except?: readonly string[] }[] = [
-  { word: ['..', 'shared'].join('/'), except: ['.ci/run'] },
+const FORBIDDEN_WORDS: readonly { readonly word: string; readonly allowedFiles?: readonly string[] }[] = [
+  { word: ['..', 'shared'].join('/'), allowedFiles: ['.ci/run'] },
   { word: ['', 'work', ''].join('/') },
   { word: `TO${'DO'}` },
   { word: `FIX${'ME'}` },
@@ -36,18 +36,18 @@ const FORBIDDEN: readonly { readonly word: string; readonly except?: readonly st
 
 /** Returns every file that git tracks or would track, relative to the repository. */
 function listFiles(): string[] {
-  const out = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
+  const output = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
     cwd: repository,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   });
-  return out.split('\0').filter((file) => file !== '');
+  return output.split('\0').filter((file) => file !== '');
 }
 
-function forbiddenIn(file: string, text: string): string[] {
-  return FORBIDDEN.filter(({ word, except }) => text.includes(word) && !except?.includes(file)).map(
-    ({ word }) => `${file}: ${word}`,
-  );
+function forbiddenWordsIn(file: string, text: string): string[] {
+  return FORBIDDEN_WORDS.filter(
+    ({ word, allowedFiles }) => text.includes(word) && !allowedFiles?.includes(file),
+  ).map(({ word }) => `${file}: ${word}`);
 }
 
 function textOf(file: string): string {
@@ -63,23 +63,25 @@ describe('the tree', () => {
   it('has only the listed files and dotfiles at its top level', () => {
     const entries = new Set(listFiles().map((file) => file.split('/')[0] as string));
     expect(entries.size).toBeGreaterThan(5);
-    const unexpected = [...entries].filter((entry) => !entry.startsWith('.') && !TOP_LEVEL.has(entry));
-    expect(unexpected).toEqual([]);
+    const unexpectedEntries = [...entries].filter(
+      (entry) => !entry.startsWith('.') && !TOP_LEVEL_ENTRIES.has(entry),
+    );
+    expect(unexpectedEntries).toEqual([]);
   });
 
   it('has no paths outside the repository, no unfinished work and no disabled checks', () => {
-    const textFiles = listFiles().filter((file) => !BINARY.test(file) && file !== 'package-lock.json');
+    const textFiles = listFiles().filter((file) => !BINARY_FILE.test(file) && file !== 'package-lock.json');
     expect(textFiles.length).toBeGreaterThan(50);
-    expect(textFiles.flatMap((file) => forbiddenIn(file, textOf(file)))).toEqual([]);
+    expect(textFiles.flatMap((file) => forbiddenWordsIn(file, textOf(file)))).toEqual([]);
   });
 
   it('reports a forbidden word', () => {
-    expect(forbiddenIn('a.ts', `// TO${'DO'}: later`)).toHaveLength(1);
-    expect(forbiddenIn('.ci/run', ['..', 'shared'].join('/'))).toEqual([]);
+    expect(forbiddenWordsIn('a.ts', `// TO${'DO'}: later`)).toHaveLength(1);
+    expect(forbiddenWordsIn('.ci/run', ['..', 'shared'].join('/'))).toEqual([]);
   });
 
   it('has every test file that the sequencer starts first', () => {
-    const present = new Set(listFiles());
-    expect(LONGEST.filter((file) => !present.has(file))).toEqual([]);
+    const presentFiles = new Set(listFiles());
+    expect(LONGEST_FILES.filter((file) => !presentFiles.has(file))).toEqual([]);
   });
 });

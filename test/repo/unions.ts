@@ -1,15 +1,18 @@
 import { parseSync } from 'oxc-parser';
 import { walk } from './sources.ts';
 
-const CODE_FORM = /^[A-Z]+(_[A-Z]+)*$/;
+const CODE_PATTERN = /^[A-Z]+(_[A-Z]+)*$/;
 
 /** Codes of Node, of the system, and of the status of a span. They are not codes of Heddle. */
-const FOREIGN = /^(E[A-Z]+|ERR_.*|OK|UNSET)$/;
+const FOREIGN_CODE = /^(E[A-Z]+|ERR_.*|OK|UNSET)$/;
 
 /** Returns the code of a literal, if it is a code of Heddle. */
 export function codeOf(node: unknown): string | undefined {
   const { type, value } = (node ?? {}) as { type?: string; value?: unknown };
-  return type === 'Literal' && typeof value === 'string' && CODE_FORM.test(value) && !FOREIGN.test(value)
+  return type === 'Literal' &&
+    typeof value === 'string' &&
+    CODE_PATTERN.test(value) &&
+    !FOREIGN_CODE.test(value)
     ? value
     : undefined;
 }

@@ -39,16 +39,16 @@ describe('the words', () => {
   });
 
   it('of prose are those of comments and messages, and of titles in tests', () => {
-    const source = wordsOf([{ file: 'packages/a/src/x.ts', text: module }]);
-    expect(source.names.get('stow')).toBe('packages/a/src/x.ts');
-    expect([...source.prose.keys()]).toEqual(
+    const sourceWords = wordsOf([{ file: 'packages/a/src/x.ts', text: module }]);
+    expect(sourceWords.names.get('stow')).toBe('packages/a/src/x.ts');
+    expect([...sourceWords.prose.keys()]).toEqual(
       expect.arrayContaining(['parks', 'crew', 'bilge', 'full', 'seawater', 'snapped', 'squall']),
     );
-    const test = wordsOf([
+    const testWords = wordsOf([
       { file: 'test/x.test.ts', text: "it.each([1])('sails to port', () => { f('a hawser') })" },
     ]);
-    expect([...test.prose.keys()]).toEqual(['sails', 'port']);
-    expect(test.names.size).toBe(0);
+    expect([...testWords.prose.keys()]).toEqual(['sails', 'port']);
+    expect(testWords.names.size).toBe(0);
   });
 
   it('of pages are those outside code and addresses', () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type ParseResult, parseSync } from 'oxc-parser';
 import { calledFunction, readText, repository, walk } from './sources.ts';
 
-/** Minimum number of publishers that use a word, so that the word counts as one of the field. */
+/** Minimum number of publishers that use a word, so that the word counts as a common word. */
 const MIN_PUBLISHERS = 2;
 /** Minimum number of publishers whose comments or pages contain a word that names may use, although no name has it. */
 const MIN_PROSE_PUBLISHERS = 12;
@@ -29,8 +29,8 @@ export function wordsIn(text: string): string[] {
 
 /** Returns all words of a text or an identifier, in lower case. */
 export function splitWords(text: string): string[] {
-  const spaced = text.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, ' ');
-  return (spaced.match(/[A-Za-z]+/g) ?? []).map((word) => word.toLowerCase());
+  const spacedText = text.replaceAll(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])/g, ' ');
+  return (spacedText.match(/[A-Za-z]+/g) ?? []).map((word) => word.toLowerCase());
 }
 
 /** Returns the word with other endings: a name `stored` is as common as a name `store`. */
@@ -50,14 +50,14 @@ export function formsOf(word: string): string[] {
   return [...stems, ...['s', 'ed', 'ing', 'd'].map((ending) => word + ending)];
 }
 
-const DECLARATIONS = new Set([
+const DECLARATION_TYPES = new Set([
   'FunctionDeclaration',
   'ClassDeclaration',
   'TSInterfaceDeclaration',
   'TSTypeAliasDeclaration',
   'TSEnumDeclaration',
 ]);
-const MEMBERS = new Set([
+const MEMBER_TYPES = new Set([
   'MethodDefinition',
   'PropertyDefinition',
   'TSPropertySignature',
@@ -83,10 +83,10 @@ export function declaredNames(program: unknown): Set<string> {
   const names = new Set<string>();
   walk(program, (node) => {
     const type = node['type'] as string;
-    if (type === 'VariableDeclarator' || DECLARATIONS.has(type)) addBoundNames(node['id'], names);
+    if (type === 'VariableDeclarator' || DECLARATION_TYPES.has(type)) addBoundNames(node['id'], names);
     const params = node['params'] as unknown[] | { items?: unknown[] } | undefined;
     for (const param of (Array.isArray(params) ? params : params?.items) ?? []) addBoundNames(param, names);
-    if (MEMBERS.has(type) && node['computed'] !== true) addBoundNames(node['key'], names);
+    if (MEMBER_TYPES.has(type) && node['computed'] !== true) addBoundNames(node['key'], names);
   });
   return names;
 }
@@ -105,7 +105,7 @@ function proseOf({ program, comments }: ParseResult, { isTest }: { isTest: boole
     }
     if (isTest) return;
     const value = node['type'] === 'TemplateElement' ? (node['value'] as Node)['cooked'] : node['value'];
-    // Fewer spaces are in names of products, formats of dates and SQL.
+    // Strings with fewer spaces are names of products, formats of dates or SQL.
     if (typeof value === 'string' && value.split(' ').length > 4 && !/^\s*<|[{};]/.test(value))
       prose.push(value);
   });
@@ -149,10 +149,10 @@ export function readSources(): WordSource[] {
   return files.sort().map((file) => ({ file, text: readText(file) }));
 }
 
-/** Returns the words in `words` that are neither in the list of the field nor terms. */
+/** Returns the words in `words` that are neither in the list of common words nor terms. */
 export function unknownWords(kind: WordKind, words: Words): string[] {
-  const known = new Set([...readList(kind), ...readList('terms')]);
-  return [...words].filter(([word]) => !known.has(word)).map(([word, file]) => `${word} (${file})`);
+  const knownWords = new Set([...readList(kind), ...readList('terms')]);
+  return [...words].filter(([word]) => !knownWords.has(word)).map(([word, file]) => `${word} (${file})`);
 }
 
 /** Returns the words of a list in words/. Lines that start with `#` are comments. */
@@ -161,11 +161,11 @@ export function readList(name: WordKind | 'terms'): string[] {
   return lines.filter((line) => line !== '' && !line.startsWith('#'));
 }
 
-const NOT_NAMES =
+const COMMENTS_AND_STRINGS =
   /\/\*[\s\S]*?\*\/|(?<![:'"`\\])\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g;
 
 /** Returns the readable modules and pages of installed packages, each with its publisher: a scope, or a package. */
-function* fieldFiles(folder: string): Generator<{ publisher: string; file: string; text: string }> {
+function* publishedFiles(folder: string): Generator<{ publisher: string; file: string; text: string }> {
   for (const file of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
     // Folders with a dot, such as .cache, have files of this repository.
     if (!/\.(?:[cm]?js|m?ts|md)$/.test(file) || file.includes('.min.') || /^(?:\.|@heddle)/.test(file))
@@ -185,46 +185,47 @@ function publisherOf(file: string): string {
 
 /** Counts the publishers that use each word. */
 function countPublishers(): Record<WordKind, Map<string, number>> {
-  const users = { names: new Map<string, Set<string>>(), prose: new Map<string, Set<string>>() };
-  for (const { publisher, file, text } of fieldFiles(join(repository, 'node_modules'))) {
-    const code = file.endsWith('.md') ? '' : text.replaceAll(NOT_NAMES, ' ');
+  const publishersByWord = { names: new Map<string, Set<string>>(), prose: new Map<string, Set<string>>() };
+  for (const { publisher, file, text } of publishedFiles(join(repository, 'node_modules'))) {
+    const code = file.endsWith('.md') ? '' : text.replaceAll(COMMENTS_AND_STRINGS, ' ');
     for (const [kind, part] of [
       ['prose', text],
       ['names', code],
     ] as const)
       for (const word of new Set(wordsIn(part.replaceAll('`', ' ')))) {
-        const publishers = users[kind].get(word) ?? new Set();
-        users[kind].set(word, publishers.add(publisher));
+        const publishers = publishersByWord[kind].get(word) ?? new Set();
+        publishersByWord[kind].set(word, publishers.add(publisher));
       }
   }
-  const sizes = (map: Map<string, Set<string>>) => new Map([...map].map(([word, { size }]) => [word, size]));
-  return { names: sizes(users.names), prose: sizes(users.prose) };
+  const sizesOf = (map: Map<string, Set<string>>) =>
+    new Map([...map].map(([word, { size }]) => [word, size]));
+  return { names: sizesOf(publishersByWord.names), prose: sizesOf(publishersByWord.prose) };
 }
 
-/** Writes to words/ which words of the repository other packages use. */
+/** Writes the words of the repository that other packages use to the lists in words/. */
 function updateLists(words: Record<WordKind, Words>): void {
   const counts = countPublishers();
   const countOf = (kind: WordKind, word: string): number =>
     Math.max(...formsOf(word).map((form) => counts[kind].get(form) ?? 0));
-  const isUsed = {
+  const usagePredicates = {
     prose: (word: string) => countOf('prose', word) >= MIN_PUBLISHERS,
     names: (word: string) =>
       countOf('names', word) >= MIN_PUBLISHERS || countOf('prose', word) >= MIN_PROSE_PUBLISHERS,
   };
   for (const kind of ['names', 'prose'] as const) {
-    const used = [...words[kind].keys()].filter(isUsed[kind]).sort();
-    writeFileSync(join(repository, `test/repo/words/${kind}.txt`), `${used.join('\n')}\n`);
+    const usedWords = [...words[kind].keys()].filter(usagePredicates[kind]).sort();
+    writeFileSync(join(repository, `test/repo/words/${kind}.txt`), `${usedWords.join('\n')}\n`);
   }
 }
 
 if (import.meta.main) {
   const words = wordsOf(readSources());
   updateLists(words);
-  const unknown = (['names', 'prose'] as const).flatMap((kind) =>
+  const unknownWordLines = (['names', 'prose'] as const).flatMap((kind) =>
     unknownWords(kind, words[kind]).map((line) => `${kind}: ${line}`),
   );
   process.stdout.write(
-    `${[...unknown, `${words.names.size} words of names, ${words.prose.size} of prose`].join('\n')}\n`,
+    `${[...unknownWordLines, `${words.names.size} words of names, ${words.prose.size} of prose`].join('\n')}\n`,
   );
-  if (unknown.length > 0) process.exitCode = 1;
+  if (unknownWordLines.length > 0) process.exitCode = 1;
 }

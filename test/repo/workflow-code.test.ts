@@ -3,16 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { type Module, modulesOf, parseModule, readText } from './sources.ts';
 import { bundledModules, mayBeBundled, workflowCode, workflowProblems } from './workflow-code.ts';
 
-const HOME = 'packages/temporal/src';
+const SOURCE_FOLDER = 'packages/temporal/src';
 
 describe('the code of the workflows on Temporal', () => {
   const parseAll = (files: Readonly<Record<string, string>>): Module[] =>
-    Object.entries(files).map(([file, text]) => parseModule('temporal', `${HOME}/${file}`, text));
+    Object.entries(files).map(([file, text]) => parseModule('temporal', `${SOURCE_FOLDER}/${file}`, text));
 
   it('imports at run time only the machine, the SDK for workflows, and itself', () => {
     const modules = modulesOf('temporal');
     const files = workflowCode(modules).map(({ file }) => file);
-    expect(files).toEqual(expect.arrayContaining([`${HOME}/workflow/main.ts`, `${HOME}/messages.ts`]));
+    expect(files).toEqual(
+      expect.arrayContaining([`${SOURCE_FOLDER}/workflow/main.ts`, `${SOURCE_FOLDER}/messages.ts`]),
+    );
     expect(workflowProblems(modules)).toEqual([]);
   });
 
@@ -36,7 +38,9 @@ describe('the code of the workflows on Temporal', () => {
       'b.ts': "export { c } from './c.ts';",
       'c.ts': "export const c = await import('node:fs');",
     });
-    expect(workflowProblems(modules)).toEqual([`${HOME}/c.ts runs as a workflow and imports node:fs`]);
+    expect(workflowProblems(modules)).toEqual([
+      `${SOURCE_FOLDER}/c.ts runs as a workflow and imports node:fs`,
+    ]);
   });
 
   it('may import types from anywhere', () => {
@@ -50,10 +54,10 @@ describe('the code of the workflows on Temporal', () => {
 });
 
 describe('the bundle of the workflows', () => {
-  const bundle = (): string => readText('packages/temporal/dist/workflow-bundle.js');
+  const readBundle = (): string => readText('packages/temporal/dist/workflow-bundle.js');
 
   it('contains only the machine, the workflows and the SDK for workflows', () => {
-    const modules = bundledModules(bundle());
+    const modules = bundledModules(readBundle());
     for (const name of [
       './dist/workflow/main.js',
       '../core/dist/machine/step.js',
@@ -64,7 +68,7 @@ describe('the bundle of the workflows', () => {
   });
 
   it('has a heading for every module', () => {
-    const code = bundle();
+    const code = readBundle();
     const ids = [...code.matchAll(/^\/\*\*\*\/ "[^"]+"/gm)];
     expect(ids.length).toBeGreaterThan(50);
     // The entry has a heading too, but no id.
@@ -89,19 +93,19 @@ describe('the bundle of the workflows', () => {
   });
 
   it('is small, because each worker reads it at its start', () => {
-    expect(Buffer.byteLength(bundle())).toBeLessThan(1_250_000);
+    expect(Buffer.byteLength(readBundle())).toBeLessThan(1_250_000);
   });
 
   it('has a source map of positions, without the text of sources and without absolute paths', () => {
-    const [, base64 = ''] = /\/\/# sourceMappingURL=data:[^,]*;base64,(\S+)\s*$/.exec(bundle()) ?? [];
-    const map = JSON.parse(Buffer.from(base64, 'base64').toString()) as {
+    const [, base64 = ''] = /\/\/# sourceMappingURL=data:[^,]*;base64,(\S+)\s*$/.exec(readBundle()) ?? [];
+    const sourceMap = JSON.parse(Buffer.from(base64, 'base64').toString()) as {
       mappings: string;
       sources: string[];
       sourcesContent?: unknown;
     };
-    expect(map.mappings.length).toBeGreaterThan(1000);
-    expect(map.sources).toContain('packages/temporal/src/workflow/driver.ts');
-    expect(map.sources.filter((source) => isAbsolute(source) || source.includes('|/'))).toEqual([]);
-    expect(map.sourcesContent).toBeUndefined();
+    expect(sourceMap.mappings.length).toBeGreaterThan(1000);
+    expect(sourceMap.sources).toContain('packages/temporal/src/workflow/driver.ts');
+    expect(sourceMap.sources.filter((source) => isAbsolute(source) || source.includes('|/'))).toEqual([]);
+    expect(sourceMap.sourcesContent).toBeUndefined();
   });
 });

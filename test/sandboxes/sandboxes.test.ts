@@ -4,10 +4,10 @@ import type { ImageBuilder, Images } from '@heddle/images';
 import { openSandboxes, openServiceStore } from '@heddle/service';
 import type { Sandboxes } from '@heddle/service';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
+import { errorIn, tenantOptionsOf, createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { fakeBuilder, imageFolder } from '../support/images.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createFakeBuilder, createImageFolder } from '../support/images.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 interface Sandbox {
@@ -26,24 +26,24 @@ interface Sandbox {
   updatedAt: string;
 }
 
-type Reply = { status: number; headers: Headers; body: unknown; data: Sandbox };
+type SandboxResponse = { status: number; headers: Headers; body: unknown; data: Sandbox };
 
 interface SandboxesApi extends TestApi {
   sandboxes: Sandboxes;
   images: Images;
   builder: ImageBuilder & { calls: string[] };
-  create(body?: object, key?: string): Promise<Reply>;
-  patch(id: string, body?: object, key?: string): Promise<Reply>;
-  remove(id: string, workspaceId?: string, key?: string): Promise<Reply>;
-  show(id: string, workspaceId?: string, key?: string): Promise<Reply>;
+  create(body?: object, key?: string): Promise<SandboxResponse>;
+  patch(id: string, body?: object, key?: string): Promise<SandboxResponse>;
+  remove(id: string, workspaceId?: string, key?: string): Promise<SandboxResponse>;
+  show(id: string, workspaceId?: string, key?: string): Promise<SandboxResponse>;
   /** Waits until the build of the sandbox has this state. Returns the sandbox. */
   waitForState(id: string, state: string): Promise<Sandbox>;
 }
 
 async function setUp({
   url,
-  builder = fakeBuilder(),
-  folder = imageFolder(),
+  builder = createFakeBuilder(),
+  folder = createImageFolder(),
 }: {
   url?: string | undefined;
   builder?: ImageBuilder & { calls: string[] };
@@ -58,7 +58,7 @@ async function setUp({
   const errors: unknown[] = [];
   const sandboxes = openSandboxes({
     store,
-    openImages: async () => images,
+    openImageStore: async () => images,
     onError: (error) => errors.push(error),
   });
   onTestFinished(async () => {
@@ -68,9 +68,9 @@ async function setUp({
   });
   const engine = await createEngine({
     images: sandboxes.images,
-    ...tenantIsolation(store),
+    ...tenantOptionsOf(store),
   });
-  const api = await testApi({
+  const api = await createTestApi({
     ...{ engine, store, sandboxes },
     now: () => Date.parse('2026-01-01T00:00:00Z'),
   });
@@ -102,12 +102,12 @@ async function setUp({
 
 /** Returns a builder that fails while `isBroken` is true. */
 function failingBuilder(): ImageBuilder & { calls: string[]; isBroken: boolean } {
-  const good = fakeBuilder();
+  const workingBuilder = createFakeBuilder();
   const builder = {
-    ...good,
+    ...workingBuilder,
     isBroken: true,
     resolve: async (...args: Parameters<ImageBuilder['resolve']>) => {
-      if (!builder.isBroken) return good.resolve(...args);
+      if (!builder.isBroken) return workingBuilder.resolve(...args);
       args[1].log('the log of the installer');
       throw new ImageError('registry_unavailable', 'The registry does not answer.');
     },
@@ -115,26 +115,30 @@ function failingBuilder(): ImageBuilder & { calls: string[]; isBroken: boolean }
   return builder;
 }
 
-const NAMES = storesToTest('sandboxes');
+const STORE_NAMES = storesToTest('sandboxes');
 
-describe.each(NAMES)('sandboxes on %s', (name) => {
+describe.each(STORE_NAMES)('sandboxes on %s', (storeName) => {
   let url: string | undefined;
   beforeAll(async () => {
-    url = name === 'postgres' ? await postgresDatabase() : undefined;
+    url = storeName === 'postgres' ? await createPostgresDatabase() : undefined;
   });
 
   it('are created in canonical form and built', async () => {
     const api = await setUp({ url });
-    const created = await api.create({
+    const createResponse = await api.create({
       name: ' tools ',
       dependencies: ['beta', '# why', ' alpha ', 'beta', ''],
     });
-    expect(created.status).toBe(201);
-    expect(created.data).toMatchObject({ name: 'tools', dependencies: ['alpha', 'beta'], errorCode: null });
-    expect(['pending', 'building']).toContain(created.data.buildStatus);
-    const built = await api.waitForState(created.data.id, 'ready');
-    expect(built.builtAt).toMatch(/^20\d\d-/);
-    expect(Object.keys(built).sort()).toEqual(
+    expect(createResponse.status).toBe(201);
+    expect(createResponse.data).toMatchObject({
+      name: 'tools',
+      dependencies: ['alpha', 'beta'],
+      errorCode: null,
+    });
+    expect(['pending', 'building']).toContain(createResponse.data.buildStatus);
+    const builtSandbox = await api.waitForState(createResponse.data.id, 'ready');
+    expect(builtSandbox.builtAt).toMatch(/^20\d\d-/);
+    expect(Object.keys(builtSandbox).sort()).toEqual(
       [
         ...['id', 'name', 'language', 'dependencies', 'cliTools', 'systemPackages', 'buildStatus'],
         ...['errorCode', 'errorMessage', 'errorDetail', 'builtAt', 'createdAt', 'updatedAt'],
@@ -153,79 +157,79 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const builder = failingBuilder();
     const api = await setUp({ url, builder });
     const { data } = await api.create();
-    const failed = await api.waitForState(data.id, 'failed');
-    expect(failed).toMatchObject({ errorCode: 'install_failed', builtAt: null });
-    expect(failed.errorMessage).toContain('The registry does not answer.');
-    expect(failed.errorDetail).toMatch(/^registry_unavailable\n/);
+    const failedSandbox = await api.waitForState(data.id, 'failed');
+    expect(failedSandbox).toMatchObject({ errorCode: 'install_failed', builtAt: null });
+    expect(failedSandbox.errorMessage).toContain('The registry does not answer.');
+    expect(failedSandbox.errorDetail).toMatch(/^registry_unavailable\n/);
     builder.isBroken = false;
-    const again = await api.patch(data.id, { dependencies: ['alpha'] });
-    expect(again.data).toMatchObject({ errorCode: null, errorDetail: null });
-    expect(again.data.buildStatus).not.toBe('failed');
+    const updateResponse = await api.patch(data.id, { dependencies: ['alpha'] });
+    expect(updateResponse.data).toMatchObject({ errorCode: null, errorDetail: null });
+    expect(updateResponse.data.buildStatus).not.toBe('failed');
     await api.waitForState(data.id, 'ready');
   });
 
   it('of two workspaces with the same packages share one build', async () => {
     const api = await setUp({ url });
-    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Other', api.userId);
     const dependencies = ['shared'];
-    const first = await api.create({ dependencies });
-    const second = await api.create({ workspaceId: other, dependencies });
-    await api.waitForState(first.data.id, 'ready');
-    expect((await api.show(second.data.id, other)).data.buildStatus).toBe('ready');
+    const firstResponse = await api.create({ dependencies });
+    const secondResponse = await api.create({ workspaceId: otherWorkspaceId, dependencies });
+    await api.waitForState(firstResponse.data.id, 'ready');
+    expect((await api.show(secondResponse.data.id, otherWorkspaceId)).data.buildStatus).toBe('ready');
     expect(api.builder.calls).toEqual(['resolve', 'assemble']);
-    await api.remove(first.data.id);
-    expect((await api.show(second.data.id, other)).data.buildStatus).toBe('ready');
-    await api.remove(second.data.id, other);
+    await api.remove(firstResponse.data.id);
+    expect((await api.show(secondResponse.data.id, otherWorkspaceId)).data.buildStatus).toBe('ready');
+    await api.remove(secondResponse.data.id, otherWorkspaceId);
     expect(await api.images.list()).toEqual([]);
   });
 
   it('whose builds were interrupted are built by the next process', async () => {
-    const database = name === 'postgres' ? await postgresDatabase() : undefined;
-    const folder = imageFolder();
-    const hanging = fakeBuilder({
+    const database = storeName === 'postgres' ? await createPostgresDatabase() : undefined;
+    const folder = createImageFolder();
+    const hangingBuilder = createFakeBuilder({
       resolve: (_spec, { signal }) =>
         new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason as Error));
         }),
     });
-    const api = await setUp({ url: database, builder: hanging });
+    const api = await setUp({ url: database, builder: hangingBuilder });
     const { data } = await api.create();
     await api.waitForState(data.id, 'building');
-    const images = createImages({ folder, builders: { javascript: fakeBuilder() } });
+    const images = createImages({ folder, builders: { javascript: createFakeBuilder() } });
     const nextSandboxes = openSandboxes({
       store: api.store,
-      openImages: async () => images,
+      openImageStore: async () => images,
       onError: (error) => expect.unreachable(String(error)),
     });
-    await testApi({ engine: api.engine, store: api.store, sandboxes: nextSandboxes });
+    await createTestApi({ engine: api.engine, store: api.store, sandboxes: nextSandboxes });
     await vi.waitFor(async () => expect(await images.list()).toMatchObject([{ state: 'ready' }]));
     await images.close();
     await nextSandboxes.close();
   });
 
   it('cannot be read or changed if the image store cannot be opened, except sandboxes without packages', async () => {
-    const working = await setUp({ url });
-    const { data: built } = await working.create();
-    await working.waitForState(built.id, 'ready');
-    const { store, engine, key, workspaceId } = working;
+    const workingApi = await setUp({ url });
+    const { data: builtSandbox } = await workingApi.create();
+    await workingApi.waitForState(builtSandbox.id, 'ready');
+    const { store, engine, key, workspaceId } = workingApi;
     const errors: unknown[] = [];
     const brokenSandboxes = openSandboxes({
       store,
-      openImages: () => Promise.reject(new Error('no folder /secret/path')),
+      openImageStore: () => Promise.reject(new Error('no folder /secret/path')),
       onError: (error) => errors.push(error),
     });
-    const api = await testApi({ engine, store, sandboxes: brokenSandboxes });
+    const api = await createTestApi({ engine, store, sandboxes: brokenSandboxes });
     const call = (method: string, path: string, body?: object) =>
       api.call<Sandbox>(method, `/api/v2/sandboxes${path}`, { key, ...(body && { body }) });
-    const countAuditEvents = async () => (await store.audit.listByResource(built.id)).length;
-    const eventsBefore = await countAuditEvents();
+    const countAuditEvents = async () => (await store.audit.listByResource(builtSandbox.id)).length;
+    const eventCountBefore = await countAuditEvents();
     errors.length = 0;
     const packages = { language: 'javascript', dependencies: ['alpha'] };
-    const sandboxPath = `/${built.id}?workspaceId=${workspaceId}`;
+    const sandboxPath = `/${builtSandbox.id}?workspaceId=${workspaceId}`;
     for (const [method, path, body] of [
       ['POST', '', { workspaceId, name: 'new', ...packages }],
-      ['PATCH', `/${built.id}`, { workspaceId, name: 'changed' }],
-      ['PATCH', `/${built.id}`, { workspaceId, dependencies: [] }],
+      ['PATCH', `/${builtSandbox.id}`, { workspaceId, name: 'changed' }],
+      ['PATCH', `/${builtSandbox.id}`, { workspaceId, dependencies: [] }],
       ['DELETE', sandboxPath],
       ['GET', sandboxPath],
       ['GET', `?workspaceId=${workspaceId}`],
@@ -238,42 +242,47 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
       });
     }
     expect(errors).toHaveLength(6);
-    expect(await countAuditEvents()).toBe(eventsBefore);
-    expect((await working.show(built.id)).data).toMatchObject({ name: 'tools', buildStatus: 'ready' });
-    const empty = await call('POST', '', { workspaceId, name: 'empty', language: 'javascript' });
-    expect(empty).toMatchObject({ status: 201, data: { buildStatus: null } });
+    expect(await countAuditEvents()).toBe(eventCountBefore);
+    expect((await workingApi.show(builtSandbox.id)).data).toMatchObject({
+      name: 'tools',
+      buildStatus: 'ready',
+    });
+    const createResponse = await call('POST', '', { workspaceId, name: 'empty', language: 'javascript' });
+    expect(createResponse).toMatchObject({ status: 201, data: { buildStatus: null } });
     const update = { workspaceId, dependencies: ['alpha'] };
-    expect((await call('PATCH', `/${empty.data.id}`, update)).status).toBe(503);
-    expect((await call('GET', `/${empty.data.id}?workspaceId=${workspaceId}`)).data).toMatchObject({
+    expect((await call('PATCH', `/${createResponse.data.id}`, update)).status).toBe(503);
+    expect((await call('GET', `/${createResponse.data.id}?workspaceId=${workspaceId}`)).data).toMatchObject({
       dependencies: [],
     });
-    expect((await call('DELETE', `/${empty.data.id}?workspaceId=${workspaceId}`)).status).toBe(200);
+    expect((await call('DELETE', `/${createResponse.data.id}?workspaceId=${workspaceId}`)).status).toBe(200);
   });
 
   it('have unique names in a workspace, when they are created and renamed', async () => {
     const api = await setUp({ url });
-    const first = await api.create();
-    const duplicate = await api.create();
-    expect(duplicate.status).toBe(409);
-    expect(errorIn(duplicate.body).message).toBe('A sandbox named "tools" already exists in this workspace');
-    const second = await api.create({ name: 'more' });
-    expect((await api.patch(second.data.id, { name: 'tools' })).status).toBe(409);
-    expect((await api.patch(first.data.id, { name: 'tools' })).status).toBe(200);
+    const firstResponse = await api.create();
+    const duplicateResponse = await api.create();
+    expect(duplicateResponse.status).toBe(409);
+    expect(errorIn(duplicateResponse.body).message).toBe(
+      'A sandbox named "tools" already exists in this workspace',
+    );
+    const secondResponse = await api.create({ name: 'more' });
+    expect((await api.patch(secondResponse.data.id, { name: 'tools' })).status).toBe(409);
+    expect((await api.patch(firstResponse.data.id, { name: 'tools' })).status).toBe(200);
   });
 
   it('refuse invalid package lines and return their line numbers; refuse unknown and duplicate tools, and an update without a field', async () => {
     const api = await setUp({ url });
-    const bad = await api.create({ dependencies: ['alpha', '', '--flag', 'git+https://x'] });
-    expect(bad.status).toBe(400);
-    expect(errorIn(bad.body).details).toMatchObject({
+    const invalidResponse = await api.create({ dependencies: ['alpha', '', '--flag', 'git+https://x'] });
+    expect(invalidResponse.status).toBe(400);
+    expect(errorIn(invalidResponse.body).details).toMatchObject({
       issueField: 'dependencies',
       issues: [
         { line: 3, value: '--flag' },
         { line: 4, value: 'git+https://x' },
       ],
     });
-    const system = await api.create({ systemPackages: ['a b'] });
-    expect(errorIn(system.body).details).toMatchObject({ issueField: 'systemPackages' });
+    const systemPackagesResponse = await api.create({ systemPackages: ['a b'] });
+    expect(errorIn(systemPackagesResponse.body).details).toMatchObject({ issueField: 'systemPackages' });
     const age = 'age@1.3.1-r1';
     for (const cliTools of [['none@1-r1'], [age, age]])
       expect((await api.create({ cliTools })).status).toBe(400);
@@ -298,7 +307,7 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     await api.waitForState(data.id, 'ready');
   });
 
-  it('are changed by admins with personal keys, read by members and workspace keys, and hidden from other people', async () => {
+  it('are changed by admins with personal keys, read by members and workspace keys, and hidden from other users', async () => {
     const api = await setUp({ url });
     const { data } = await api.create();
     const { store, workspaceId } = api;
@@ -309,19 +318,22 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     };
     const writerKey = await createPersonalKey('write');
     expect((await api.show(data.id, workspaceId, writerKey)).status).toBe(200);
-    const refused = await api.patch(data.id, { name: 'x' }, writerKey);
-    expect(errorIn(refused.body).details?.code).toBe('INSUFFICIENT_WORKSPACE_ROLE');
+    const patchResponse = await api.patch(data.id, { name: 'x' }, writerKey);
+    expect(errorIn(patchResponse.body).details?.code).toBe('INSUFFICIENT_WORKSPACE_ROLE');
     expect((await api.remove(data.id, workspaceId, writerKey)).status).toBe(403);
     const { key } = await store.keys.create({ workspaceId }, 'workspace');
     expect((await api.show(data.id, workspaceId, key)).status).toBe(200);
-    const denied = await api.create({ name: 'x' }, key);
-    expect(errorIn(denied.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
+    const createResponse = await api.create({ name: 'x' }, key);
+    expect(errorIn(createResponse.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
     const strangerKey = await createPersonalKey();
     expect((await api.show(data.id, workspaceId, strangerKey)).status).toBe(404);
-    const other = await store.workspaces.createWorkspace('Other', api.userId);
-    const foreign = await api.show(data.id, other);
-    expect([foreign.status, errorIn(foreign.body).message]).toEqual([404, 'Sandbox not found']);
-    expect((await api.remove(data.id, other)).status).toBe(404);
+    const otherWorkspaceId = await store.workspaces.createWorkspace('Other', api.userId);
+    const foreignResponse = await api.show(data.id, otherWorkspaceId);
+    expect([foreignResponse.status, errorIn(foreignResponse.body).message]).toEqual([
+      404,
+      'Sandbox not found',
+    ]);
+    expect((await api.remove(data.id, otherWorkspaceId)).status).toBe(404);
   });
 
   it('can be used only by functions of their workspace; ids of images are refused', async () => {
@@ -329,8 +341,10 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     const api = await setUp({ url, builder });
     const { data } = await api.create();
     await api.waitForState(data.id, 'failed');
-    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
-    const foreign = (await api.create({ workspaceId: other, name: 'theirs', dependencies: ['theirs'] })).data;
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Other', api.userId);
+    const foreignSandbox = (
+      await api.create({ workspaceId: otherWorkspaceId, name: 'theirs', dependencies: ['theirs'] })
+    ).data;
     const [image] = await api.images.list();
     const executeWith = async (sandboxId: string): Promise<string> => {
       const code = block('Code', 'function', { code: 'return 1', sandboxId });
@@ -340,14 +354,14 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
     expect(await executeWith(data.id)).toContain(
       'The sandbox \\"tools\\" could not be built (registry_unavailable)',
     );
-    expect(await executeWith(foreign.id)).toContain('There is no sandbox');
+    expect(await executeWith(foreignSandbox.id)).toContain('There is no sandbox');
     expect(await executeWith(image?.id ?? '')).toContain('There is no sandbox');
     builder.isBroken = false;
     await api.patch(data.id, { dependencies: ['alpha'] });
     await api.waitForState(data.id, 'ready');
-    const opened = await api.sandboxes.images.open(data.id, api.workspaceId);
-    expect(opened).toMatchObject({ language: 'javascript', features: { modules: ['alpha'] } });
-    await expect(api.sandboxes.images.open(data.id, other)).rejects.toMatchObject({
+    const openedImage = await api.sandboxes.images.open(data.id, api.workspaceId);
+    expect(openedImage).toMatchObject({ language: 'javascript', features: { modules: ['alpha'] } });
+    await expect(api.sandboxes.images.open(data.id, otherWorkspaceId)).rejects.toMatchObject({
       code: 'IMAGE_NOT_FOUND',
     });
     await api.remove(data.id);
@@ -363,23 +377,23 @@ describe.each(NAMES)('sandboxes on %s', (name) => {
       const search = new URLSearchParams({ workspaceId: api.workspaceId, ...query }).toString();
       return (await api.call('GET', `/api/v2/sandboxes?${search}`)).body as never;
     };
-    const names = (page: { data: Sandbox[] }): string[] => page.data.map((sandbox) => sandbox.name);
-    const first = await list({ limit: 3 });
-    expect(names(first)).toEqual(['a', 'b', 'c_1']);
-    const second = await list({ limit: 3, cursor: first.nextCursor });
-    expect([names(second), second.nextCursor]).toEqual([['cx1'], null]);
-    expect(names(await list({ search: 'C_' }))).toEqual(['c_1']);
-    expect(names(await list({ sortOrder: 'desc' }))).toEqual(['cx1', 'c_1', 'b', 'a']);
+    const namesOf = (page: { data: Sandbox[] }): string[] => page.data.map((sandbox) => sandbox.name);
+    const firstPage = await list({ limit: 3 });
+    expect(namesOf(firstPage)).toEqual(['a', 'b', 'c_1']);
+    const secondPage = await list({ limit: 3, cursor: firstPage.nextCursor });
+    expect([namesOf(secondPage), secondPage.nextCursor]).toEqual([['cx1'], null]);
+    expect(namesOf(await list({ search: 'C_' }))).toEqual(['c_1']);
+    expect(namesOf(await list({ sortOrder: 'desc' }))).toEqual(['cx1', 'c_1', 'b', 'a']);
   });
 
   it('have a rate limit for each workspace: after 20 changes, the next change gets status 429', async () => {
     const api = await setUp({ url });
     for (let index = 0; index < 20; index++)
       expect((await api.create({ name: `s${index}`, dependencies: [] })).status).toBe(201);
-    const refused = await api.create({ name: 'more', dependencies: [] });
-    expect(refused.status).toBe(429);
-    expect(refused.headers.get('retry-after')).toBe('6');
-    expect(errorIn(refused.body)).toMatchObject({ details: { retryAfter: 6 } });
+    const response = await api.create({ name: 'more', dependencies: [] });
+    expect(response.status).toBe(429);
+    expect(response.headers.get('retry-after')).toBe('6');
+    expect(errorIn(response.body)).toMatchObject({ details: { retryAfter: 6 } });
   });
 
   it('record who created, changed and deleted them, and do not record refusals', async () => {

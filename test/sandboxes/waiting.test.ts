@@ -1,31 +1,31 @@
 import { ImageError } from '@heddle/images';
 import { openSandboxes, openServiceStore } from '@heddle/service';
 import { expect, it, onTestFinished } from 'vitest';
-import { testApi } from '../support/api.ts';
-import { fakeBuilder, openImages } from '../support/images.ts';
+import { createTestApi } from '../support/api.ts';
+import { createFakeBuilder, openImages } from '../support/images.ts';
 
 it('a process with its own images builds a sandbox when a block first needs the sandbox, and the block waits for the build', async () => {
   const store = await openServiceStore();
   const errors: unknown[] = [];
   const onError = (error: unknown): void => void errors.push(error);
   // The process that serves the API has its own images.
-  const apiImages = openImages({ javascript: fakeBuilder() });
-  const sandboxes = openSandboxes({ store, openImages: async () => apiImages, onError });
-  const api = await testApi({ store, sandboxes });
+  const apiImages = openImages({ javascript: createFakeBuilder() });
+  const sandboxes = openSandboxes({ store, openImageStore: async () => apiImages, onError });
+  const api = await createTestApi({ store, sandboxes });
   const { workspaceId } = api;
-  const create = async (name: string): Promise<string> => {
+  const createSandbox = async (name: string): Promise<string> => {
     const body = { workspaceId, name, language: 'javascript', dependencies: [name] };
     return (await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body })).data.id;
   };
-  const [alphaId, brokenId] = [await create('alpha'), await create('broken')];
+  const [alphaId, brokenId] = [await createSandbox('alpha'), await createSandbox('broken')];
 
-  const builder = fakeBuilder();
-  const { promise: allowed, resolve: allow } = Promise.withResolvers<void>();
+  const builder = createFakeBuilder();
+  const { promise: buildAllowed, resolve: allowBuild } = Promise.withResolvers<void>();
   const images = openImages({
     javascript: {
       ...builder,
       async resolve(spec, context) {
-        await allowed;
+        await buildAllowed;
         if (spec.dependencies.includes('broken'))
           throw new ImageError('package_not_found', 'There is no package "broken".');
         return builder.resolve(spec, context);
@@ -34,7 +34,7 @@ it('a process with its own images builds a sandbox when a block first needs the 
   });
   const waitingSandboxes = openSandboxes({
     store,
-    openImages: async () => images,
+    openImageStore: async () => images,
     onError,
     waitsForBuilds: true,
   });
@@ -42,16 +42,19 @@ it('a process with its own images builds a sandbox when a block first needs the 
     await Promise.all([sandboxes.close(), waitingSandboxes.close()]);
     expect(errors).toEqual([]);
   });
-  const opened = Promise.all([1, 2].map(() => waitingSandboxes.images.open(alphaId, workspaceId)));
-  const failed = waitingSandboxes.images.open(brokenId, workspaceId).catch((error: unknown) => error);
-  const other = await store.workspaces.createWorkspace('Other', api.userId);
-  await expect(waitingSandboxes.images.open(alphaId, other)).rejects.toMatchObject({
+  const openedImages = Promise.all([1, 2].map(() => waitingSandboxes.images.open(alphaId, workspaceId)));
+  const buildError = waitingSandboxes.images.open(brokenId, workspaceId).catch((error: unknown) => error);
+  const otherWorkspaceId = await store.workspaces.createWorkspace('Other', api.userId);
+  await expect(waitingSandboxes.images.open(alphaId, otherWorkspaceId)).rejects.toMatchObject({
     code: 'IMAGE_NOT_FOUND',
   });
-  allow();
-  expect(await opened).toMatchObject([{ features: { modules: ['alpha'] } }, { language: 'javascript' }]);
+  allowBuild();
+  expect(await openedImages).toMatchObject([
+    { features: { modules: ['alpha'] } },
+    { language: 'javascript' },
+  ]);
   expect(builder.calls).toEqual(['resolve', 'assemble']);
-  expect(await failed).toMatchObject({
+  expect(await buildError).toMatchObject({
     code: 'IMAGE_FAILED',
     message: expect.stringContaining('The sandbox "broken" could not be built (package_not_found)') as string,
   });
@@ -60,13 +63,13 @@ it('a process with its own images builds a sandbox when a block first needs the 
 it('a process with its own images removes those of sandboxes that another process has deleted, and no others', async () => {
   const store = await openServiceStore();
   const onError = (error: unknown): void => expect.unreachable(String(error));
-  const apiImages = openImages({ javascript: fakeBuilder() });
-  const sandboxes = openSandboxes({ store, openImages: async () => apiImages, onError });
-  const api = await testApi({ store, sandboxes });
+  const apiImages = openImages({ javascript: createFakeBuilder() });
+  const sandboxes = openSandboxes({ store, openImageStore: async () => apiImages, onError });
+  const api = await createTestApi({ store, sandboxes });
   const { workspaceId } = api;
-  const images = openImages({ javascript: fakeBuilder() });
+  const images = openImages({ javascript: createFakeBuilder() });
   const otherSandboxes = openSandboxes({
-    ...{ store, onError, openImages: async () => images },
+    ...{ store, onError, openImageStore: async () => images },
     waitsForBuilds: true,
   });
   onTestFinished(async () => {

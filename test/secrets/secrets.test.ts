@@ -13,9 +13,9 @@ import {
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorIn, tenantIsolation, testApi } from '../support/api.ts';
+import { errorIn, tenantOptionsOf, createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 const KEYS = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64'));
@@ -23,7 +23,7 @@ const [OLD_KEY, NEW_KEY] = KEYS as [string, string];
 const VALUE = 'a very secret value';
 
 /** A workflow that prints and returns the secret TOKEN of its workspace. */
-const READER = workflow(
+const READER_WORKFLOW = workflow(
   [
     block('Read', 'function', {
       code: 'console.log({{TOKEN}}); return { length: {{TOKEN}}.length, value: {{TOKEN}} };',
@@ -57,11 +57,11 @@ async function setUp(postgresUrl: string | undefined, keys = OLD_KEY): Promise<S
   const { database } = store;
   const sealer = new Sealer(keysInText(keys));
   const engine = await createEngine({
-    ...tenantIsolation(store),
+    ...tenantOptionsOf(store),
     environments: secretEnvironments(database, sealer),
   });
   let time = Date.parse('2026-01-01T00:00:00Z');
-  const api = await testApi({ engine, store, sealer, now: () => time });
+  const api = await createTestApi({ engine, store, sealer, now: () => time });
   return {
     ...api,
     sealer,
@@ -95,7 +95,7 @@ const STORE_NAMES = storesToTest('secrets');
 
 it('a server without an encryption key refuses secrets and credentials with the reason', async () => {
   const sealer = new Sealer(missingKeys('Set VARIABLE.'));
-  const { workspaceId, call, faults } = await testApi({ sealer });
+  const { workspaceId, call, reportedErrors } = await createTestApi({ sealer });
   const secret = { workspaceId, scope: 'workspace', value: VALUE };
   const credential = {
     ...{ workspaceId, type: 'service_account', providerId: 'shop' },
@@ -110,20 +110,20 @@ it('a server without an encryption key refuses secrets and credentials with the 
       'The server has no key to encrypt secrets with, so it cannot store them',
     );
   }
-  expect(faults).toEqual([]);
+  expect(reportedErrors).toEqual([]);
 });
 
 describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
   let url: string | undefined;
   beforeAll(async () => {
-    url = storeName === 'postgres' ? await postgresDatabase() : undefined;
+    url = storeName === 'postgres' ? await createPostgresDatabase() : undefined;
   });
 
   it('are created, replaced, listed and deleted, and no response contains a value', async () => {
     const api = await setUp(url);
-    const created = await api.put('TOKEN', { description: 'of the shop' });
-    expect(created.status).toBe(201);
-    expect(created.data).toEqual({
+    const createResponse = await api.put('TOKEN', { description: 'of the shop' });
+    expect(createResponse.status).toBe(201);
+    expect(createResponse.data).toEqual({
       name: 'TOKEN',
       scope: 'workspace',
       description: 'of the shop',
@@ -131,34 +131,36 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
       createdAt: '2026-01-01T00:00:01.000Z',
       updatedAt: '2026-01-01T00:00:01.000Z',
     });
-    const replaced = await api.put('TOKEN', { value: 'another value' });
-    expect(replaced.status).toBe(200);
-    expect(replaced.data).toEqual({ ...created.data, updatedAt: '2026-01-01T00:00:02.000Z' });
-    const list = await api.call('GET', `/api/v2/secrets?workspaceId=${api.workspaceId}`);
-    expect(list.body).toEqual({ data: [replaced.data], nextCursor: null });
-    expect(JSON.stringify([created.body, replaced.body, list.body])).not.toContain('value');
+    const replaceResponse = await api.put('TOKEN', { value: 'another value' });
+    expect(replaceResponse.status).toBe(200);
+    expect(replaceResponse.data).toEqual({ ...createResponse.data, updatedAt: '2026-01-01T00:00:02.000Z' });
+    const listResponse = await api.call('GET', `/api/v2/secrets?workspaceId=${api.workspaceId}`);
+    expect(listResponse.body).toEqual({ data: [replaceResponse.data], nextCursor: null });
+    expect(JSON.stringify([createResponse.body, replaceResponse.body, listResponse.body])).not.toContain(
+      'value',
+    );
     expect(await secretsTable(api.database)).not.toContain('another value');
     const path = `/api/v2/secrets/TOKEN?workspaceId=${api.workspaceId}&scope=workspace`;
-    const deleted = await api.call('DELETE', path);
-    expect(deleted.data).toEqual({ name: 'TOKEN', scope: 'workspace', deleted: true });
+    const deleteResponse = await api.call('DELETE', path);
+    expect(deleteResponse.data).toEqual({ name: 'TOKEN', scope: 'workspace', deleted: true });
     expect((await api.call('DELETE', path)).status).toBe(404);
     expect(await api.listNames()).toEqual([]);
   });
 
   it('can be read by runs of their workspace only, and are redacted in all records of a run', async () => {
     const api = await setUp(url);
-    const workflowId = await api.deploy(READER);
+    const workflowId = await api.deploy(READER_WORKFLOW);
     const path = `/api/v2/workflows/${workflowId}/execute`;
-    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
-    await api.put('TOKEN', { workspaceId: other, value: 'the secret of the other workspace' });
-    await api.put('TOKEN', { scope: 'personal', value: 'the secret of a person' });
-    const before = await api.call('POST', path, { body: {} });
-    expect(JSON.stringify(before.body)).not.toContain('"length"');
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Other', api.userId);
+    await api.put('TOKEN', { workspaceId: otherWorkspaceId, value: 'the secret of the other workspace' });
+    await api.put('TOKEN', { scope: 'personal', value: 'the secret of a user' });
+    const responseBefore = await api.call('POST', path, { body: {} });
+    expect(JSON.stringify(responseBefore.body)).not.toContain('"length"');
     await api.put('TOKEN');
-    const after = await api.call<{ runId: string }>('POST', path, { body: {} });
-    expect(JSON.stringify(after.body)).toContain(`"length":${VALUE.length}`);
-    expect(JSON.stringify(after.body)).not.toContain(VALUE);
-    const logs = JSON.stringify(await api.engine.getLogs(after.data.runId));
+    const responseAfter = await api.call<{ runId: string }>('POST', path, { body: {} });
+    expect(JSON.stringify(responseAfter.body)).toContain(`"length":${VALUE.length}`);
+    expect(JSON.stringify(responseAfter.body)).not.toContain(VALUE);
+    const logs = JSON.stringify(await api.engine.getLogs(responseAfter.data.runId));
     expect(logs).toContain('«redacted:TOKEN»');
     expect(logs).not.toContain(VALUE);
   });
@@ -182,13 +184,15 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
     await api.put('SHARED');
     for (const role of ['read', 'write'] as const) {
       const { key } = await api.createMember(role);
-      const refused = await api.put('SHARED', { value: 'mine now' }, key);
-      expect(refused.status).toBe(403);
-      expect(errorIn(refused.body).details?.code).toBe('SECRET_ADMIN_ACCESS_REQUIRED');
+      const response = await api.put('SHARED', { value: 'mine now' }, key);
+      expect(response.status).toBe(403);
+      expect(errorIn(response.body).details?.code).toBe('SECRET_ADMIN_ACCESS_REQUIRED');
       const path = `/api/v2/secrets/SHARED?workspaceId=${api.workspaceId}&scope=workspace`;
       expect((await api.call('DELETE', path, { key })).status).toBe(403);
-      const list = await api.call<Secret[]>('GET', `/api/v2/secrets?workspaceId=${api.workspaceId}`, { key });
-      expect(list.data).toMatchObject([{ name: 'SHARED', role: 'member' }]);
+      const listResponse = await api.call<Secret[]>('GET', `/api/v2/secrets?workspaceId=${api.workspaceId}`, {
+        key,
+      });
+      expect(listResponse.data).toMatchObject([{ name: 'SHARED', role: 'member' }]);
     }
     const { key } = await api.createMember('admin');
     expect((await api.put('SHARED', {}, key)).status).toBe(200);
@@ -201,12 +205,12 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
       email: `${crypto.randomUUID()}@x.test`,
       name: 'C',
     });
-    const stranger = await api.store.keys.create({ userId }, 'stranger');
-    expect((await api.put('SHARED', {}, stranger.key)).status).toBe(404);
+    const strangerKey = await api.store.keys.create({ userId }, 'stranger');
+    expect((await api.put('SHARED', {}, strangerKey.key)).status).toBe(404);
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
-    const refused = await api.put('SHARED', {}, key);
-    expect(errorIn(refused.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
-    expect((await api.call('GET', '/api/v2/secrets', { key: stranger.key })).status).toBe(400);
+    const response = await api.put('SHARED', {}, key);
+    expect(errorIn(response.body).details?.code).toBe('WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
+    expect((await api.call('GET', '/api/v2/secrets', { key: strangerKey.key })).status).toBe(400);
   });
 
   it.each(['{{X}}', ' X', 'a\nb', 'x'.repeat(256)])('refuse the name %j', async (invalidName) => {
@@ -225,14 +229,14 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
     const api = await setUp(url);
     for (const each of ['b_1', 'a%1', 'B_2', 'c']) await api.put(each);
     await api.put('a%1', { scope: 'personal' });
-    const sorted = await api.listNames({ sortBy: 'createdAt' });
-    expect(sorted).toEqual(['b_1', 'a%1', 'B_2', 'c', 'a%1']);
+    const sortedNames = await api.listNames({ sortBy: 'createdAt' });
+    expect(sortedNames).toEqual(['b_1', 'a%1', 'B_2', 'c', 'a%1']);
     for (const [sortBy, sortOrder] of [
       ['name', 'asc'],
       ['name', 'desc'],
       ['createdAt', 'desc'],
     ] as const) {
-      const all = await api.listNames({ sortBy, sortOrder });
+      const allNames = await api.listNames({ sortBy, sortOrder });
       const items: string[] = [];
       let cursor: string | null = '';
       while (cursor !== null) {
@@ -249,7 +253,7 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
         items.push(...body.data.map((secret) => secret.name));
         cursor = body.nextCursor;
       }
-      expect(items).toEqual(all);
+      expect(items).toEqual(allNames);
     }
     expect((await api.listNames({ search: 'B_' })).sort()).toEqual(['B_2', 'b_1']);
     expect(await api.listNames({ search: '%' })).toEqual(['a%1', 'a%1']);
@@ -257,14 +261,14 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
 
   it('record who created, changed and deleted them, without values, and do not record refusals', async () => {
     const api = await setUp(url);
-    const unique = `TOKEN_${crypto.randomUUID()}`;
+    const uniqueName = `TOKEN_${crypto.randomUUID()}`;
     const { key } = await api.createMember('read');
-    await api.put(unique, {}, key);
-    await api.put(unique);
-    await api.put(unique);
-    await api.call('DELETE', `/api/v2/secrets/${unique}?workspaceId=${api.workspaceId}&scope=workspace`);
-    await api.call('DELETE', `/api/v2/secrets/${unique}?workspaceId=${api.workspaceId}&scope=workspace`);
-    const events = await api.store.audit.listByResource(unique);
+    await api.put(uniqueName, {}, key);
+    await api.put(uniqueName);
+    await api.put(uniqueName);
+    await api.call('DELETE', `/api/v2/secrets/${uniqueName}?workspaceId=${api.workspaceId}&scope=workspace`);
+    await api.call('DELETE', `/api/v2/secrets/${uniqueName}?workspaceId=${api.workspaceId}&scope=workspace`);
+    const events = await api.store.audit.listByResource(uniqueName);
     expect(events.map(({ action }) => action).sort()).toEqual([
       'SECRET_CREATED',
       'SECRET_DELETED',
@@ -276,17 +280,19 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
 
   it('that were copied to another row of the database are not decrypted', async () => {
     const api = await setUp(url);
-    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Other', api.userId);
     await api.put('TOKEN');
-    await sql`insert into secrets select ${other}, user_id, name, description, key_id, sealed, created_at, updated_at
+    await sql`insert into secrets select ${otherWorkspaceId}, user_id, name, description, key_id, sealed, created_at, updated_at
       from secrets where workspace_id = ${api.workspaceId}`.execute(api.database);
     const { values } = secretEnvironments(api.database, api.sealer);
     expect(await values(api.workspaceId, ['TOKEN'])).toEqual({ TOKEN: VALUE });
-    await expect(async () => values(other, ['TOKEN'])).rejects.toMatchObject({ code: 'NOT_AUTHENTIC' });
+    await expect(async () => values(otherWorkspaceId, ['TOKEN'])).rejects.toMatchObject({
+      code: 'NOT_AUTHENTIC',
+    });
   });
 
   it('can be read during a key rotation, and an interrupted rotation continues', async () => {
-    const api = await setUp(storeName === 'postgres' ? await postgresDatabase() : undefined);
+    const api = await setUp(storeName === 'postgres' ? await createPostgresDatabase() : undefined);
     const names = Array.from({ length: 250 }, (_, index) => `TOKEN_${index}`);
     for (const each of names)
       await setStoredSecret(api.database, api.sealer, {
@@ -303,24 +309,26 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
         value: `value of ${each}`,
       });
     const { values } = secretEnvironments(api.database, rotatingSealer);
-    const before = await values(api.workspaceId, names);
+    const valuesBefore = await values(api.workspaceId, names);
     expect(await rotateStoredSecrets(api.database, rotatingSealer, undefined)).toEqual({
       resealed: 200,
       keyId: rotatingSealer.currentKeyId(),
     });
     const newSealer = new Sealer(keysInText(NEW_KEY));
-    expect(await secretEnvironments(api.database, newSealer).values(api.workspaceId, names)).toEqual(before);
+    expect(await secretEnvironments(api.database, newSealer).values(api.workspaceId, names)).toEqual(
+      valuesBefore,
+    );
     expect(await rotateStoredSecrets(api.database, rotatingSealer, undefined)).toMatchObject({ resealed: 0 });
   });
 
   it('of a workspace can be managed without the HTTP API', async () => {
     const { database, sealer, workspaceId } = await setUp(url);
-    const set = (name: string, value: string) =>
+    const setSecret = (name: string, value: string) =>
       setStoredSecret(database, sealer, { workspaceId, name, value, description: 'x' });
-    expect(await set('ONE', VALUE)).toBe(true);
-    expect(await set('ONE', VALUE)).toBe(false);
-    await expect(set('{', VALUE)).rejects.toThrow('The name is invalid');
-    await expect(set('ONE', '')).rejects.toThrow('The value is invalid');
+    expect(await setSecret('ONE', VALUE)).toBe(true);
+    expect(await setSecret('ONE', VALUE)).toBe(false);
+    await expect(setSecret('{', VALUE)).rejects.toThrow('The name is invalid');
+    await expect(setSecret('ONE', '')).rejects.toThrow('The value is invalid');
     expect(await listSecrets(database, workspaceId)).toMatchObject([{ name: 'ONE', description: 'x' }]);
     expect(await removeStoredSecret(database, { workspaceId, name: 'ONE' })).toBe(true);
     expect(await removeStoredSecret(database, { workspaceId, name: 'ONE' })).toBe(false);

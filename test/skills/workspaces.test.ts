@@ -4,7 +4,7 @@ import { createEngine } from '@heddle/engine';
 import { openServiceStore } from '@heddle/service';
 import { storedSkills } from '@heddle/service/skills';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { tenantIsolation, testApi } from '../support/api.ts';
+import { tenantOptionsOf, createTestApi } from '../support/api.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
@@ -34,24 +34,26 @@ async function setUp() {
     const messages = body['messages'] as { role: string; content: string }[];
     const content = messages.find(({ role }) => role === 'tool')?.content;
     const [, name = ''] = /^- ([a-z-]+):/m.exec(messages[0]?.content ?? '') ?? [];
-    return content === undefined ? { tools: [{ name: 'load_skill', args: { name } }] } : { text: content };
+    return content === undefined
+      ? { toolCalls: [{ name: 'load_skill', args: { name } }] }
+      : { text: content };
   });
   onTestFinished(() => server.close());
   const store = await openServiceStore();
   const engine = await createEngine({
-    ...tenantIsolation(store),
+    ...tenantOptionsOf(store),
     blocks: blocks(),
     services: server.services,
     tenantSkills: storedSkills(store.database),
   });
-  const api = await testApi({ engine, store });
+  const api = await createTestApi({ engine, store });
   const otherWorkspaceId = await store.workspaces.createWorkspace('Other', api.userId);
   const createSkill = async (workspaceId: string, content: string): Promise<string> => {
     const body = { workspaceId, name: 'refund-orders', description: 'Refunds.', content };
     return (await api.call<Skill>('POST', '/api/v2/skills', { body })).data.id;
   };
-  const run = async (exported: Json) => {
-    const id = await api.deploy(exported);
+  const run = async (definition: Json) => {
+    const id = await api.deploy(definition);
     const { body } = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     return JSON.stringify(body);
   };
@@ -65,9 +67,9 @@ describe('skills of workspaces', () => {
     const otherId = await api.createSkill(api.otherWorkspaceId, 'Never refund.');
     expect(await api.run(agentWorkflow(ownId))).toContain('Ask first.');
     expect(await api.run(agentWorkflow('refund-orders'))).toContain('Ask first.');
-    const refused = await api.run(agentWorkflow(otherId));
-    expect(refused).toContain('which does not exist in its workspace');
-    expect(refused).not.toContain('Never refund.');
+    const refusalText = await api.run(agentWorkflow(otherId));
+    expect(refusalText).toContain('which does not exist in its workspace');
+    expect(refusalText).not.toContain('Never refund.');
     await api.call('DELETE', `/api/v2/skills/${ownId}?workspaceId=${api.workspaceId}`);
     expect(await api.run(agentWorkflow(ownId))).toContain('it was deleted or never existed');
   });
@@ -77,35 +79,38 @@ describe('skills of workspaces', () => {
     const ownId = await api.createSkill(api.workspaceId, 'Ask first.');
     const otherId = await api.createSkill(api.otherWorkspaceId, 'Never refund.');
     const id = await api.createDraft(agentWorkflow(ownId));
-    const exported = await api.call<Json>('GET', `/api/v2/workflows/${id}/export?includeReferences=true`);
-    expect(exported.status).toBe(200);
-    const preview = (workspaceId: string, fields: object = {}) =>
+    const exportResponse = await api.call<Json>(
+      'GET',
+      `/api/v2/workflows/${id}/export?includeReferences=true`,
+    );
+    expect(exportResponse.status).toBe(200);
+    const requestPreview = (workspaceId: string, fields: object = {}) =>
       api.call<Preview>('POST', '/api/v2/workflows/import/preview', {
-        body: { workspaceId, workflow: exported.data, ...fields },
+        body: { workspaceId, workflow: exportResponse.data, ...fields },
       });
-    expect((await preview(api.workspaceId)).data).toMatchObject({
+    expect((await requestPreview(api.workspaceId)).data).toMatchObject({
       ready: true,
       bindings: [{ kind: 'skill', sourceId: ownId, targetId: ownId }],
     });
-    const unresolved = (await preview(api.otherWorkspaceId)).data;
-    expect(unresolved.unresolvedBindings).toMatchObject([{ kind: 'skill' }]);
+    const unresolvedPreview = (await requestPreview(api.otherWorkspaceId)).data;
+    expect(unresolvedPreview.unresolvedBindings).toMatchObject([{ kind: 'skill' }]);
     for (const [targetId, ready] of [
       [otherId, true],
       [ownId, false],
     ] as const) {
       const mappings = [{ kind: 'skill', sourceId: ownId, targetId }];
-      expect((await preview(api.otherWorkspaceId, { mappings })).data.ready).toBe(ready);
+      expect((await requestPreview(api.otherWorkspaceId, { mappings })).data.ready).toBe(ready);
     }
     const mappings = [{ kind: 'skill', sourceId: ownId, targetId: otherId }];
-    const { previewFingerprint } = (await preview(api.otherWorkspaceId, { mappings })).data;
-    const imported = await api.call<{ id: string }>('POST', '/api/v2/workflows/import', {
+    const { previewFingerprint } = (await requestPreview(api.otherWorkspaceId, { mappings })).data;
+    const importResponse = await api.call<{ id: string }>('POST', '/api/v2/workflows/import', {
       body: {
-        ...{ workspaceId: api.otherWorkspaceId, workflow: exported.data, mappings },
+        ...{ workspaceId: api.otherWorkspaceId, workflow: exportResponse.data, mappings },
         ...{ requestId: crypto.randomUUID(), previewFingerprint },
       },
     });
-    expect(imported.status).toBe(201);
-    const draft = await api.call('GET', `/api/v2/workflows/${imported.data.id}/state`);
-    expect(JSON.stringify(draft.body)).toContain(otherId);
+    expect(importResponse.status).toBe(201);
+    const draftResponse = await api.call('GET', `/api/v2/workflows/${importResponse.data.id}/state`);
+    expect(JSON.stringify(draftResponse.body)).toContain(otherId);
   });
 });

@@ -1,17 +1,17 @@
 // Prints the loaded modules of the database client, before and after a database is opened.
 import { registerHooks } from 'node:module';
 
-const loaded: string[] = [];
+const loadedPackages: string[] = [];
 registerHooks({
   load(url, context, next) {
     const [, name] = /\/node_modules\/(pg|kysely)\//.exec(url) ?? [];
-    if (name !== undefined && !loaded.includes(name)) loaded.push(name);
+    if (name !== undefined && !loadedPackages.includes(name)) loadedPackages.push(name);
     return next(url, context);
   },
 });
 
 function print(): void {
-  process.stdout.write(`${JSON.stringify(loaded.toSorted())}\n`);
+  process.stdout.write(`${JSON.stringify(loadedPackages.toSorted())}\n`);
 }
 
 await import('@heddle/engine');

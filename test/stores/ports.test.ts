@@ -7,16 +7,16 @@ import { beforeAll, describe, onTestFinished } from 'vitest';
 import { describeAccess } from '../conformance/ports/access.ts';
 import { describeDefinitions } from '../conformance/ports/definitions.ts';
 import { describeLimits } from '../conformance/ports/limits.ts';
-import { draftOf, ORIGIN, tenantIsolation, serviceApi } from '../support/api.ts';
-import { GREETING } from '../support/api-workflows.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { draftOf, ORIGIN, tenantOptionsOf, createServiceApi } from '../support/api.ts';
+import { GREETING_WORKFLOW } from '../support/api-workflows.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 
 const SECRET = 'x'.repeat(32);
 
 /** Returns a function that sends requests to an API on the store as the user. */
 async function createCaller(store: ServiceStore, userId: string) {
-  const engine = await createEngine(tenantIsolation(store));
-  const api = await serviceApi({ engine, store });
+  const engine = await createEngine(tenantOptionsOf(store));
+  const api = await createServiceApi({ engine, store });
   onTestFinished(async () => {
     await api.close();
     await engine.close({ graceMs: 0 });
@@ -48,12 +48,12 @@ function describePorts(name: string, open: () => Promise<ServiceStore>): void {
 
   describeAccess(name, async () => {
     const { store, workspaceIds } = await openStore();
-    let personCount = 0;
+    let userCount = 0;
     return {
       access: store.workspaces,
       workspaceIds,
-      async addPerson(workspaceId, role) {
-        const email = `${(personCount += 1)}@heddle.test`;
+      async addUser(workspaceId, role) {
+        const email = `${(userCount += 1)}@heddle.test`;
         const id = await store.workspaces.createUser({ email, name: 'Bob' });
         if (role) await store.workspaces.setMember(workspaceId, id, role);
         return id;
@@ -70,7 +70,7 @@ function describePorts(name: string, open: () => Promise<ServiceStore>): void {
       async define({ workspaceId, name: workflowName, isDeployed, isPublic, isArchived }) {
         const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name: workflowName });
         const path = `/api/v2/workflows/${id}`;
-        await call('PUT', `${path}/state`, draftOf(GREETING) as object);
+        await call('PUT', `${path}/state`, draftOf(GREETING_WORKFLOW) as object);
         if (isDeployed) await call('POST', `${path}/deploy`);
         if (isPublic) await call('PATCH', `${path}/deployment`, { isPublicApi: true });
         if (isArchived) await call('DELETE', path);
@@ -90,7 +90,7 @@ describeLimits('in memory', async ({ buckets, concurrency }) => ({
 describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   let url = '';
   beforeAll(async () => {
-    url = await postgresDatabase();
+    url = await createPostgresDatabase();
   });
   const createSchemaName = (): string => `s${crypto.randomUUID()}`;
 
@@ -99,12 +99,12 @@ describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
   );
 
   describeLimits('PostgreSQL', async (limits) => {
-    const report = (error: unknown): void => {
+    const onError = (error: unknown): void => {
       throw error;
     };
     // Many concurrent checks wait for four connections.
     const timeoutMs = 60_000;
-    const shared = await openSharedLimits({ url, schema: createSchemaName(), ...limits, timeoutMs, report });
+    const shared = await openSharedLimits({ url, schema: createSchemaName(), ...limits, timeoutMs, onError });
     onTestFinished(() => shared.close());
     return shared;
   });

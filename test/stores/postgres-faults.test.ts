@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { asSuperuser, hasPostgres, postgresDatabase, postgresServer } from '../support/postgres.ts';
+import { runAsSuperuser, hasPostgres, createPostgresDatabase, postgresServer } from '../support/postgres.ts';
 import { entry, newRun, startedEntry } from '../support/run-data.ts';
 import { openPostgresStores, queryAsSuperuser } from './postgres-stores.ts';
 
@@ -17,10 +17,10 @@ const open = (options: Partial<PostgresOptions> = {}): Promise<SharedStores> =>
   openPostgresStores({ url, ...options });
 const runQuery = (query: string): Promise<unknown[]> => queryAsSuperuser(url, query);
 
-function urlWith(change: (changed: URL) => void): string {
-  const changed = new URL(url);
-  change(changed);
-  return changed.href;
+function urlWith(change: (changedUrl: URL) => void): string {
+  const changedUrl = new URL(url);
+  change(changedUrl);
+  return changedUrl.href;
 }
 
 /** Expects that `act` fails with `code`, without a password in the error. Returns the error. */
@@ -30,14 +30,14 @@ async function expectError(act: () => unknown, code: string): Promise<Error> {
     (thrown: unknown) => thrown as Error,
   );
   expect(error).toMatchObject({ code });
-  const all = inspect(error, { depth: 20, showHidden: true });
-  for (const secret of [PASSWORD, new URL(url).password]) expect(all).not.toContain(secret);
+  const errorText = inspect(error, { depth: 20, showHidden: true });
+  for (const secret of [PASSWORD, new URL(url).password]) expect(errorText).not.toContain(secret);
   return error;
 }
 
 describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
   beforeAll(async () => {
-    url = await postgresDatabase();
+    url = await createPostgresDatabase();
   });
 
   it('fails with an error if nothing listens, the server closes the connection, or the host is unknown', async () => {
@@ -58,18 +58,18 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
 
   it('fails with an error if it refuses the user or the password, or the database does not exist', async () => {
     const urls = [
-      urlWith((changed) => (changed.password = PASSWORD)),
-      urlWith((changed) => (changed.username = 'nobody-at-all')),
-      urlWith((changed) => (changed.password = '')),
+      urlWith((changedUrl) => (changedUrl.password = PASSWORD)),
+      urlWith((changedUrl) => (changedUrl.username = 'nobody-at-all')),
+      urlWith((changedUrl) => (changedUrl.password = '')),
     ];
     for (const wrongUrl of urls) {
       const { message } = await expectError(() => open({ url: wrongUrl }), 'DATA_UNREACHABLE');
       expect(message).toMatch(/refuses the user "(heddle|nobody-at-all)"\. Check the user, the password/);
     }
-    const unknownDatabase = urlWith((changed) => (changed.pathname = '/nowhere'));
-    expect((await expectError(() => open({ url: unknownDatabase }), 'DATA_UNREACHABLE')).message).toContain(
-      'it has no database "nowhere". Create it',
-    );
+    const unknownDatabaseUrl = urlWith((changedUrl) => (changedUrl.pathname = '/nowhere'));
+    expect(
+      (await expectError(() => open({ url: unknownDatabaseUrl }), 'DATA_UNREACHABLE')).message,
+    ).toContain('it has no database "nowhere". Create it');
   });
 
   it.each([
@@ -106,8 +106,8 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
   it('is refused if its encoding is not UTF-8', async () => {
     const server = await postgresServer();
     const name = `ascii_${randomUUID().replaceAll('-', '')}`;
-    await asSuperuser(server, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'SQL_ASCII'`);
-    onTestFinished(async () => void (await asSuperuser(server, `DROP DATABASE ${name}`)));
+    await runAsSuperuser(server, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'SQL_ASCII'`);
+    onTestFinished(async () => void (await runAsSuperuser(server, `DROP DATABASE ${name}`)));
     const { message } = await expectError(() => open({ url: server.url(name) }), 'DATA_FORMAT_UNSUPPORTED');
     expect(message).toContain('encoding SQL_ASCII. Use a database with UTF8');
   });
@@ -116,9 +116,9 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     const user = `user_${randomUUID().replaceAll('-', '')}`;
     await runQuery(`CREATE USER ${user} PASSWORD '${PASSWORD}'`);
     onTestFinished(async () => void (await runQuery(`DROP USER ${user}`)));
-    const limitedUrl = urlWith((changed) => {
-      changed.username = user;
-      changed.password = PASSWORD;
+    const limitedUrl = urlWith((changedUrl) => {
+      changedUrl.username = user;
+      changedUrl.password = PASSWORD;
     });
     expect((await expectError(() => open({ url: limitedUrl }), 'DATA_UNWRITABLE')).message).toContain(
       `the user "${user}" lacks the rights. Let it create schemas`,
@@ -128,15 +128,15 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     await runQuery(
       `GRANT USAGE ON SCHEMA "${schema}" TO ${user}; GRANT SELECT ON ALL TABLES IN SCHEMA "${schema}" TO ${user}`,
     );
-    const reader = await open({ url: limitedUrl, schema });
-    expect(await reader.runs.unfinishedRunIds()).toEqual([]);
-    await expectError(() => reader.values.put('1'), 'DATA_UNWRITABLE');
-    await reader.close();
-    const readOnlyUrl = urlWith((changed) =>
-      changed.searchParams.set('options', '-c default_transaction_read_only=on'),
+    const limitedStores = await open({ url: limitedUrl, schema });
+    expect(await limitedStores.runs.unfinishedRunIds()).toEqual([]);
+    await expectError(() => limitedStores.values.put('1'), 'DATA_UNWRITABLE');
+    await limitedStores.close();
+    const readOnlyUrl = urlWith((changedUrl) =>
+      changedUrl.searchParams.set('options', '-c default_transaction_read_only=on'),
     );
-    const readOnly = await open({ url: readOnlyUrl, schema });
-    expect((await expectError(() => readOnly.values.put('1'), 'DATA_UNWRITABLE')).message).toContain(
+    const readOnlyStores = await open({ url: readOnlyUrl, schema });
+    expect((await expectError(() => readOnlyStores.values.put('1'), 'DATA_UNWRITABLE')).message).toContain(
       'it is read-only',
     );
     await runQuery(`DROP OWNED BY ${user}`);

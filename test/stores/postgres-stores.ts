@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { openPostgres } from '@heddle/engine/stores';
 import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { onTestFinished } from 'vitest';
-import { asSuperuser, postgresServer } from '../support/postgres.ts';
+import { runAsSuperuser, postgresServer } from '../support/postgres.ts';
 
 /** Opens stores in a new schema, or in the schema of the options. They are closed after the test. */
 export async function openPostgresStores(options: PostgresOptions): Promise<SharedStores> {
@@ -15,5 +15,5 @@ export async function openPostgresStores(options: PostgresOptions): Promise<Shar
 export async function queryAsSuperuser(url: string, query: string): Promise<unknown[]> {
   const { pathname } = new URL(url);
   const server = await postgresServer();
-  return asSuperuser({ ...server, url: () => server.url(pathname.slice(1)) }, query);
+  return runAsSuperuser({ ...server, url: () => server.url(pathname.slice(1)) }, query);
 }

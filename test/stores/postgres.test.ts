@@ -13,7 +13,7 @@ import { describeTailableRunStore } from '../conformance/stores/tailable-run-sto
 import { describePruning, describeValueStore } from '../conformance/stores/value-store.ts';
 import { Database } from '../../packages/engine/src/store/postgres/database.ts';
 import { migrate, MIGRATIONS } from '../../packages/engine/src/store/postgres/migrations.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { sample, scale } from '../support/scale.ts';
 import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
 import { openPostgresStores, queryAsSuperuser } from './postgres-stores.ts';
@@ -27,22 +27,22 @@ const runQuery = (query: string): Promise<unknown[]> => queryAsSuperuser(url, qu
 
 /** Terminates the connections in this state, and returns their number. `active`: only those that wait for a lock. */
 async function terminateConnections(state: 'idle' | 'active'): Promise<number> {
-  const waiting = state === 'active' ? "AND wait_event_type = 'Lock'" : '';
-  const terminated = await runQuery(
+  const waitCondition = state === 'active' ? "AND wait_event_type = 'Lock'" : '';
+  const terminatedRows = await runQuery(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
-     AND pid <> pg_backend_pid() AND state = '${state}' ${waiting}`,
+     AND pid <> pg_backend_pid() AND state = '${state}' ${waitCondition}`,
   );
-  return terminated.length;
+  return terminatedRows.length;
 }
 
 describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   beforeAll(async () => {
-    url = await postgresDatabase();
+    url = await createPostgresDatabase();
   });
 
   const openTwice = async <Name extends keyof SharedStores>(name: Name) => {
     const schema = `s ${randomUUID()}`;
-    return { one: (await open({ schema }))[name], other: (await open({ schema }))[name] };
+    return { firstStore: (await open({ schema }))[name], secondStore: (await open({ schema }))[name] };
   };
   const suites = [
     () => describeRunStore('postgres', async () => (await open()).runs),
@@ -51,7 +51,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     () => describePruning('postgres', open),
     () => describeRunChanges('postgres', open),
     () => describeConversations('postgres', async () => (await open()).conversations),
-    () => describeLiveEvents('postgres', () => openTwice('live')),
+    () => describeLiveEvents('postgres', () => openTwice('liveEvents')),
     () => describeSpending('postgres', () => openTwice('spending')),
     () => describeRates('postgres', () => openTwice('rates')),
     () => describeDefinitionStore('postgres', async () => (await open()).definitions),
@@ -60,27 +60,32 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
 
   it('notifies watchers of live events even after the listening connection was lost', async () => {
     const schema = `s ${randomUUID()}`;
-    const [one, other] = [(await open({ schema })).live, (await open({ schema })).live];
+    const [publishingStore, watchingStore] = [
+      (await open({ schema })).liveEvents,
+      (await open({ schema })).liveEvents,
+    ];
     let notificationCount = 0;
-    onTestFinished(other.watch('r', () => (notificationCount += 1)));
+    onTestFinished(watchingStore.watch('r', () => (notificationCount += 1)));
     await expect.poll(() => notificationCount).toBeGreaterThan(0);
     expect(await terminateConnections('idle')).toBeGreaterThan(0);
     // A new connection notifies all watchers, because notifications may have been lost.
     const countAtLoss = notificationCount;
     await expect.poll(() => notificationCount, { timeout: 5000 }).toBeGreaterThan(countAtLoss);
     const countAtReconnect = notificationCount;
-    await one.publish('r', [{ place: 'b', json: '1' }]);
+    await publishingStore.publish('r', [{ place: 'b', json: '1' }]);
     await expect.poll(() => notificationCount).toBeGreaterThan(countAtReconnect);
   });
 
   describe('several stores of one schema', () => {
     it('create the tables once if they open at the same time, and read each other’s writes', async () => {
       const schema = `s ${randomUUID()}`;
-      const opened = await Promise.all(Array.from({ length: 8 }, () => open({ schema, maxConnections: 2 })));
-      const [first, second] = opened as [SharedStores, SharedStores];
-      await first.runs.create(newRun('r'), startedEntry());
-      await second.runs.append('r', [entry(2)]);
-      expect(await first.runs.tail('r', 1)).toEqual([entry(2)]);
+      const allStores = await Promise.all(
+        Array.from({ length: 8 }, () => open({ schema, maxConnections: 2 })),
+      );
+      const [firstStores, secondStores] = allStores as [SharedStores, SharedStores];
+      await firstStores.runs.create(newRun('r'), startedEntry());
+      await secondStores.runs.append('r', [entry(2)]);
+      expect(await firstStores.runs.tail('r', 1)).toEqual([entry(2)]);
       expect(await runQuery(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 8 }]);
     });
 
@@ -95,21 +100,27 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
         VALUES ('r', 'w', 1, '${header}', true)`);
       await runQuery(`INSERT INTO "${schema}".stored_values VALUES ('k', '"old"')`);
       const { runs, values } = await open({ schema });
-      expect(await runs.children('p')).toEqual(['r']);
+      expect(await runs.childRunIds('p')).toEqual(['r']);
       await values.prune(['k'], 0);
       expect(await values.get('k')).toBe('"old"');
     });
 
     it('assign one version to each plan if they deploy at the same time', async () => {
       const schema = `s ${randomUUID()}`;
-      const [one, two] = [await open({ schema }), await open({ schema })];
+      const [firstStores, secondStores] = [await open({ schema }), await open({ schema })];
       const plans = Array.from({ length: 10 }, (_, index) => `p${index}`);
-      for (const hash of plans) await one.definitions.putPlan(hash, { hash });
+      for (const hash of plans) await firstStores.definitions.putPlan(hash, { hash });
       const deploy = async (stores: SharedStores, planHash: string) =>
         stores.definitions.deploy({ workflowId: 'w', name: 'W', planHash, atMs: 1 });
-      const versions = await Promise.all(plans.map((hash, index) => deploy(index % 2 ? one : two, hash)));
+      const versions = await Promise.all(
+        plans.map((hash, index) => deploy(index % 2 ? firstStores : secondStores, hash)),
+      );
       expect(versions.toSorted((a, b) => a - b)).toEqual(plans.map((_, index) => index + 1));
-      const redeployedVersions = await Promise.all([deploy(one, 'p0'), deploy(two, 'p0'), deploy(one, 'p0')]);
+      const redeployedVersions = await Promise.all([
+        deploy(firstStores, 'p0'),
+        deploy(secondStores, 'p0'),
+        deploy(firstStores, 'p0'),
+      ]);
       expect(new Set(redeployedVersions).size).toBe(1);
     });
   });
@@ -119,11 +130,13 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       const schema = `s ${randomUUID()}`;
       const count = scale(60, 300);
       const writers = Array.from({ length: 3 }, () => startChild('share', url, `${schema}|r|${count}`));
-      const created = await Promise.all(writers.map(async (one) => (await one.waitForLines(1))[0]));
-      expect(created.filter((isCreated) => isCreated === true)).toHaveLength(1);
-      for (const one of writers) expect(await one.ended, one.errors()).toBe(0);
+      const creationResults = await Promise.all(
+        writers.map(async (writer) => (await writer.waitForLines(1))[0]),
+      );
+      expect(creationResults.filter((isCreated) => isCreated === true)).toHaveLength(1);
+      for (const writer of writers) expect(await writer.exitCode, writer.readStderr()).toBe(0);
       const { runs } = await open({ schema });
-      expect((await runs.journal('r')).map((one) => one.seq)).toEqual(
+      expect((await runs.journal('r')).map((storedEntry) => storedEntry.seq)).toEqual(
         Array.from({ length: count }, (_, index) => index + 1),
       );
       expect(await runs.record('r')).toMatchObject({ seq: count });
@@ -135,10 +148,10 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       const writer = startChild('append', url, `${schema}|r`);
       await writer.waitForLines(50);
       await writer.kill();
-      const last = writer.lines.at(-1) as number;
+      const lastSeq = writer.values.at(-1) as number;
       const { runs } = await open({ schema });
-      const seqs = (await runs.journal('r')).map((one) => one.seq);
-      expect(seqs.length).toBeGreaterThanOrEqual(last);
+      const seqs = (await runs.journal('r')).map((storedEntry) => storedEntry.seq);
+      expect(seqs.length).toBeGreaterThanOrEqual(lastSeq);
       expect(seqs.length % 2).toBe(1);
       await runs.append('r', [entry(seqs.length + 1)]);
     });
@@ -155,10 +168,10 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     it('fail with DATA_UNREACHABLE if they are lost during a write, and the next call opens a new one', async () => {
       const schema = `s ${randomUUID()}`;
       const stores = await open({ schema, maxConnections: 1 });
-      const other = new Client({ connectionString: url });
-      await other.connect();
-      onTestFinished(() => other.end());
-      await other.query(`BEGIN; LOCK TABLE "${schema}".plans`);
+      const lockingClient = new Client({ connectionString: url });
+      await lockingClient.connect();
+      onTestFinished(() => lockingClient.end());
+      await lockingClient.query(`BEGIN; LOCK TABLE "${schema}".plans`);
       const write = (async () => stores.definitions.putPlan('p', 1))().catch((error: unknown) => error);
       await expect.poll(() => terminateConnections('active')).toBe(1);
       expect(await write).toMatchObject({
@@ -167,7 +180,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
           /connection was lost, and the last write may or may not have been made/,
         ) as string,
       });
-      await other.query('ROLLBACK');
+      await lockingClient.query('ROLLBACK');
       await stores.definitions.putPlan('p', 1);
       expect(await stores.definitions.plan('p')).toBe(1);
     });
@@ -204,7 +217,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   it('appends no entry if the record with it cannot be saved', async () => {
     const { runs } = await open();
     await runs.create(newRun('r'), startedEntry());
-    // The column of the number takes whole numbers.
+    // The column of the sequence number accepts only integers.
     const saved = { record: record('r', { seq: 2.5 }), logs: [] };
     await expect((async () => runs.append('r', [entry(2)], saved))()).rejects.toThrow('2.5');
     expect(await runs.journal('r')).toEqual([startedEntry()]);

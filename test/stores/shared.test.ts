@@ -4,29 +4,31 @@ import { describe, expect, it } from 'vitest';
 import { isOwned, isShared } from '../../packages/engine/src/store/lock.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { entry, newRun, startedEntry } from '../support/run-data.ts';
 import { startChild } from './process.ts';
 import { openTestStores } from './stores.ts';
 
 describe('a data folder that several processes share', () => {
   it('is created once if many processes start at the same time, and has each entry once, in order', async () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     const writers = Array.from({ length: 4 }, () => startChild('share', data, '|r|200'));
-    const created = await Promise.all(writers.map(async (one) => (await one.waitForLines(1))[0]));
-    expect(created.filter((isCreated) => isCreated === true)).toHaveLength(1);
-    for (const one of writers) expect(await one.ended, one.errors()).toBe(0);
+    const creationResults = await Promise.all(
+      writers.map(async (writer) => (await writer.waitForLines(1))[0]),
+    );
+    expect(creationResults.filter((isCreated) => isCreated === true)).toHaveLength(1);
+    for (const writer of writers) expect(await writer.exitCode, writer.readStderr()).toBe(0);
     const { runs } = openTestStores({ data, shared: true });
     const expected = Array.from({ length: 200 }, (_, index) => index + 1);
-    expect((await runs.journal('r')).map((one) => one.seq)).toEqual(expected);
+    expect((await runs.journal('r')).map((storedEntry) => storedEntry.seq)).toEqual(expected);
     expect(await runs.record('r')).toMatchObject({ seq: 200 });
     expect(await runs.logs('r')).toMatchObject([{ startedMs: 200 }]);
   });
 
   it('refuses an exclusive owner, with a hint in the error', async () => {
-    const data = dataFolder();
-    const other = startChild('append', data, '|r');
-    await other.waitForLines(1);
+    const data = createDataFolder();
+    const otherProcess = startChild('append', data, '|r');
+    await otherProcess.waitForLines(1);
     const stores = openTestStores({ data, shared: true });
     expect(() => openStores({ data })).toThrow(
       expect.objectContaining({
@@ -38,20 +40,20 @@ describe('a data folder that several processes share', () => {
       }),
     );
     expect(isOwned(data)).toBe(false);
-    await other.kill();
+    await otherProcess.kill();
     expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
     stores.close();
     expect(() => openTestStores({ data })).not.toThrow();
   });
 
   it('lets other processes check that it is shared, even repeatedly, until the last process closes it', async () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     expect(isShared(data)).toBe(false);
-    const other = startChild('append', data, '|r');
-    await other.waitForLines(1);
+    const otherProcess = startChild('append', data, '|r');
+    await otherProcess.waitForLines(1);
     for (let count = 0; count < 50; count++) expect(isShared(data)).toBe(true);
-    await other.waitForLines(other.lines.length + 10);
-    await other.kill();
+    await otherProcess.waitForLines(otherProcess.values.length + 10);
+    await otherProcess.kill();
     expect(isShared(data)).toBe(false);
     const owner = startChild('serve', data);
     await owner.waitForLines(1);
@@ -59,7 +61,7 @@ describe('a data folder that several processes share', () => {
   });
 
   it('cannot be shared while it has an exclusive owner, which the error names', async () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     const owner = startChild('serve', data);
     await owner.waitForLines(1);
     expect(() => openStores({ data, shared: true })).toThrow(
@@ -75,53 +77,56 @@ describe('a data folder that several processes share', () => {
   });
 
   it('keeps the commits of a process that was killed, while the others continue', async () => {
-    const data = dataFolder();
-    const [first, second] = [startChild('append', data, '|a'), startChild('append', data, '|b')];
-    await Promise.all([first.waitForLines(30), second.waitForLines(30)]);
-    await first.kill();
-    const last = first.lines.at(-1) as number;
-    await second.waitForLines(second.lines.length + 10);
-    await second.kill();
+    const data = createDataFolder();
+    const [firstWriter, secondWriter] = [startChild('append', data, '|a'), startChild('append', data, '|b')];
+    await Promise.all([firstWriter.waitForLines(30), secondWriter.waitForLines(30)]);
+    await firstWriter.kill();
+    const lastSeq = firstWriter.values.at(-1) as number;
+    await secondWriter.waitForLines(secondWriter.values.length + 10);
+    await secondWriter.kill();
     const { runs } = openTestStores({ data });
-    const seqs = (await runs.journal('a')).map((one) => one.seq);
-    expect(seqs.length).toBeGreaterThanOrEqual(last);
+    const seqs = (await runs.journal('a')).map((storedEntry) => storedEntry.seq);
+    expect(seqs.length).toBeGreaterThanOrEqual(lastSeq);
     expect(seqs.length % 2).toBe(1);
-    expect((await runs.journal('b')).length).toBeGreaterThanOrEqual(second.lines.at(-1) as number);
+    expect((await runs.journal('b')).length).toBeGreaterThanOrEqual(secondWriter.values.at(-1) as number);
   });
 
   it('can be shared within one process, with each store reading the others’ writes', async () => {
-    const data = dataFolder();
-    const [one, two] = [openTestStores({ data, shared: true }), openTestStores({ data, shared: true })];
-    expect(await one.runs.create(newRun('r'), startedEntry())).toBe(true);
-    expect(await two.runs.create(newRun('r'), startedEntry())).toBe(false);
-    await two.runs.append('r', [entry(2)]);
-    expect(await one.runs.tail('r', 1)).toEqual([entry(2)]);
-    const large = await one.values.put(JSON.stringify('x'.repeat(300_000)));
-    expect(await two.values.get(large)).toHaveLength(300_002);
-    for (const hash of ['p1', 'p2']) await one.definitions.putPlan(hash, { hash });
+    const data = createDataFolder();
+    const [firstStores, secondStores] = [
+      openTestStores({ data, shared: true }),
+      openTestStores({ data, shared: true }),
+    ];
+    expect(await firstStores.runs.create(newRun('r'), startedEntry())).toBe(true);
+    expect(await secondStores.runs.create(newRun('r'), startedEntry())).toBe(false);
+    await secondStores.runs.append('r', [entry(2)]);
+    expect(await firstStores.runs.tail('r', 1)).toEqual([entry(2)]);
+    const largeValueKey = await firstStores.values.put(JSON.stringify('x'.repeat(300_000)));
+    expect(await secondStores.values.get(largeValueKey)).toHaveLength(300_002);
+    for (const hash of ['p1', 'p2']) await firstStores.definitions.putPlan(hash, { hash });
     const deploy = async (stores: Stores, planHash: string): Promise<number> =>
       stores.definitions.deploy({ workflowId: 'w', name: 'W', planHash, atMs: 1 });
     expect([
-      await deploy(one, 'p1'),
-      await deploy(two, 'p2'),
-      await deploy(one, 'p2'),
-      await deploy(two, 'p1'),
+      await deploy(firstStores, 'p1'),
+      await deploy(secondStores, 'p2'),
+      await deploy(firstStores, 'p2'),
+      await deploy(secondStores, 'p1'),
     ]).toEqual([1, 2, 2, 3]);
     const reader = openTestStores({ data, readOnly: true });
     expect(await reader.runs.journal('r')).toHaveLength(2);
-    one.close();
+    firstStores.close();
     expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
   });
 
   it('keeps unfinished files, because other processes may be writing them', () => {
-    const data = dataFolder();
-    const draft = join(data, 'values/unfinished/draft');
+    const data = createDataFolder();
+    const unfinishedFile = join(data, 'values/unfinished/draft');
     mkdirSync(join(data, 'values/unfinished'), { recursive: true });
-    writeFileSync(draft, '');
+    writeFileSync(unfinishedFile, '');
     openStores({ data, shared: true }).close();
-    expect(existsSync(draft)).toBe(true);
+    expect(existsSync(unfinishedFile)).toBe(true);
     openStores({ data }).close();
-    expect(existsSync(draft)).toBe(false);
+    expect(existsSync(unfinishedFile)).toBe(false);
   });
 
   it('cannot be in memory', () => {

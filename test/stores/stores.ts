@@ -5,7 +5,7 @@ import type { Stores } from '../../packages/engine/src/store/stores.ts';
 
 /** Opens stores. They are closed after the test. */
 export function openTestStores(options: StoreOptions): Stores {
-  const opened = openStores(options);
-  onTestFinished(() => opened.close());
-  return opened;
+  const stores = openStores(options);
+  onTestFinished(() => stores.close());
+  return stores;
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 import { Script } from '../support/script.ts';
-import { expectStreamed, framesOf } from './execute.ts';
-import { STORE_OPTIONS } from './store-options.ts';
+import { expectStreamed, readSseData } from './execute.ts';
+import { STORE_OPTION_FACTORIES } from './store-options.ts';
 import { SECRET } from './secret.ts';
-import { TALK, talkExecutor, WORDS } from './talk.ts';
+import { TALK_WORKFLOW, createTalkExecutor, WORDS } from './talk.ts';
 
-describe.each(Object.entries(STORE_OPTIONS))(
+describe.each(Object.entries(STORE_OPTION_FACTORIES))(
   'a streamed execution over HTTP, with an engine on %s',
   (_name, createStoreOptions) => {
     it('contains the text of a selected block while the block runs, in each iteration, without secrets', async () => {
@@ -15,13 +15,13 @@ describe.each(Object.entries(STORE_OPTIONS))(
         ...(await createStoreOptions()),
         ...{ env: { KEY: SECRET }, blocks: [script.executor] },
       };
-      await expectStreamed(await testApi({ engineOptions }), script);
+      await expectStreamed(await createTestApi({ engineOptions }), script);
     });
 
     it('contains the text of a run that ends before the response begins', async () => {
       const ended = Promise.withResolvers<void>();
-      const engineOptions = { ...(await createStoreOptions()), blocks: [talkExecutor()] };
-      const api = await testApi({ engineOptions });
+      const engineOptions = { ...(await createStoreOptions()), blocks: [createTalkExecutor()] };
+      const api = await createTestApi({ engineOptions });
       const { engine } = api;
       const start = engine.start.bind(engine);
       engine.start = async (...args) => {
@@ -29,16 +29,16 @@ describe.each(Object.entries(STORE_OPTIONS))(
         await run.result().then(() => ended.resolve());
         return run;
       };
-      const id = await api.deploy(TALK);
+      const id = await api.deploy(TALK_WORKFLOW);
       const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, {
         headers: { 'X-Sim-Stream-Protocol': 'agent-events-v1' },
         body: { stream: true, selectedOutputs: ['T.content'] },
       });
       await ended.promise;
-      const chunks: unknown[] = [];
-      for await (const frame of framesOf(response)) chunks.push(frame);
-      expect(chunks.slice(0, WORDS.length)).toEqual(WORDS.map((chunk) => ({ chunk })));
-      expect(chunks.at(-2)).toMatchObject({ event: 'final', data: { success: true } });
+      const events: unknown[] = [];
+      for await (const event of readSseData(response)) events.push(event);
+      expect(events.slice(0, WORDS.length)).toEqual(WORDS.map((chunk) => ({ chunk })));
+      expect(events.at(-2)).toMatchObject({ event: 'final', data: { success: true } });
     });
   },
 );

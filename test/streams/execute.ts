@@ -11,15 +11,15 @@ const LOOP_WORKFLOW = workflow(
 );
 
 /** Yields the data of each server-sent event, without its `blockId`. */
-export async function* framesOf(response: Response): AsyncGenerator<unknown> {
+export async function* readSseData(response: Response): AsyncGenerator<unknown> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const bytes of response.body ?? []) {
     text += decoder.decode(bytes as Uint8Array, { stream: true });
-    const frames = text.split('\n\n');
-    text = frames.pop() ?? '';
-    for (const frame of frames) {
-      const data = JSON.parse(frame.replace(/^data: /, '')) as unknown;
+    const events = text.split('\n\n');
+    text = events.pop() ?? '';
+    for (const event of events) {
+      const data = JSON.parse(event.replace(/^data: /, '')) as unknown;
       if (typeof data !== 'object' || data === null) yield data;
       else yield Object.fromEntries(Object.entries(data).filter(([name]) => name !== 'blockId'));
     }
@@ -34,35 +34,36 @@ export async function expectStreamed(api: TestApi, script: Script): Promise<void
     body: { stream: true, selectedOutputs: ['A.content'], includeToolCalls: true },
   });
   expect(response.headers.get('x-sim-stream-protocol')).toBe('agent-events-v1');
-  const frames = framesOf(response);
-  const next = async (): Promise<unknown> => (await frames.next()).value;
+  const events = readSseData(response);
+  const nextEvent = async (): Promise<unknown> => (await events.next()).value;
 
-  const first = await script.nextCall('A.0');
-  first.context.emit({ type: 'text', text: 'Good ' });
-  expect(await next()).toEqual({ chunk: 'Good ' });
-  for (const text of [SECRET.slice(0, 7), SECRET.slice(7), '.']) first.context.emit({ type: 'text', text });
-  first.done({ content: `Good ${SECRET}.` });
+  const firstCall = await script.nextCall('A.0');
+  firstCall.context.emit({ type: 'text', text: 'Good ' });
+  expect(await nextEvent()).toEqual({ chunk: 'Good ' });
+  for (const text of [SECRET.slice(0, 7), SECRET.slice(7), '.'])
+    firstCall.context.emit({ type: 'text', text });
+  firstCall.done({ content: `Good ${SECRET}.` });
 
-  const second = await script.nextCall('A.1');
-  second.context.emit({ type: 'text', text: 'Hm. ' });
-  second.context.emit({ type: 'tool', phase: 'start', id: '1', name: 'search' });
-  second.context.emit({ type: 'reset' });
-  second.context.emit({ type: 'text', text: 'Bye.' });
-  second.done({ content: 'Bye.' });
+  const secondCall = await script.nextCall('A.1');
+  secondCall.context.emit({ type: 'text', text: 'Hm. ' });
+  secondCall.context.emit({ type: 'tool', phase: 'start', id: '1', name: 'search' });
+  secondCall.context.emit({ type: 'reset' });
+  secondCall.context.emit({ type: 'text', text: 'Bye.' });
+  secondCall.done({ content: 'Bye.' });
 
-  const laterFrames: unknown[] = [];
-  for await (const frame of frames) laterFrames.push(frame);
-  const text = laterFrames.flatMap((frame) => (isChunk(frame) ? [frame.chunk] : []));
+  const laterEvents: unknown[] = [];
+  for await (const event of events) laterEvents.push(event);
+  const text = laterEvents.flatMap((event) => (isChunk(event) ? [event.chunk] : []));
   expect(text.join('')).toBe(`${REDACTED}.Hm. Good ${REDACTED}.Bye.`);
-  expect(laterFrames.filter((frame) => !isChunk(frame))).toEqual([
+  expect(laterEvents.filter((event) => !isChunk(event))).toEqual([
     { event: 'tool', phase: 'start', id: '1', name: 'search' },
     { event: 'chunk_reset' },
     { event: 'final', data: { success: true, output: {} } },
     '[DONE]',
   ]);
-  expect(api.faults).toEqual([]);
+  expect(api.reportedErrors).toEqual([]);
 }
 
-function isChunk(frame: unknown): frame is { chunk: string } {
-  return typeof frame === 'object' && frame !== null && 'chunk' in frame;
+function isChunk(event: unknown): event is { chunk: string } {
+  return typeof event === 'object' && event !== null && 'chunk' in event;
 }

@@ -5,14 +5,14 @@ import { Script } from '../support/script.ts';
 import type { Call } from '../support/script.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { STORE_OPTIONS, openEngine, openReader } from './store-options.ts';
-import { expectRedacted, REDACTED, PARTS, SECRET, SECRET_READER } from './secret.ts';
-import { collect, emissionsIn, summaryOf } from './talk.ts';
+import { STORE_OPTION_FACTORIES, openEngine, openReader } from './store-options.ts';
+import { expectRedacted, REDACTED, TEXT_PARTS, SECRET, SECRET_READER_WORKFLOW } from './secret.ts';
+import { collect, emissionsIn, summarize } from './talk.ts';
 
 const emit = ({ context }: Call, ...emissions: readonly BlockEmission[]): void => {
   for (const emission of emissions) context.emit(emission);
 };
-const text = (content: string): BlockEmission => ({ type: 'text', text: content });
+const textEmission = (content: string): BlockEmission => ({ type: 'text', text: content });
 
 /** Ways in which an attempt ends before its text is complete, with the events that follow. */
 const INTERRUPTIONS: {
@@ -38,19 +38,19 @@ const INTERRUPTIONS: {
   },
 };
 
-const STORES = Object.entries(STORE_OPTIONS);
+const STORES = Object.entries(STORE_OPTION_FACTORIES);
 
 describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeName, createStoreOptions) => {
   it('is redacted for every listener, for any division of the text into parts', async () => {
     const storeOptions = await createStoreOptions();
     const script = new Script();
     const engine = await openEngine({ ...storeOptions, env: { KEY: SECRET }, blocks: [script.executor] });
-    const run = await engine.start({ workflow: SECRET_READER }, {}, { runId: 'r' });
-    const collecting = collect(run.events());
+    const run = await engine.start({ workflow: SECRET_READER_WORKFLOW }, {}, { runId: 'r' });
+    const collectedEvents = collect(run.events());
     const call = await script.nextCall('A');
-    emit(call, ...PARTS.map(text));
+    emit(call, ...TEXT_PARTS.map(textEmission));
     call.done();
-    expectRedacted(await collecting);
+    expectRedacted(await collectedEvents);
     expectRedacted(await collect(engine.follow('r')));
     if (storeName !== 'memory') expectRedacted(await collect((await openReader(storeOptions)).follow('r')));
   });
@@ -64,16 +64,19 @@ describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeNa
         ...(await createStoreOptions()),
         ...{ clock, env: { KEY: SECRET }, blocks: [script.executor] },
       });
-      const exported = workflow([block('A', 'work', { key: '{{KEY}}' }, { timeoutMs: 500 })], ['Start -> A']);
-      const run = await engine.start({ workflow: exported }, {}, { runId: 'r' });
-      const collecting = collect(run.events());
+      const definition = workflow(
+        [block('A', 'work', { key: '{{KEY}}' }, { timeoutMs: 500 })],
+        ['Start -> A'],
+      );
+      const run = await engine.start({ workflow: definition }, {}, { runId: 'r' });
+      const collectedEvents = collect(run.events());
       const call = await script.nextCall('A');
-      emit(call, text('say sesame'), { type: 'thinking', text: 'ses' });
+      emit(call, textEmission('say sesame'), { type: 'thinking', text: 'ses' });
       await end(call, run, clock);
-      emit(call, text(' too late'));
-      const handleEvents = (await collecting).filter((event) => event.type !== 'block:started');
+      emit(call, textEmission(' too late'));
+      const handleEvents = (await collectedEvents).filter((event) => event.type !== 'block:started');
       for (const events of [handleEvents, await collect(engine.follow('r'))]) {
-        expect(summaryOf(events).slice(-3)).toEqual(['A "say "', ...expected]);
+        expect(summarize(events).slice(-3)).toEqual(['A "say "', ...expected]);
         expect(emissionsIn(events).map(({ number }) => number)).toEqual([1]);
       }
     },
@@ -90,20 +93,20 @@ describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeNa
           class: 'pause',
           execute: (context) => {
             for (const part of ['say ', SECRET.slice(0, 6), SECRET.slice(6), '; sesa'])
-              context.emit(text(part));
+              context.emit(textEmission(part));
             return pauseResult;
           },
           resume: () => ({}),
         },
       ],
     });
-    const run = await engine.start({ workflow: SECRET_READER }, {}, { runId: 'r' });
-    const seen: RunEvent[] = [];
+    const run = await engine.start({ workflow: SECRET_READER_WORKFLOW }, {}, { runId: 'r' });
+    const seenEvents: RunEvent[] = [];
     for await (const event of engine.follow('r')) {
-      seen.push(event);
+      seenEvents.push(event);
       if (event.type === 'run:paused') break;
     }
-    expect(summaryOf(seen).filter((each) => each.startsWith('A '))).toEqual([
+    expect(summarize(seenEvents).filter((each) => each.startsWith('A '))).toEqual([
       'A started',
       'A "say "',
       `A ${JSON.stringify(`${REDACTED}; `)}`,

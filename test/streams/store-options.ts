@@ -3,17 +3,17 @@ import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
 import { openFolderClient, openPostgresReader } from '@heddle/engine/reader';
 import { onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 
 export type StoreOptions = Pick<EngineOptions, 'data' | 'postgres'>;
 
 /** Functions that create an empty store and return the options of an engine on it, by the name of the store. */
-export const STORE_OPTIONS: { [name: string]: () => Promise<StoreOptions> | StoreOptions } = {
+export const STORE_OPTION_FACTORIES: { [name: string]: () => Promise<StoreOptions> | StoreOptions } = {
   memory: () => ({}),
-  'a data folder': () => ({ data: join(dataFolder(), 'data') }),
+  'a data folder': () => ({ data: join(createDataFolder(), 'data') }),
   ...(hasPostgres && {
-    PostgreSQL: async () => ({ postgres: { url: await postgresDatabase(), leaseMs: 5000 } }),
+    PostgreSQL: async () => ({ postgres: { url: await createPostgresDatabase(), leaseMs: 5000 } }),
   }),
 };
 

@@ -1,14 +1,23 @@
 import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { sample } from '../support/scale.ts';
 import { Script, work } from '../support/script.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { expectTextEmittedAgain, startStreamingProcess } from './talk-process.ts';
-import { STORE_OPTIONS, openEngine, openReader } from './store-options.ts';
-import { collect, emissionsIn, summaryOf, TALK, talkExecutor, TEXT, textIn, WORDS } from './talk.ts';
+import { STORE_OPTION_FACTORIES, openEngine, openReader } from './store-options.ts';
+import {
+  collect,
+  emissionsIn,
+  summarize,
+  TALK_WORKFLOW,
+  createTalkExecutor,
+  TEXT,
+  textByBlockName,
+  WORDS,
+} from './talk.ts';
 
-const EVENTS = [
+const EVENT_SUMMARIES = [
   'run started',
   'Start started',
   'Start completed',
@@ -20,20 +29,20 @@ const EVENTS = [
   'run ended',
 ];
 
-const sampled = sample(Object.entries(STORE_OPTIONS), 2, 'stores with emissions of blocks');
+const sampledStores = sample(Object.entries(STORE_OPTION_FACTORIES), 2, 'stores with emissions of blocks');
 
-describe.each(sampled)('emissions of blocks, with an engine on %s', (storeName, createStoreOptions) => {
+describe.each(sampledStores)('emissions of blocks, with an engine on %s', (storeName, createStoreOptions) => {
   it('reach listeners of the process in order, with numbers from 1', async () => {
-    const engine = await openEngine({ ...(await createStoreOptions()), blocks: [talkExecutor()] });
-    const run = await engine.start({ workflow: TALK }, {}, { runId: 'r' });
+    const engine = await openEngine({ ...(await createStoreOptions()), blocks: [createTalkExecutor()] });
+    const run = await engine.start({ workflow: TALK_WORKFLOW }, {}, { runId: 'r' });
     const events = await collect(run.events());
     const emissions = emissionsIn(events);
     expect(emissions.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-    expect(textIn(emissions)).toEqual({ T: TEXT, Z: TEXT });
-    expect(summaryOf(events)).toEqual(EVENTS);
+    expect(textByBlockName(emissions)).toEqual({ T: TEXT, Z: TEXT });
+    expect(summarize(events)).toEqual(EVENT_SUMMARIES);
     // Listeners that are added after the end get the same events.
     for (const laterEvents of [await collect(engine.follow('r')), await collect(run.events())]) {
-      expect(summaryOf(laterEvents)).toEqual(EVENTS);
+      expect(summarize(laterEvents)).toEqual(EVENT_SUMMARIES);
       expect(emissionsIn(laterEvents)).toEqual(emissions);
     }
   });
@@ -44,36 +53,46 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (storeName, 
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
     const call = await script.nextCall('A');
     call.context.emit({ type: 'text', text: 'early ' });
-    const first = run.events()[Symbol.asyncIterator]();
-    const seen: RunEvent[] = [];
-    while (emissionsIn(seen).length === 0) seen.push((await first.next()).value as RunEvent);
-    const second = collect(run.events());
+    const firstListener = run.events()[Symbol.asyncIterator]();
+    const seenEvents: RunEvent[] = [];
+    while (emissionsIn(seenEvents).length === 0)
+      seenEvents.push((await firstListener.next()).value as RunEvent);
+    const secondListenerEvents = collect(run.events());
     call.context.emit({ type: 'thinking', text: 'hm' });
     call.context.emit({ type: 'text', text: 'late' });
     call.done();
-    seen.push(...(await collect({ [Symbol.asyncIterator]: () => first })));
-    const all = [...EVENTS.slice(0, 3), 'A started', 'A "early "', 'A thinking', 'A "late"', 'A completed'];
-    expect(summaryOf(seen)).toEqual([...all, 'run ended']);
-    expect(await second).toEqual(seen);
+    seenEvents.push(...(await collect({ [Symbol.asyncIterator]: () => firstListener })));
+    const blockEvents = [
+      ...EVENT_SUMMARIES.slice(0, 3),
+      'A started',
+      'A "early "',
+      'A thinking',
+      'A "late"',
+      'A completed',
+    ];
+    expect(summarize(seenEvents)).toEqual([...blockEvents, 'run ended']);
+    expect(await secondListenerEvents).toEqual(seenEvents);
   });
 
   it('reach a listener that is added while the run waits for a person, and the stream ends at the pause', async () => {
-    const engine = await openEngine({ ...(await createStoreOptions()), blocks: [talkExecutor()] });
+    const engine = await openEngine({ ...(await createStoreOptions()), blocks: [createTalkExecutor()] });
     const pausingWorkflow = workflow(
       [block('T', 'talk'), block('H', 'human_in_the_loop'), block('Z', 'talk')],
       ['Start -> T -> H -> Z'],
     );
     const run = await engine.start({ workflow: pausingWorkflow });
     await run.result();
-    const events = summaryOf(await collect(run.events()));
-    const beforePause = [...EVENTS.slice(0, 9), 'H started', 'H paused', 'run paused'];
+    const events = summarize(await collect(run.events()));
+    const beforePause = [...EVENT_SUMMARIES.slice(0, 9), 'H started', 'H paused', 'run paused'];
     expect(events).toEqual(beforePause);
     // A new handle has only later events.
-    const later = (await engine.attach(run.runId)).events();
+    const laterEvents = (await engine.attach(run.runId)).events();
     await engine.resume(run.runId);
-    const afterPause = ['H completed', ...EVENTS.slice(9)];
-    expect(summaryOf(await collect(later)).filter((event) => event !== 'run paused')).toEqual(afterPause);
-    expect(summaryOf(await collect(run.events()))).toEqual([...beforePause.slice(0, -1), ...afterPause]);
+    const afterPause = ['H completed', ...EVENT_SUMMARIES.slice(9)];
+    expect(summarize(await collect(laterEvents)).filter((event) => event !== 'run paused')).toEqual(
+      afterPause,
+    );
+    expect(summarize(await collect(run.events()))).toEqual([...beforePause.slice(0, -1), ...afterPause]);
   });
 
   it('of a failed attempt are discarded before the next attempt', async () => {
@@ -95,7 +114,7 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (storeName, 
     const flakyWorkflow = workflow([block('F', 'flaky', {}, { retry })], ['Start -> F']);
     const run = await engine.start({ workflow: flakyWorkflow });
     const events = await collect(run.events());
-    expect(textIn(emissionsIn(events))).toEqual({ F: 'Attempt 2' });
+    expect(textByBlockName(emissionsIn(events))).toEqual({ F: 'Attempt 2' });
     expect(emissionsIn(events).map(({ emission }) => emission.type)).toEqual(['text', 'reset', 'text']);
   });
 
@@ -110,12 +129,12 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (storeName, 
       call.context.emit({ type: 'text', text: 'early ' });
       const reader = await openReader(storeOptions);
       const events = reader.follow('r')[Symbol.asyncIterator]();
-      const seen: string[] = [];
-      const readUntil = async (last: string): Promise<void> => {
-        while (seen.at(-1) !== last) {
+      const summaries: string[] = [];
+      const readUntil = async (lastSummary: string): Promise<void> => {
+        while (summaries.at(-1) !== lastSummary) {
           const { value, done } = await events.next();
-          if (done) throw new Error(`ended after ${seen.join(', ')}`);
-          seen.push(...summaryOf([value]));
+          if (done) throw new Error(`ended after ${summaries.join(', ')}`);
+          summaries.push(...summarize([value]));
         }
       };
       await readUntil('A "early "');
@@ -124,7 +143,7 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (storeName, 
       await readUntil('A "late"');
       call.done();
       await readUntil('run ended');
-      expect(seen.slice(-6)).toEqual([
+      expect(summaries.slice(-6)).toEqual([
         'A started',
         'A "early "',
         'A thinking',
@@ -153,18 +172,19 @@ describe.each(sampled)('emissions of blocks, with an engine on %s', (storeName, 
 
 describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
   it('forwards emissions of blocks that run in another engine', async () => {
-    const postgres = { url: await postgresDatabase() };
+    const postgres = { url: await createPostgresDatabase() };
     const script = new Script();
     const owner = await openEngine({ postgres, blocks: [script.executor] });
     await owner.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
     const call = await script.nextCall('A');
     call.context.emit({ type: 'text', text: 'missed' });
-    const other = await openEngine({ postgres, blocks: [script.executor], recover: false });
-    const followedEvents = other.follow('r')[Symbol.asyncIterator]();
-    const seen: RunEvent[] = [];
-    while (emissionsIn(seen).length === 0) seen.push((await followedEvents.next()).value as RunEvent);
+    const otherEngine = await openEngine({ postgres, blocks: [script.executor], recover: false });
+    const followedEvents = otherEngine.follow('r')[Symbol.asyncIterator]();
+    const seenEvents: RunEvent[] = [];
+    while (emissionsIn(seenEvents).length === 0)
+      seenEvents.push((await followedEvents.next()).value as RunEvent);
     // `events` begins at the creation of the handle.
-    const events = (await other.attach('r')).events()[Symbol.asyncIterator]();
+    const events = (await otherEngine.attach('r')).events()[Symbol.asyncIterator]();
     const firstEvent = events.next();
     const waitShortly = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
     for (let done = false; !done;) {
@@ -172,13 +192,13 @@ describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
       done = await Promise.race([firstEvent.then(() => true), waitShortly().then(() => false)]);
     }
     call.done();
-    const later = [
+    const laterEvents = [
       (await firstEvent).value as RunEvent,
       ...(await collect({ [Symbol.asyncIterator]: () => events })),
     ];
-    seen.push(...(await collect({ [Symbol.asyncIterator]: () => followedEvents })));
-    expect(textIn(emissionsIn(later))['A']).toMatch(/^\.+$/);
-    expect(textIn(emissionsIn(seen))['A']).toMatch(/^missed\.+$/);
-    expect(summaryOf(later).slice(-2)).toEqual(['A completed', 'run ended']);
+    seenEvents.push(...(await collect({ [Symbol.asyncIterator]: () => followedEvents })));
+    expect(textByBlockName(emissionsIn(laterEvents))['A']).toMatch(/^\.+$/);
+    expect(textByBlockName(emissionsIn(seenEvents))['A']).toMatch(/^missed\.+$/);
+    expect(summarize(laterEvents).slice(-2)).toEqual(['A completed', 'run ended']);
   });
 });

@@ -4,11 +4,11 @@ import { fileURLToPath } from 'node:url';
 import type { EngineOptions, RunEvent } from '@heddle/engine';
 import type { WorkerOptions } from '@heddle/temporal';
 import { expect, onTestFinished } from 'vitest';
-import { emissionsIn, summaryOf, TEXT, textIn } from './talk.ts';
+import { emissionsIn, summarize, TEXT, textByBlockName } from './talk.ts';
 
 const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 
-/** Options of a process that runs TALK: an engine on a store, or a worker. */
+/** Options of a process that runs TALK_WORKFLOW: an engine on a store, or a worker. */
 export interface StreamingProcessOptions {
   engine?: Pick<EngineOptions, 'data' | 'postgres'>;
   worker?: WorkerOptions;
@@ -43,8 +43,8 @@ export function startStreamingProcess(options: StreamingProcessOptions): {
 export function expectTextEmittedAgain(events: readonly RunEvent[]): void {
   const emissions = emissionsIn(events);
   expect(emissions.map(({ number }) => number)).toEqual(emissions.map((_, index) => index + 1));
-  expect(textIn(emissions)).toEqual({ T: TEXT, Z: TEXT });
-  expect(summaryOf(events)).toEqual([
+  expect(textByBlockName(emissions)).toEqual({ T: TEXT, Z: TEXT });
+  expect(summarize(events)).toEqual([
     'run started',
     'Start started',
     'Start completed',

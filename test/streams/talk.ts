@@ -6,13 +6,15 @@ import { block, workflow } from '../support/workflow.ts';
 export const WORDS = ['Once ', 'upon ', 'a ', 'time'];
 export const TEXT = WORDS.join('');
 
-export const TALK = workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z'], { id: 'talk' });
+export const TALK_WORKFLOW = workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z'], {
+  id: 'talk',
+});
 
 /**
  * Returns the executor of blocks that emit WORDS one after another and output the whole text. `beforeWord` is called
  * before each word and at the end.
  */
-export function talkExecutor(
+export function createTalkExecutor(
   beforeWord: (index: number, blockName: string) => Promise<void> | void = () => undefined,
 ): BlockExecutor {
   return {
@@ -32,9 +34,9 @@ export function talkExecutor(
 type EmissionEvent = Extract<RunEvent, { type: 'block:emission' }>;
 
 export async function collect(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
-  const all: RunEvent[] = [];
-  for await (const event of events) all.push(event);
-  return all;
+  const collectedEvents: RunEvent[] = [];
+  for await (const event of events) collectedEvents.push(event);
+  return collectedEvents;
 }
 
 export function emissionsIn(events: readonly RunEvent[]): EmissionEvent[] {
@@ -42,7 +44,7 @@ export function emissionsIn(events: readonly RunEvent[]): EmissionEvent[] {
 }
 
 /** Returns the text that a reader has at the end, by block name. A reset discards the earlier text of its block. */
-export function textIn(emissions: readonly { blockName: string; emission: BlockEmission }[]): {
+export function textByBlockName(emissions: readonly { blockName: string; emission: BlockEmission }[]): {
   [name: string]: string;
 } {
   const texts: { [name: string]: string } = {};
@@ -53,7 +55,7 @@ export function textIn(emissions: readonly { blockName: string; emission: BlockE
 }
 
 /** Returns the events as short strings: `T started`, `T "Once "`, `T reset`, `T completed`, `run started`. */
-export function summaryOf(events: readonly RunEvent[]): string[] {
+export function summarize(events: readonly RunEvent[]): string[] {
   return events.map((event) => {
     if (event.type === 'block:emission') {
       const { blockName, emission } = event;

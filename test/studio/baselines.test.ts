@@ -6,14 +6,14 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { studioPages } from '../../packages/studio/src/pages.ts';
 import { chromiumTool, startBrowser } from '../support/browser.ts';
 import { reportSkipped } from '../support/scale.ts';
-import { RESPONSES, FOLDER as SHOWN_FOLDER, NOW, RUN } from './baselines/responses.ts';
+import { RESPONSES, FOLDER as SHOWN_FOLDER, NOW, RUN_ID } from './baselines/responses.ts';
 import {
   FOLDER,
   SYSTEM_FILE,
   compress,
   countDifferingPixels,
-  systemMismatch,
-  systemOf,
+  findSystemMismatch,
+  readSystem,
 } from './baselines/compare.ts';
 
 /** True if the baselines are created again instead of compared. */
@@ -24,32 +24,37 @@ const TOLERANCE = 20;
 /** Maximum size of all baselines together. Every clone of the repository downloads them. */
 const MAX_BYTES = 150_000;
 
-type Colours = 'light' | 'dark';
+type ColourScheme = 'light' | 'dark';
 
 interface Component {
   name: string;
   path: string;
-  colours: readonly Colours[];
+  colours: readonly ColourScheme[];
   locate: (page: Page) => Locator;
 }
 
-const BOTH = ['light', 'dark'] as const;
+const BOTH_SCHEMES = ['light', 'dark'] as const;
 
 const COMPONENTS: readonly Component[] = [
-  { name: 'runs', path: '/runs', colours: BOTH, locate: (page) => page.getByRole('table', { name: 'Runs' }) },
   {
-    ...{ name: 'timeline', path: `/runs/${RUN}?view=timeline`, colours: BOTH },
+    name: 'runs',
+    path: '/runs',
+    colours: BOTH_SCHEMES,
+    locate: (page) => page.getByRole('table', { name: 'Runs' }),
+  },
+  {
+    ...{ name: 'timeline', path: `/runs/${RUN_ID}?view=timeline`, colours: BOTH_SCHEMES },
     locate: (page) => page.locator('.timeline'),
   },
   {
-    ...{ name: 'graph', path: `/runs/${RUN}`, colours: BOTH },
+    ...{ name: 'graph', path: `/runs/${RUN_ID}`, colours: BOTH_SCHEMES },
     locate: (page) => page.getByRole('region', { name: 'Graph' }),
   },
   {
-    ...{ name: 'pause', path: `/runs/${RUN}`, colours: BOTH },
+    ...{ name: 'pause', path: `/runs/${RUN_ID}`, colours: BOTH_SCHEMES },
     locate: (page) => page.getByRole('region', { name: 'Waiting' }),
   },
-  { name: 'value', path: `/runs/${RUN}`, colours: ['light'], locate: (page) => page.locator('.value') },
+  { name: 'value', path: `/runs/${RUN_ID}`, colours: ['light'], locate: (page) => page.locator('.value') },
   {
     ...{ name: 'folders', path: `/workflows?folder=${encodeURIComponent(SHOWN_FOLDER)}`, colours: ['light'] },
     locate: (page) => page.locator('.folder-tree'),
@@ -65,7 +70,7 @@ const ORIGIN = 'http://localhost';
 describe.skipIf(!chromiumTool)('components of the Studio', () => {
   const pages = studioPages();
   const unknownPaths = new Set<string>();
-  const faults: string[] = [];
+  const pageErrors: string[] = [];
   let browser: Browser;
   let skipReason: string | undefined;
 
@@ -73,16 +78,16 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
     browser = await startBrowser();
     const page = await openPage({ path: '/runs', colours: 'light' });
     await page.getByRole('row').getByText('Paused').waitFor();
-    const system = await systemOf(browser, page);
+    const system = await readSystem(browser, page);
     await page.context().close();
     if (isUpdating) writeFileSync(SYSTEM_FILE, `${JSON.stringify(system, null, 2)}\n`);
-    skipReason = systemMismatch(system);
+    skipReason = findSystemMismatch(system);
   });
   reportSkipped(() => skipReason);
   afterAll(() => browser.close());
 
   /** Opens a page with fixed responses, at a fixed time, in a fixed time zone and language. */
-  async function openPage({ path, colours }: { path: string; colours: Colours }): Promise<Page> {
+  async function openPage({ path, colours }: { path: string; colours: ColourScheme }): Promise<Page> {
     const context = await browser.newContext({
       ...{ viewport: { width: 1010, height: 540 }, timezoneId: 'UTC', locale: 'en-US' },
       ...{ colorScheme: colours, reducedMotion: 'reduce' },
@@ -102,7 +107,7 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
       return route.fulfill({ status: 404, json: {} });
     });
     const page = await context.newPage();
-    page.on('pageerror', ({ message }) => faults.push(message));
+    page.on('pageerror', ({ message }) => pageErrors.push(message));
     await page.clock.setFixedTime(NOW);
     await page.goto(ORIGIN + path);
     return page;
@@ -112,15 +117,15 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
   async function takeScreenshot(part: Locator): Promise<Buffer> {
     await part.waitFor();
     await expect.poll(() => part.page().locator('.loading').count()).toBe(0);
-    let last = await part.screenshot({ animations: 'disabled' });
+    let lastScreenshot = await part.screenshot({ animations: 'disabled' });
     await expect
       .poll(async () => {
-        const previous = last;
-        last = await part.screenshot({ animations: 'disabled' });
-        return last.equals(previous);
+        const previousScreenshot = lastScreenshot;
+        lastScreenshot = await part.screenshot({ animations: 'disabled' });
+        return lastScreenshot.equals(previousScreenshot);
       })
       .toBe(true);
-    return last;
+    return lastScreenshot;
   }
 
   for (const { name, path, colours, locate } of COMPONENTS)
@@ -155,14 +160,14 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
 
   it('send only requests that have a fixed response, and have no errors', () => {
     expect([...unknownPaths]).toEqual([]);
-    expect(faults).toEqual([]);
+    expect(pageErrors).toEqual([]);
   });
 
   it('have small images, one for each component and colour scheme', () => {
     const images = readdirSync(FOLDER).filter((file) => file.endsWith('.png'));
     const expected = COMPONENTS.flatMap(({ name, colours }) => colours.map((each) => `${name}-${each}.png`));
     expect(images.toSorted()).toEqual(expected.toSorted());
-    const bytes = images.reduce((sum, file) => sum + statSync(join(FOLDER, file)).size, 0);
-    expect(bytes).toBeLessThan(MAX_BYTES);
+    const totalBytes = images.reduce((sum, file) => sum + statSync(join(FOLDER, file)).size, 0);
+    expect(totalBytes).toBeLessThan(MAX_BYTES);
   });
 });

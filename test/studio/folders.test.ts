@@ -5,13 +5,13 @@ import {
   keyActionOf,
   parentOf,
   subfolderPath,
-  pathText,
+  formatPath,
 } from '../../packages/studio/web/workflows/folder-rows.ts';
 import type { TreeKeyAction } from '../../packages/studio/web/workflows/folder-rows.ts';
 
 const folder = (path: string) => ({
   path,
-  name: pathText(path).split(' / ').at(-1) ?? '',
+  name: formatPath(path).split(' / ').at(-1) ?? '',
   parentPath: parentOf(path),
   locked: false,
 });
@@ -19,8 +19,8 @@ const FOLDERS = ['/A', '/A/B', '/A/B/C', '/A/D', '/Z%20z'].map(folder);
 
 describe('the tree of folders', () => {
   it('shows the subfolders of open folders, with their level and their position among their siblings', () => {
-    const rowsWith = (open: string[]) =>
-      toFolderRows(FOLDERS, new Set(open)).map(
+    const rowsWith = (openPaths: string[]) =>
+      toFolderRows(FOLDERS, new Set(openPaths)).map(
         ({ name, level, position, size, isOpen }) => `${name} ${level} ${position}/${size} ${isOpen}`,
       );
     const fixedRows = ['All workflows 1 1/4 undefined', 'Without a folder 1 2/4 undefined'];
@@ -41,7 +41,7 @@ describe('the tree of folders', () => {
     expect(names).toEqual(['All workflows', 'Without a folder', 'A', 'B', 'D', 'Z z']);
     const moveAfter = (name: string, key: string): TreeKeyAction | string | undefined => {
       const move = keyActionOf(key, names.indexOf(name), rows);
-      return move && 'to' in move ? names[move.to] : move;
+      return move && 'targetIndex' in move ? names[move.targetIndex] : move;
     };
     expect(moveAfter('All workflows', 'ArrowUp')).toBeUndefined();
     expect(moveAfter('All workflows', 'ArrowRight')).toBeUndefined();
@@ -60,10 +60,10 @@ describe('the tree of folders', () => {
   it('encodes names like the API', () => {
     for (const name of ['A B', "it's (1)!*", 'Ä/ö', '%41', '100%', '~._-']) {
       expect(subfolderPath('/', name)).toBe(`/${encodeName(name)}`);
-      expect(pathText(subfolderPath('/A', name))).toBe(`A / ${name}`);
+      expect(formatPath(subfolderPath('/A', name))).toBe(`A / ${name}`);
       expect(parentOf(subfolderPath('/A', name))).toBe('/A');
     }
-    expect(pathText('/%zz')).toBe('%zz');
+    expect(formatPath('/%zz')).toBe('%zz');
   });
 
   it('has a row for each of 10,100 folders', () => {

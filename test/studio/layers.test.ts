@@ -11,7 +11,7 @@ function viewAt(x: number, y: number, zoom: number): View {
 }
 
 /** Returns the visible part of the graph. */
-function visibleIn({ transform: [x, y, zoom], width, height }: View): Box {
+function visiblePartOf({ transform: [x, y, zoom], width, height }: View): Box {
   return { x: -x / zoom, y: -y / zoom, width: width / zoom, height: height / zoom };
 }
 
@@ -22,15 +22,15 @@ describe('the part of a graph whose blocks are mounted', () => {
     fc.assert(
       fc.property(offsets, offsets, zooms, (x, y, zoom) => {
         const view = viewAt(x, y, zoom);
-        const [part, visible] = [partInView(view), visibleIn(view)];
-        const tolerance = 1e-6 * (1 + Math.abs(visible.x) + Math.abs(visible.y));
-        expect(part.x).toBeLessThanOrEqual(visible.x + tolerance);
-        expect(part.y).toBeLessThanOrEqual(visible.y + tolerance);
-        expect(part.x + part.width).toBeGreaterThanOrEqual(visible.x + visible.width - tolerance);
-        expect(part.y + part.height).toBeGreaterThanOrEqual(visible.y + visible.height - tolerance);
-        const maxMargin = (2 * Math.max(visible.width, visible.height)) / 8 + tolerance;
-        expect(part.width - visible.width).toBeLessThanOrEqual(maxMargin);
-        expect(part.height - visible.height).toBeLessThanOrEqual(maxMargin);
+        const [part, visiblePart] = [partInView(view), visiblePartOf(view)];
+        const tolerance = 1e-6 * (1 + Math.abs(visiblePart.x) + Math.abs(visiblePart.y));
+        expect(part.x).toBeLessThanOrEqual(visiblePart.x + tolerance);
+        expect(part.y).toBeLessThanOrEqual(visiblePart.y + tolerance);
+        expect(part.x + part.width).toBeGreaterThanOrEqual(visiblePart.x + visiblePart.width - tolerance);
+        expect(part.y + part.height).toBeGreaterThanOrEqual(visiblePart.y + visiblePart.height - tolerance);
+        const maxMargin = (2 * Math.max(visiblePart.width, visiblePart.height)) / 8 + tolerance;
+        expect(part.width - visiblePart.width).toBeLessThanOrEqual(maxMargin);
+        expect(part.height - visiblePart.height).toBeLessThanOrEqual(maxMargin);
       }),
     );
   });

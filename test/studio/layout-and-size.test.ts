@@ -38,17 +38,17 @@ describe('the files that a browser loads', () => {
   };
 
   /**
-   * Returns the compressed size of a chunk with its static imports. Skips chunks and files in `counted`, and adds the
-   * others to it.
+   * Returns the compressed size of a chunk with its static imports. Skips chunks and files in `countedNames`, and adds
+   * the others to it.
    */
-  function bytesOf(name: string, counted = new Set<string>()): number {
+  function bytesOf(name: string, countedNames = new Set<string>()): number {
     const chunk = manifest[name];
-    if (!chunk || counted.has(name)) return 0;
-    counted.add(name);
-    const files = [chunk.file, ...(chunk.css ?? [])].filter((file) => !counted.has(file));
-    for (const file of files) counted.add(file);
+    if (!chunk || countedNames.has(name)) return 0;
+    countedNames.add(name);
+    const files = [chunk.file, ...(chunk.css ?? [])].filter((file) => !countedNames.has(file));
+    for (const file of files) countedNames.add(file);
     const bytes = files.reduce((sum, file) => sum + gzipSync(readFileSync(new URL(file, folder))).length, 0);
-    return (chunk.imports ?? []).reduce((sum, each) => sum + bytesOf(each, counted), bytes);
+    return (chunk.imports ?? []).reduce((sum, each) => sum + bytesOf(each, countedNames), bytes);
   }
 
   it('are at most 250 KB for the shell, and 350 KB with the graph', () => {
@@ -57,11 +57,11 @@ describe('the files that a browser loads', () => {
       ['run/run-page.tsx'],
       ['workflows/workflow-page.tsx', 'workflows/workflow-graph.tsx'],
     ]) {
-      const counted = new Set<string>();
-      const shellBytes = bytesOf(entry, counted);
+      const countedNames = new Set<string>();
+      const shellBytes = bytesOf(entry, countedNames);
       expect(shellBytes).toBeGreaterThan(50_000);
       expect(shellBytes).toBeLessThan(250_000);
-      const sizes = pages.map((page) => bytesOf(page, counted));
+      const sizes = pages.map((page) => bytesOf(page, countedNames));
       for (const bytes of sizes) expect(bytes).toBeGreaterThan(1000);
       expect(sizes.reduce((sum, bytes) => sum + bytes, shellBytes)).toBeLessThan(350_000);
     }

@@ -5,20 +5,20 @@ import { keyAuthenticator, openServiceStore } from '@heddle/service';
 import { combineAuthenticators, sessionAuthenticator, withSessions } from '@heddle/service/access';
 import { studioPages } from '@heddle/studio';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 import { chromiumTool, startBrowser } from '../support/browser.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { draftOf } from '../support/draft.ts';
 import { serveFetch } from '../support/mcp-server.ts';
-import { freePort } from '../support/postgres-server.ts';
+import { findFreePort } from '../support/postgres-server.ts';
 import { withoutUndefined } from '../support/without-undefined.ts';
 import { fn, loop, workflow } from '../support/workflow.ts';
-import { requireTool } from '../tools/fetch.ts';
+import { resolveTool } from '../tools/fetch.ts';
 
-const nginx = requireTool('nginx');
+const nginx = resolveTool('nginx');
 
 /** The base path at which a host serves the API and the pages. */
-const BASE = '/internal/heddle';
+const BASE_PATH = '/internal/heddle';
 
 const ONE_MINUTE_LOOP = workflow(
   [
@@ -33,7 +33,7 @@ const ONE_MINUTE_LOOP = workflow(
 
 /** Starts nginx in front of a server, with default buffers and timeouts. Returns the URL of nginx. */
 async function startNginx(path: string, port: number, upstream: string): Promise<string> {
-  const folder = dataFolder();
+  const folder = createDataFolder();
   for (const name of ['logs', 'temp']) mkdirSync(join(folder, name));
   const tempPaths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (each) => `${each}_temp_path temp/${each};`,
@@ -47,7 +47,7 @@ async function startNginx(path: string, port: number, upstream: string): Promise
       gzip on; gzip_types application/json; gzip_min_length 1024;
       server {
         listen 127.0.0.1:${port};
-        location ${BASE}/ {
+        location ${BASE_PATH}/ {
           proxy_pass ${upstream};
           proxy_http_version 1.1;
           proxy_set_header Host $http_host;
@@ -61,18 +61,18 @@ async function startNginx(path: string, port: number, upstream: string): Promise
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGTERM'));
-  let errors = '';
-  child.stderr.on('data', (text: Buffer) => (errors += text.toString()));
+  let stderrText = '';
+  child.stderr.on('data', (text: Buffer) => (stderrText += text.toString()));
   const url = `http://127.0.0.1:${port}`;
   for (let attempt = 0; attempt < 100; attempt += 1) {
-    if (child.exitCode !== null) throw new Error(`nginx has ended: ${errors}`);
+    if (child.exitCode !== null) throw new Error(`nginx has ended: ${stderrText}`);
     const isUp = await fetch(url).then(
       () => true,
       () => new Promise<false>((resolve) => setTimeout(resolve, 50, false)),
     );
     if (isUp) return url;
   }
-  throw new Error(`nginx does not answer: ${errors}`);
+  throw new Error(`nginx does not respond: ${stderrText}`);
 }
 
 describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path', () => {
@@ -80,21 +80,21 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
     'lets a user sign in, follow a run live without buffering, and cancel it',
     { timeout: 90_000 },
     async () => {
-      const port = await freePort();
+      const port = await findFreePort();
       const store = await openServiceStore();
       const { sessions, keys } = store;
-      const rules = { hosts: new Set([`127.0.0.1:${port}`]), cookie: 'heddle_session', basePath: BASE };
+      const rules = { hosts: new Set([`127.0.0.1:${port}`]), cookie: 'heddle_session', basePath: BASE_PATH };
       const authenticator = combineAuthenticators(
         keyAuthenticator(keys),
         sessionAuthenticator(sessions, rules),
       );
-      const { api, key, workspaceId } = await testApi({ store, authenticator, basePath: BASE });
-      const withSession = withSessions(api.fetch, { ...rules, sessions, keys });
-      const pages = studioPages({ basePath: BASE });
-      const server = await serveFetch(async (request) => (await pages(request)) ?? withSession(request));
+      const { api, key, workspaceId } = await createTestApi({ store, authenticator, basePath: BASE_PATH });
+      const fetchWithSession = withSessions(api.fetch, { ...rules, sessions, keys });
+      const pages = studioPages({ basePath: BASE_PATH });
+      const server = await serveFetch(async (request) => (await pages(request)) ?? fetchWithSession(request));
       const url = await startNginx(nginx?.path ?? '', port, new URL(server.url).origin);
       const request = (method: string, path: string, body?: object) =>
-        fetch(`${url}${BASE}${path}`, {
+        fetch(`${url}${BASE_PATH}${path}`, {
           method,
           headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
           ...(body && { body: JSON.stringify(body) }),
@@ -124,23 +124,23 @@ describe.skipIf(!chromiumTool || !nginx)('the Studio behind nginx at a base path
       const browser = await startBrowser();
       onTestFinished(() => browser.close());
       const page = await browser.newPage();
-      const faults: string[] = [];
-      page.on('pageerror', (error) => faults.push(error.message));
-      await page.goto(`${url}${BASE}/`);
+      const pageErrors: string[] = [];
+      page.on('pageerror', (error) => pageErrors.push(error.message));
+      await page.goto(`${url}${BASE_PATH}/`);
       await page.getByLabel('API key').fill(key);
       await page.keyboard.press('Enter');
       await page.getByRole('link', { name: 'Counts' }).click();
       await page.locator('.run-title').getByText('Running').waitFor();
-      expect(new URL(page.url()).pathname).toBe(`${BASE}/runs/${runId}`);
+      expect(new URL(page.url()).pathname).toBe(`${BASE_PATH}/runs/${runId}`);
       await page.getByRole('button', { name: /^Minute/ }).waitFor();
       await page.getByRole('button', { name: 'Cancel run' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
       await page.locator('.run-title').getByText('Cancelled').waitFor();
       let remainder = '';
-      for (let part = await reader.read(); !part.done; part = await reader.read())
-        remainder += new TextDecoder().decode(part.value);
+      for (let readResult = await reader.read(); !readResult.done; readResult = await reader.read())
+        remainder += new TextDecoder().decode(readResult.value);
       expect(remainder).toContain('[DONE]');
-      expect(faults).toEqual([]);
+      expect(pageErrors).toEqual([]);
     },
   );
 });

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { curlCommand, testCode } from '../../packages/studio/web/run/copy-text.ts';
+import { toCurlCommand, toTestCode } from '../../packages/studio/web/run/copy-text.ts';
 import { callsOf, decisionsOf, fieldsOfCall } from '../../packages/studio/web/run/pause-calls.ts';
 import { fieldsOf } from '../../packages/studio/web/run/pause-fields.ts';
 import { editsOf, topLevelBlockOf, editTargetsOf } from '../../packages/studio/web/run/rerun-edits.ts';
@@ -10,7 +10,7 @@ import { TOOL_CALL } from './workflows.ts';
 describe('copied commands and tests', () => {
   it('quote any input as one shell word', () => {
     const input = { text: `'; touch /tmp/x; '$(id)\`id\`\\` };
-    const command = curlCommand({ workflowId: 'a/b', input }, 'http://127.0.0.1:1').replace(
+    const command = toCurlCommand({ workflowId: 'a/b', input }, 'http://127.0.0.1:1').replace(
       /^curl/,
       'printf "%s\\0"',
     );
@@ -29,7 +29,7 @@ describe('copied commands and tests', () => {
 
   it('keep names and values inside string literals of a test', () => {
     const name = "x'); process.exit(1); it(`${1}";
-    const text = testCode({
+    const text = toTestCode({
       ...{ workflowId: 'w', name, input: { name }, status: 'failed', output: undefined },
       errorCode: 'BLOCK_FAILED',
     });
@@ -46,8 +46,8 @@ describe('fields of a pause point', () => {
       { name: 'note', value: null },
     ];
     const fields = [
-      { name: 'amount', type: 'number', description: '', required: true, initial: '' },
-      { name: 'note', type: 'string', description: '', required: false, initial: '' },
+      { name: 'amount', type: 'number', description: '', required: true, initialText: '' },
+      { name: 'note', type: 'string', description: '', required: false, initialText: '' },
     ];
     expect(fieldsOf(inputFormat)).toEqual(fields);
     expect(fieldsOf(JSON.stringify(inputFormat))).toEqual(fields);
@@ -63,13 +63,13 @@ describe('calls that wait for a decision', () => {
   it('are read from any output without failing', () => {
     for (const output of [null, 1, [], { calls: 1 }, { calls: [null, { id: 1 }] }])
       expect(callsOf(output)).toEqual([]);
-    const [bare] = callsOf({ calls: [{ id: '1.1', name: 'f', arguments: [], parameters: 'x' }] });
-    expect(bare).toEqual({ id: '1.1', name: 'f', arguments: {}, parameters: {} });
+    const [bareCall] = callsOf({ calls: [{ id: '1.1', name: 'f', arguments: [], parameters: 'x' }] });
+    expect(bareCall).toEqual({ id: '1.1', name: 'f', arguments: {}, parameters: {} });
   });
 
   it('have a field for each argument, by its schema, or as JSON if the value does not match', () => {
     const fields = fieldsOfCall({ ...TOOL_CALL, arguments: { ...TOOL_CALL.arguments, urgent: 'yes' } });
-    expect(fields.map(({ name, type, initial }) => [name, type, initial])).toEqual([
+    expect(fields.map(({ name, type, initialText }) => [name, type, initialText])).toEqual([
       ['to', 'string', 'ada@example.org'],
       ['urgent', 'object', '"yes"'],
       ['copies', 'number', ''],
@@ -104,13 +104,13 @@ describe('changes before a run starts at a block', () => {
   };
   const [a, b, l, i, z] = graph.blocks as [Block, Block, Block, Block, Block];
   type Block = (typeof graph.blocks)[number];
-  const targetTitles = (block: Block) => editTargetsOf(graph, block).map(({ title }) => title);
+  const targetTitlesOf = (block: Block) => editTargetsOf(graph, block).map(({ title }) => title);
 
   it('concern the input of the run, the fields of the block, or outputs of earlier blocks', () => {
-    expect(targetTitles(a)).toEqual(['The input of the run']);
-    expect(targetTitles(b)).toEqual(['The fields of B', 'The output of A']);
-    expect(targetTitles(l)).toEqual(['The output of B', 'The output of A']);
-    expect(targetTitles(z)).toEqual([
+    expect(targetTitlesOf(a)).toEqual(['The input of the run']);
+    expect(targetTitlesOf(b)).toEqual(['The fields of B', 'The output of A']);
+    expect(targetTitlesOf(l)).toEqual(['The output of B', 'The output of A']);
+    expect(targetTitlesOf(z)).toEqual([
       'The fields of Z',
       'The output of L',
       'The output of B',
@@ -122,15 +122,15 @@ describe('changes before a run starts at a block', () => {
   });
 
   it('contain only changed fields, and no code', () => {
-    const [fields, output] = editTargetsOf(graph, b) as [EditTarget, EditTarget];
+    const [fieldsTarget, outputTarget] = editTargetsOf(graph, b) as [EditTarget, EditTarget];
     const values = { code: 'return 1', url: 'a', list: [1] };
-    expect(editsOf(fields, values, JSON.stringify({ ...values, url: 'b' }))).toEqual({
+    expect(editsOf(fieldsTarget, values, JSON.stringify({ ...values, url: 'b' }))).toEqual({
       fields: { url: 'b' },
     });
-    expect(editsOf(fields, values, JSON.stringify(values))).toEqual({});
-    expect(() => editsOf(fields, values, '{"code": "return 2"}')).toThrow('Code can be changed only');
-    expect(editsOf(output, {}, '{"result": 2}')).toEqual({ outputs: { A: { result: 2 } } });
+    expect(editsOf(fieldsTarget, values, JSON.stringify(values))).toEqual({});
+    expect(() => editsOf(fieldsTarget, values, '{"code": "return 2"}')).toThrow('Code can be changed only');
+    expect(editsOf(outputTarget, {}, '{"result": 2}')).toEqual({ outputs: { A: { result: 2 } } });
     for (const text of ['[1]', 'null', '"x"'])
-      expect(() => editsOf(output, {}, text)).toThrow('a JSON object');
+      expect(() => editsOf(outputTarget, {}, text)).toThrow('a JSON object');
   });
 });

@@ -4,12 +4,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { block, fn, loop, parallel, workflow } from '../support/workflow.ts';
 import { chromiumTool } from '../support/browser.ts';
 import { startStudio } from './setup.ts';
-import { REFUND_APPROVAL, hourlyWorkflow } from './workflows.ts';
+import { REFUND_APPROVAL_WORKFLOW, createHourlyWorkflow } from './workflows.ts';
 
 /** The folder for the screenshots in docs/studio.md. If it is undefined, no screenshots are taken. */
-const folder = process.env['HEDDLE_SCREENSHOTS'];
+const screenshotFolder = process.env['HEDDLE_SCREENSHOTS'];
 
-const PRICES = workflow(
+const PRICES_WORKFLOW = workflow(
   [
     fn(
       'Load orders',
@@ -41,7 +41,7 @@ const PRICES = workflow(
     'Price:error -> Use list price',
   ],
 );
-const IMPORT = workflow(
+const IMPORT_WORKFLOW = workflow(
   [
     fn('Read file', 'return { rows: 120 }'),
     fn('Check rows', 'const row = 17;\nthrow new Error(`Row ${row} has no customer.`);'),
@@ -50,22 +50,22 @@ const IMPORT = workflow(
   ['Start -> Read file -> Check rows -> Store rows'],
 );
 
-describe.skipIf(!chromiumTool || !folder)('the screenshots of the documentation', () => {
+describe.skipIf(!chromiumTool || !screenshotFolder)('the screenshots of the documentation', () => {
   const studio = startStudio();
   const paths: { [name: string]: string } = {};
 
   beforeAll(async () => {
-    const pricesId = await studio.deploy('Nightly order prices', PRICES);
-    const importId = await studio.deploy('Customer import', IMPORT);
-    const refundsId = await studio.deploy('Refunds', REFUND_APPROVAL);
-    const reportsId = await studio.deploy('Weekly report', hourlyWorkflow('return "sent"'));
+    const pricesId = await studio.deploy('Nightly order prices', PRICES_WORKFLOW);
+    const importId = await studio.deploy('Customer import', IMPORT_WORKFLOW);
+    const refundsId = await studio.deploy('Refunds', REFUND_APPROVAL_WORKFLOW);
+    const reportsId = await studio.deploy('Weekly report', createHourlyWorkflow('return "sent"'));
     await studio.redeploy(pricesId, await studio.call<object>('GET', `/api/v2/workflows/${pricesId}/state`));
     for (let count = 0; count < 6; count += 1) {
       await studio.run(pricesId);
       if (count % 2 === 0) await studio.run(importId);
       if (count % 3 === 0) await studio.run(refundsId);
     }
-    const run = await studio.run(pricesId);
+    const runId = await studio.run(pricesId);
     const { workspaceId } = studio;
     for (const name of ['SHOP_KEY', 'SMTP_PASSWORD'])
       await studio.call('PUT', `/api/v2/secrets/${name}`, {
@@ -75,7 +75,7 @@ describe.skipIf(!chromiumTool || !folder)('the screenshots of the documentation'
       });
     await studio.call('POST', `/api/v2/workspaces/${workspaceId}/api-keys`, { name: 'Deploys' });
     Object.assign(paths, {
-      ...{ runs: '/runs', run: `/runs/${run}`, timeline: `/runs/${run}?view=timeline` },
+      ...{ runs: '/runs', run: `/runs/${runId}`, timeline: `/runs/${runId}?view=timeline` },
       ...{ workflow: `/workflows/${reportsId}`, dashboard: '/dashboard', settings: '/settings' },
     });
   });
@@ -96,7 +96,7 @@ describe.skipIf(!chromiumTool || !folder)('the screenshots of the documentation'
   }
 
   it('show six pages, each in light and in dark colours', { timeout: 300_000 }, async () => {
-    mkdirSync(folder ?? '', { recursive: true });
+    mkdirSync(screenshotFolder ?? '', { recursive: true });
     const page = await studio.context.newPage();
     await page.setViewportSize({ width: 1280, height: 720 });
     for (const colorScheme of ['light', 'dark'] as const) {
@@ -110,7 +110,7 @@ describe.skipIf(!chromiumTool || !folder)('the screenshots of the documentation'
         const screenshot = await toWebp(await page.screenshot());
         // Every clone of the repository downloads the screenshots.
         expect(screenshot.length).toBeLessThan(60_000);
-        writeFileSync(join(folder ?? '', `${name}-${colorScheme}.webp`), screenshot);
+        writeFileSync(join(screenshotFolder ?? '', `${name}-${colorScheme}.webp`), screenshot);
         expect(await page.getByRole('alert').count()).toBe(0);
       }
     }

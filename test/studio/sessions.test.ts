@@ -7,7 +7,7 @@ import {
 } from '@heddle/service/access';
 import { studioPages } from '@heddle/studio';
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 
 const HOST = '127.0.0.1:7373';
 const PAGE_HEADERS = { Host: HOST, 'X-Heddle-Studio': '1', 'Sec-Fetch-Site': 'same-origin' };
@@ -19,7 +19,7 @@ async function setUp() {
     keyAuthenticator(store.keys),
     sessionAuthenticator(store.sessions, rules),
   );
-  const api = await testApi({ store, authenticator });
+  const api = await createTestApi({ store, authenticator });
   const token = new OneTimeToken(api.userId);
   const { sessions, keys } = store;
   const fetch = withSessions(api.api.fetch, { ...rules, sessions, keys, token });
@@ -42,10 +42,10 @@ describe('sessions of browsers', () => {
   it('begin with a sign-in token that can be used once', async () => {
     const { signIn, token, cookieOf, statusOfRunList } = await setUp();
     expect((await signIn({ token: `${token.text}x` })).status).toBe(401);
-    const first = await signIn({ token: token.text });
-    expect(first.status).toBe(200);
-    expect(first.headers.get('set-cookie')).toMatch(/; Path=\/api; .*HttpOnly; SameSite=Strict/);
-    expect(await statusOfRunList({ ...PAGE_HEADERS, Cookie: cookieOf(first) })).toBe(200);
+    const signInResponse = await signIn({ token: token.text });
+    expect(signInResponse.status).toBe(200);
+    expect(signInResponse.headers.get('set-cookie')).toMatch(/; Path=\/api; .*HttpOnly; SameSite=Strict/);
+    expect(await statusOfRunList({ ...PAGE_HEADERS, Cookie: cookieOf(signInResponse) })).toBe(200);
     expect((await signIn({ token: token.text })).status).toBe(401);
   });
 
@@ -71,8 +71,14 @@ describe('sessions of browsers', () => {
     const { signIn, token, cookieOf, statusOfRunList } = await setUp();
     const Cookie = cookieOf(await signIn({ token: token.text }));
     const [payload = '', signature = ''] = Cookie.split('.');
-    const forged = Buffer.from(JSON.stringify({ u: 'x', e: 9e15, n: 'n' })).toString('base64url');
-    for (const value of [`session=${forged}.${signature}`, `${payload}.`, payload, 'session=', 'session=..'])
+    const forgedPayload = Buffer.from(JSON.stringify({ u: 'x', e: 9e15, n: 'n' })).toString('base64url');
+    for (const value of [
+      `session=${forgedPayload}.${signature}`,
+      `${payload}.`,
+      payload,
+      'session=',
+      'session=..',
+    ])
       expect([value, await statusOfRunList({ ...PAGE_HEADERS, Cookie: value })]).toEqual([value, 401]);
   });
 
@@ -95,9 +101,9 @@ describe('sessions of browsers', () => {
     ])
       expect((await signIn({ token: token.text }, headers)).status).toBe(403);
     expect((await signIn({ token: 'x'.repeat(10_000) })).status).toBe(400);
-    const form = { ...PAGE_HEADERS, 'Content-Type': 'text/plain' };
+    const textHeaders = { ...PAGE_HEADERS, 'Content-Type': 'text/plain' };
     expect(
-      (await send('POST', '/api/studio/session', form, JSON.stringify({ token: token.text }))).status,
+      (await send('POST', '/api/studio/session', textHeaders, JSON.stringify({ token: token.text }))).status,
     ).toBe(400);
     expect((await signIn({ token: token.text })).status).toBe(200);
   });
@@ -143,7 +149,7 @@ describe('the pages of the Studio', () => {
     const html = await (await get('/internal/heddle/'))!.text();
     const shellFiles = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, path = '']) => path);
     for (const path of shellFiles) sizes.set(path, bytesOf(path));
-    const total = (all: readonly number[]) => all.reduce((sum, each) => sum + each, 0);
+    const total = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0);
     const shellBytes = total(await Promise.all(sizes.values()));
     const mainScript = shellFiles.find((path) => /index-.*\.js$/.test(path)) ?? '';
     const script = await (await get(`/internal/heddle/${mainScript}`))!.text();

@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { startBrowser } from '../support/browser.ts';
 import { draftOf } from '../support/draft.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { startServe } from '../support/heddle.ts';
 
 /** A real server, a browser that has signed in, and API calls with a key. */
@@ -17,18 +17,18 @@ export interface Studio {
   browser: Browser;
   context: BrowserContext;
   /** Errors of the pages, and violations of their content security policy. */
-  faults: string[];
+  errors: string[];
   /** URLs that the pages have requested. */
   requestedUrls: string[];
   call<Data>(method: string, path: string, body?: unknown): Promise<Data>;
   /** Creates a workflow from an exported file and deploys it. Returns its id. */
-  deploy(name: string, exported: Json): Promise<string>;
+  deploy(name: string, definition: Json): Promise<string>;
   /** Replaces the draft of a workflow and deploys it. */
   redeploy(workflowId: string, draft: object): Promise<void>;
   /** Starts a run with the request body `body`, and waits for its end unless `async` is true. Returns its id. */
   run(workflowId: string, body?: object): Promise<string>;
   /** Returns the id of the block with this name in the graph of a run. */
-  blockId(runId: string, name: string): Promise<string>;
+  findBlockId(runId: string, name: string): Promise<string>;
 }
 
 /** The secrets of the server. Servers on PostgreSQL have no data folder that stores them. */
@@ -37,29 +37,29 @@ const SECRETS = {
   HEDDLE_SECRET_KEYS: Buffer.alloc(32, 7).toString('base64'),
 };
 
-type WhenDone = (cleanup: () => void) => void;
+type RegisterCleanup = (cleanup: () => void) => void;
 
-/** Returns options of `heddle serve`. `whenDone` registers a function that is called after the tests. */
-export type GetServeArgs = (whenDone: WhenDone) => Promise<readonly string[]>;
+/** Returns options of `heddle serve`. `registerCleanup` registers a function that is called after the tests. */
+export type GetServeArgs = (registerCleanup: RegisterCleanup) => Promise<readonly string[]>;
 
 interface StudioOptions {
   /** Options for the store of the server. Default: a new folder. */
-  store?: GetServeArgs;
+  getServeArgs?: GetServeArgs;
   /** Additional options of the server. */
-  extraArgs?: GetServeArgs;
+  getExtraArgs?: GetServeArgs;
 }
 
 /** Starts a server and a browser for the tests of this file. */
 export function startStudio({
-  store = folderStoreArgs,
-  extraArgs = () => Promise.resolve([]),
+  getServeArgs = getFolderStoreArgs,
+  getExtraArgs = () => Promise.resolve([]),
 }: StudioOptions = {}): Studio {
-  const studio = { faults: [], requestedUrls: [] } as unknown as Studio;
+  const studio = { errors: [], requestedUrls: [] } as unknown as Studio;
   const cleanups: (() => unknown)[] = [];
   beforeAll(async () => {
-    const whenDone: WhenDone = (cleanup) => void cleanups.push(cleanup);
-    const args = [...(await store(whenDone)), ...(await extraArgs(whenDone))];
-    const server = await startServe(args, { whenDone, env: SECRETS });
+    const registerCleanup: RegisterCleanup = (cleanup) => void cleanups.push(cleanup);
+    const args = [...(await getServeArgs(registerCleanup)), ...(await getExtraArgs(registerCleanup))];
+    const server = await startServe(args, { registerCleanup, env: SECRETS });
     const { url, key, workspaceId } = server;
     const { studio: signInUrl = '' } = server as { studio?: string };
     Object.assign(studio, { url, key, workspaceId, signInUrl });
@@ -71,9 +71,9 @@ export function startStudio({
       if (!response.ok) throw new Error(JSON.stringify(json));
       return json.data;
     };
-    studio.deploy = async (name, exported) => {
+    studio.deploy = async (name, definition) => {
       const { id } = await studio.call<{ id: string }>('POST', '/api/v2/workflows', { workspaceId, name });
-      await studio.redeploy(id, draftOf(exported));
+      await studio.redeploy(id, draftOf(definition));
       return id;
     };
     studio.redeploy = async (id, draft) => {
@@ -82,7 +82,7 @@ export function startStudio({
     };
     studio.run = async (workflowId, body = {}) =>
       (await studio.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, body)).runId;
-    studio.blockId = async (runId, name) => {
+    studio.findBlockId = async (runId, name) => {
       const path = `/api/v2/logs/${runId}/overview`;
       const { graph } = await studio.call<{ graph: { blocks: { id: string; name: string }[] } }>('GET', path);
       return graph.blocks.find((each) => each.name === name)?.id ?? '';
@@ -93,7 +93,7 @@ export function startStudio({
       viewport: { width: 1440, height: 900 },
       timezoneId: 'UTC',
     });
-    recordRequestsAndFaults(studio);
+    recordRequestsAndErrors(studio);
     const page = await studio.context.newPage();
     await page.goto(signInUrl);
     await page.getByRole('heading', { name: 'Runs' }).waitFor();
@@ -105,13 +105,14 @@ export function startStudio({
   return studio;
 }
 
-const folderStoreArgs: GetServeArgs = (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)]);
+const getFolderStoreArgs: GetServeArgs = (registerCleanup) =>
+  Promise.resolve(['--data', createDataFolder(registerCleanup)]);
 
-function recordRequestsAndFaults({ context, faults, requestedUrls }: Studio): void {
+function recordRequestsAndErrors({ context, errors, requestedUrls }: Studio): void {
   context.on('page', (page: Page) => {
     page.on('request', (request) => requestedUrls.push(request.url()));
-    page.on('pageerror', (error) => faults.push(error.message));
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+    page.on('pageerror', (error) => errors.push(error.message));
+    page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
   });
 }
 

@@ -1,20 +1,22 @@
 import { describe } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { sample } from '../support/scale.ts';
 import { chromiumTool } from '../support/browser.ts';
 import type { GetServeArgs } from './setup.ts';
 
 /** Options of `heddle serve` for each store. test/temporal/studio.test.ts runs the same tests on Temporal. */
 const STORES: readonly (readonly [name: string, store: GetServeArgs])[] = [
-  ['SQLite', (whenDone) => Promise.resolve(['--data', dataFolder(whenDone)])],
-  ...(hasPostgres ? [['PostgreSQL', async () => ['--postgres', await postgresDatabase()]] as const] : []),
+  ['SQLite', (registerCleanup) => Promise.resolve(['--data', createDataFolder(registerCleanup)])],
+  ...(hasPostgres
+    ? [['PostgreSQL', async () => ['--postgres', await createPostgresDatabase()]] as const]
+    : []),
 ];
 
 /** Calls `defineTests` for each store; in a quick run, for one random store. */
-export function describeStores(name: string, defineTests: (store: GetServeArgs) => void): void {
-  for (const [storeName, store] of sample(STORES, 1, `stores of ${name}`))
+export function describeStores(name: string, defineTests: (getServeArgs: GetServeArgs) => void): void {
+  for (const [storeName, getServeArgs] of sample(STORES, 1, `stores of ${name}`))
     describe.skipIf(!chromiumTool)(`${name}, on ${storeName}`, () => {
-      defineTests(store);
+      defineTests(getServeArgs);
     });
 }

@@ -15,7 +15,7 @@ describe('the scale of a timeline', () => {
     expect(scale.positionAt(1000)).toBeCloseTo(1000 / 2080);
     expect(scale.positionAt(hour)).toBeCloseTo(1080 / 2080);
     expect(scale.positionAt(hour + 1000)).toBe(1);
-    expect(scale.width(span(0, 1000))).toBeCloseTo(scale.width(span(hour, 1000)));
+    expect(scale.widthOf(span(0, 1000))).toBeCloseTo(scale.widthOf(span(hour, 1000)));
   });
 
   it('keeps short gaps, and collapses gaps that only a container covers', () => {
@@ -27,7 +27,7 @@ describe('the scale of a timeline', () => {
       20 / (2980 + 20 + scale.positionAt(0) + 2980 * 0.04),
     );
     expect(scale.collapsedMs).toBeCloseTo(7000 - 2980 * 0.04);
-    expect(scale.width(span(0, 10_000, 2))).toBe(1);
+    expect(scale.widthOf(span(0, 10_000, 2))).toBe(1);
   });
 
   it('collapses nothing when blocks ran all the time, in parallel or nested', () => {
@@ -44,9 +44,9 @@ describe('the scale of a timeline', () => {
   });
 
   it('extends an open span until now, and gives every span a visible width', () => {
-    const open = createTimeScale([span(0, 100), span(100, null)], 400);
-    expect(open.width(span(100, null))).toBeCloseTo(0.75);
-    expect(open.width(span(50, 0))).toBe(0.002);
+    const scale = createTimeScale([span(0, 100), span(100, null)], 400);
+    expect(scale.widthOf(span(100, null))).toBeCloseTo(0.75);
+    expect(scale.widthOf(span(50, 0))).toBe(0.002);
     expect(createTimeScale([], 0).positionAt(0)).toBe(0);
   });
 

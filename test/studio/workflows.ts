@@ -5,7 +5,7 @@ export const HOSTILE_TEXT =
   '<img src=x onerror="document.title=\'hacked\'"><script>document.title="hacked"</script>\u202Egnp.exe';
 
 /** Loops in a parallel: in each loop, the last iteration fails, and the error is handled. */
-export const NESTED = workflow(
+export const NESTED_WORKFLOW = workflow(
   [
     fn('Load orders', 'console.log("loaded", 3); return [1, 2, 3]'),
     parallel(
@@ -32,7 +32,7 @@ export const NESTED = workflow(
 );
 
 /** A workflow with hostile text in its logs, an output and an error, and with a huge output. */
-export const HOSTILE_OUTPUT = workflow(
+export const HOSTILE_OUTPUT_WORKFLOW = workflow(
   [
     fn(
       'Say',
@@ -44,7 +44,7 @@ export const HOSTILE_OUTPUT = workflow(
   ['Start -> Say -> Huge -> Fail'],
 );
 
-export const REFUND_APPROVAL = workflow(
+export const REFUND_APPROVAL_WORKFLOW = workflow(
   [
     block('Approve refund', 'human_in_the_loop', {
       inputFormat: [
@@ -57,13 +57,13 @@ export const REFUND_APPROVAL = workflow(
   ['Start -> Approve refund -> Pay'],
 );
 
-export const LONG_WAIT = workflow(
+export const LONG_WAIT_WORKFLOW = workflow(
   [block('Wait', 'wait', { timeValue: '600', timeUnit: 'seconds' })],
   ['Start -> Wait'],
 );
 
 /** A workflow that runs longer than a test, in code and not in a wait block. */
-export const LONG_CODE = workflow(
+export const LONG_CODE_WORKFLOW = workflow(
   [
     fn(
       'Count',
@@ -73,17 +73,17 @@ export const LONG_CODE = workflow(
   ['Start -> Count'],
 );
 
-export const ONE_STEP = workflow([fn('Step', 'return 1')], ['Start -> Step']);
+export const ONE_STEP_WORKFLOW = workflow([fn('Step', 'return 1')], ['Start -> Step']);
 
 /** Returns a workflow that runs every hour. */
-export const hourlyWorkflow = (code: string) =>
+export const createHourlyWorkflow = (code: string) =>
   workflow(
     [block('Every hour', 'schedule', { scheduleType: 'hourly', hourlyMinute: '0' }), fn('Report', code)],
     ['Every hour -> Report'],
   );
 
 /** 2,000 blocks: a condition leads to the last block, so the other blocks, in chains of 40, do not run. */
-export const LARGE = workflow(
+export const LARGE_WORKFLOW = workflow(
   [
     condition('Which', { many: 'false', last: '' }),
     ...Array.from({ length: 1997 }, (_, index) => block(`B${index}`, 'variables', {})),

@@ -5,7 +5,7 @@ export const FILE = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base
 export const FILE_BASE64 = 'YWJj';
 
 /** A workflow that responds with the files of its input, and with the content of the first file. */
-export const ECHO = workflow(
+export const ECHO_WORKFLOW = workflow(
   [
     block('Reply', 'response', {
       dataMode: 'structured',

@@ -3,7 +3,7 @@ import type { TestApi } from './api.ts';
 import { block, workflow } from './workflow.ts';
 
 /** A workflow that responds with the name in its input, with status 418. */
-export const GREETING = workflow(
+export const GREETING_WORKFLOW = workflow(
   [
     block('Words', 'variables', {}),
     block('Reply', 'response', { dataMode: 'json', data: '{"hello": "<start.name>"}', status: '418' }),
@@ -24,13 +24,13 @@ export const APPROVAL = workflow(
 );
 
 /** A workflow that fails, because egress to its URL is not allowed. */
-export const BROKEN = workflow(
+export const FAILING_WORKFLOW = workflow(
   [block('Fetch', 'api', { url: 'http://127.0.0.1:9/', method: 'GET' })],
   ['Start -> Fetch'],
 );
 
 /** A workflow that takes ten minutes. */
-export const LONG = workflow(
+export const LONG_WORKFLOW = workflow(
   [block('Rest', 'wait', { timeValue: '10', timeUnit: 'minutes' })],
   ['Start -> Rest'],
 );
@@ -43,9 +43,9 @@ export interface RunResponse {
   paused: { contextId: string | null; pauseKind: string } | null;
 }
 
-/** Deploys `GREETING`. Returns the path of the workflow. */
+/** Deploys `GREETING_WORKFLOW`. Returns the path of the workflow. */
 export async function deployGreeting(api: TestApi): Promise<string> {
-  return `/api/v2/workflows/${await api.deploy(GREETING)}`;
+  return `/api/v2/workflows/${await api.deploy(GREETING_WORKFLOW)}`;
 }
 
 /** Queues a run without starting it, as if the process had ended in between. Returns the id of the run. */
@@ -70,7 +70,7 @@ export async function queueRun(
 
 /** Polls the run at `path`, and resolves with the run when it has this status. */
 export async function waitForStatus(api: TestApi, path: string, status: string): Promise<RunResponse> {
-  for (let polls = 0; polls < 1000; polls += 1) {
+  for (let pollCount = 0; pollCount < 1000; pollCount += 1) {
     const { data } = await api.call<RunResponse | undefined>('GET', path);
     if (data?.status === status) return data;
     await new Promise((resolve) => {

@@ -33,7 +33,7 @@ export interface CallOptions {
   key?: string | null;
   body?: unknown;
   /** A body that is sent unchanged, instead of the JSON of `body`. */
-  raw?: string;
+  rawBody?: string;
   headers?: { [name: string]: string };
   signal?: AbortSignal;
 }
@@ -49,12 +49,12 @@ export interface TestApi {
   key: string;
   call<Data = unknown>(method: string, path: string, options?: CallOptions): Promise<ParsedResponse<Data>>;
   fetch(method: string, path: string, options?: CallOptions): Promise<Response>;
-  /** Deploys a workflow with this graph. Returns its id. */
-  deploy(exported: Json): Promise<string>;
-  /** Creates a workflow with this draft without deploying it. Returns its id. */
-  createDraft(exported: Json): Promise<string>;
+  /** Deploys a workflow with this definition. Returns its id. */
+  deploy(definition: Json): Promise<string>;
+  /** Creates a workflow with this definition without deploying it. Returns its id. */
+  createDraft(definition: Json): Promise<string>;
   /** Errors that the API reported to `onError`. */
-  faults: unknown[];
+  reportedErrors: unknown[];
 }
 
 export interface TestApiOptions
@@ -65,7 +65,7 @@ export interface TestApiOptions
     Partial<ServiceAreaOptions> {
   limiter?: Limiter;
   /** Wraps the access port of the store. The API uses the result. */
-  access?: (stored: Access) => Access;
+  wrapAccess?: (storeAccess: Access) => Access;
   storeOptions?: ServiceStoreOptions;
   engineOptions?: EngineOptions;
   /** Areas (modules of API operations with their own tables) in addition to those of the service. */
@@ -73,14 +73,14 @@ export interface TestApiOptions
 }
 
 /** Returns the engine options that separate the workspaces of the store. */
-export function tenantIsolation({
+export function tenantOptionsOf({
   definitions: { resolveChild, tenant },
 }: Pick<ServiceStore, 'definitions'>) {
   return { resolveChild, tenant };
 }
 
 /** Returns the API of a service over an engine and a store, like that of `heddle serve`. */
-export function serviceApi({
+export function createServiceApi({
   engine,
   store,
   ...options
@@ -89,13 +89,13 @@ export function serviceApi({
     usage,
     concurrency,
     capacity,
-    policy,
-    publicInputs,
+    timeouts,
+    publicInputLimits,
     bodyBytes,
     limiter,
     areas = [],
     allowsPublicRuns,
-    access = (stored) => stored,
+    wrapAccess = (storeAccess) => storeAccess,
     ...areaAndApiOptions
   } = options;
   const {
@@ -118,8 +118,8 @@ export function serviceApi({
     usage,
     concurrency,
     capacity,
-    policy,
-    publicInputs,
+    timeouts,
+    publicInputLimits,
     bodyBytes,
     rate: limiter,
   });
@@ -143,7 +143,7 @@ export function serviceApi({
     authenticator: keyAuthenticator(store.keys, options.now),
     ...apiOptions,
     ...{ engine, database: store },
-    ports: { ...ports, access: access(ports.access) },
+    ports: { ...ports, access: wrapAccess(ports.access) },
     areas: [...serviceAreas({ store, ...servedAreaOptions(store), ...areaOptions }), ...areas],
   });
 }
@@ -154,29 +154,38 @@ export const ORIGIN = 'http://heddle.test';
  * Returns options that give the values of `env` to every workspace. The option `env` of an engine is only for workflows
  * without a workspace.
  */
-function forTenants(options: EngineOptions = {}): EngineOptions {
+function withTenantEnvironments(options: EngineOptions = {}): EngineOptions {
   const { env } = options;
   if (!env) return options;
-  const values = (names: readonly string[]) =>
+  const valuesOf = (names: readonly string[]) =>
     Object.fromEntries(names.flatMap((name) => (name in env ? [[name, env[name] as string]] : [])));
   return {
     environments: {
       names: () => Promise.resolve(Object.keys(env)),
-      values: (_tenant, names) => Promise.resolve(values(names)),
+      values: (_tenant, names) => Promise.resolve(valuesOf(names)),
     },
     ...options,
   };
 }
 
 /** Opens an API over an engine and a store in memory. All three are closed after the file's tests. */
-export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
+export async function createTestApi(options: TestApiOptions = {}): Promise<TestApi> {
   const { storeOptions, engineOptions, ...apiOptions } = options;
   const store = options.store ?? (await openServiceStore(storeOptions));
   const engine =
     options.engine ??
-    (await createEngine({ ...tenantIsolation(store), triggers: triggerTypes, ...forTenants(engineOptions) }));
-  const faults: unknown[] = [];
-  const api = await serviceApi({ onError: (error) => faults.push(error), ...apiOptions, engine, store });
+    (await createEngine({
+      ...tenantOptionsOf(store),
+      triggers: triggerTypes,
+      ...withTenantEnvironments(engineOptions),
+    }));
+  const reportedErrors: unknown[] = [];
+  const api = await createServiceApi({
+    onError: (error) => reportedErrors.push(error),
+    ...apiOptions,
+    engine,
+    store,
+  });
   afterAll(async () => {
     await api.close();
     await engine.close({ graceMs: 0 });
@@ -201,33 +210,35 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
     const body: unknown = text === '' ? undefined : isJson ? JSON.parse(text) : text;
     return { status: response.status, headers: response.headers, body, data: (body as { data: Data })?.data };
   };
-  const createDraft = async (exported: Json): Promise<string> => {
+  const createDraft = async (definition: Json): Promise<string> => {
     const name = `Workflow ${crypto.randomUUID()}`;
-    const created = await call<{ id: string }>('POST', '/api/v2/workflows', { body: { workspaceId, name } });
-    const { id } = created.data;
-    const put = await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(exported) });
-    if (put.status !== 200) throw new Error(JSON.stringify(put.body));
+    const createResponse = await call<{ id: string }>('POST', '/api/v2/workflows', {
+      body: { workspaceId, name },
+    });
+    const { id } = createResponse.data;
+    const putResponse = await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(definition) });
+    if (putResponse.status !== 200) throw new Error(JSON.stringify(putResponse.body));
     return id;
   };
-  const deploy = async (exported: Json): Promise<string> => {
-    const id = await createDraft(exported);
+  const deploy = async (definition: Json): Promise<string> => {
+    const id = await createDraft(definition);
     const response = await call('POST', `/api/v2/workflows/${id}/deploy`);
     if (response.status !== 200) throw new Error(JSON.stringify(response.body));
     return id;
   };
-  return { api, engine, store, userId, workspaceId, key, call, fetch, createDraft, deploy, faults };
+  return { api, engine, store, userId, workspaceId, key, call, fetch, createDraft, deploy, reportedErrors };
 }
 
 /** Returns the reservation of the run with this id in the engine. */
-export async function reservationOf(
+export async function findReservation(
   store: ServiceStore,
   engineRunId: string,
 ): Promise<Reservation | undefined> {
-  return (await store.reservations.byEngineRunIds([engineRunId])).get(engineRunId);
+  return (await store.reservations.findByEngineRunIds([engineRunId])).get(engineRunId);
 }
 
 /** Returns the start data of a queued run; undefined if the run is not in the queue. */
-export async function queuedStart(
+export async function findQueuedStart(
   store: ServiceStore,
   engineRunId: string,
 ): Promise<QueuedStart | undefined> {
@@ -242,8 +253,8 @@ export function errorIn(body: unknown): { code?: string; message: string; detail
 }
 
 function requestOf(method: string, path: string, options: CallOptions): Request {
-  const { key, body, raw, headers = {}, signal } = options;
-  const text = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+  const { key, body, rawBody, headers = {}, signal } = options;
+  const text = rawBody ?? (body === undefined ? undefined : JSON.stringify(body));
   return new Request(ORIGIN + path, {
     method,
     headers: {

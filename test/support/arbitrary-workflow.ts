@@ -42,15 +42,15 @@ const TEXTS = [
 
 const text = fc.array(fc.constantFrom(...TEXTS), { maxLength: 3 }).map((parts) => parts.join(' '));
 const value: fc.Arbitrary<Json> = fc.oneof(text, fc.constantFrom<Json>(null, 0, 5, true, 'x'), nestedValue());
-const rows = fc
+const branches = fc
   .array(fc.record({ id: fc.constantFrom('x', 'y'), title: fc.constantFrom('if', 'else'), value: text }), {
     maxLength: 3,
   })
   .chain((list) => fc.constantFrom<Json>(list, JSON.stringify(list), '[bad'));
 
 function nestedValue(): fc.Arbitrary<Json> {
-  const pair = fc.record({ b: text, a: fc.array(text, { maxLength: 2 }), c: fc.integer() });
-  return fc.oneof(pair, fc.array(pair, { maxLength: 2 })) as fc.Arbitrary<Json>;
+  const object = fc.record({ b: text, a: fc.array(text, { maxLength: 2 }), c: fc.integer() });
+  return fc.oneof(object, fc.array(object, { maxLength: 2 })) as fc.Arbitrary<Json>;
 }
 
 const containerBlock: fc.Arbitrary<BlockSettings> = fc
@@ -75,7 +75,10 @@ const containerBlock: fc.Arbitrary<BlockSettings> = fc
 const plainBlock: fc.Arbitrary<BlockSettings> = fc
   .record({
     type: fc.constantFrom(...TYPES),
-    fields: fc.record({ code: text, conditions: rows, routes: rows, data: value }, { requiredKeys: [] }),
+    fields: fc.record(
+      { code: text, conditions: branches, routes: branches, data: value },
+      { requiredKeys: [] },
+    ),
     retry: fc.constantFrom<Json>(
       null,
       { enabled: true },
@@ -129,7 +132,7 @@ export const arbitraryFile: fc.Arbitrary<{ state: JsonObject }> = fc
   });
 
 /** Valid files with acyclic graphs: an edge leads to a later block of the same container, or into a container. */
-export const validFile: fc.Arbitrary<{ state: JsonObject }> = fc
+export const arbitraryValidFile: fc.Arbitrary<{ state: JsonObject }> = fc
   .record({
     parents: fc.array(fc.nat(), { minLength: 1, maxLength: 12 }),
     kinds: fc.array(fc.constantFrom('function', 'loop', 'parallel', 'condition'), {
@@ -141,7 +144,7 @@ export const validFile: fc.Arbitrary<{ state: JsonObject }> = fc
   .map(({ parents, kinds, edges }) => buildValidFile(parents, kinds, edges));
 
 function buildValidFile(
-  parents: readonly number[],
+  parentChoices: readonly number[],
   kinds: readonly string[],
   edgeChoices: readonly (readonly [number, number, string])[],
 ): { state: JsonObject } {
@@ -149,17 +152,19 @@ function buildValidFile(
   const edges: string[] = [];
   const parentIds: (string | undefined)[] = [];
   const isContainer = (index: number): boolean => kinds[index] === 'loop' || kinds[index] === 'parallel';
-  parents.forEach((choice, index) => {
+  parentChoices.forEach((parentChoice, index) => {
     const candidates = [
       undefined,
-      ...parents.flatMap((_, other) => (other < index && isContainer(other) ? [`n${other}`] : [])),
+      ...parentChoices.flatMap((_, otherIndex) =>
+        otherIndex < index && isContainer(otherIndex) ? [`n${otherIndex}`] : [],
+      ),
     ];
-    const parentId = candidates[choice % candidates.length];
+    const parentId = candidates[parentChoice % candidates.length];
     parentIds.push(parentId);
     const id = `n${index}`;
     blocks[id] = {
       type: kinds[index] as string,
-      fields: { code: `return <n${(index * 7) % parents.length}.result>`, conditions: '[]' },
+      fields: { code: `return <n${(index * 7) % parentChoices.length}.result>`, conditions: '[]' },
       ...(parentId !== undefined && { parentId }),
       ...(isContainer(index) && { data: { count: 2 } }),
     };
@@ -170,10 +175,11 @@ function buildValidFile(
       if (kinds[index] === 'parallel') blocks[`${id}x`] = { parentId: id, fields: { code: 'return 1' } };
     }
   });
-  for (const [first, second, port] of edgeChoices) {
-    const from = Math.min(first % parents.length, second % parents.length);
-    const to = Math.max(first % parents.length, second % parents.length);
-    if (from !== to && parentIds[from] === parentIds[to]) edges.push(`n${from}${port} > n${to}`);
+  for (const [firstChoice, secondChoice, port] of edgeChoices) {
+    const sourceIndex = Math.min(firstChoice % parentChoices.length, secondChoice % parentChoices.length);
+    const targetIndex = Math.max(firstChoice % parentChoices.length, secondChoice % parentChoices.length);
+    if (sourceIndex !== targetIndex && parentIds[sourceIndex] === parentIds[targetIndex])
+      edges.push(`n${sourceIndex}${port} > n${targetIndex}`);
   }
   return workflowFile({ blocks, edges });
 }

@@ -2,7 +2,7 @@ import { EngineError, isJsonObject } from '@heddle/core/blocks';
 import type { BlockContext, BlockExecutor, BlockResult, Json } from '@heddle/core/blocks';
 
 /** The executor of the type `ask`. A block pauses during its work until a person has answered `times` questions. */
-export class AskBlocks {
+export class AskExecutor {
   /** Executed steps, in order: the block with its scope, and the number of the step. */
   readonly executedSteps: string[] = [];
   /** Called in each execution after the answers are read. A rejection fails the attempt. */
@@ -27,10 +27,10 @@ export class AskBlocks {
   async #execute(context: BlockContext): Promise<BlockResult> {
     const answers = await context.answers();
     await this.afterAnswers(context, answers);
-    for (let nth = 0; nth <= answers.length; nth++)
-      await context.step(`work ${nth}`, () => {
-        this.executedSteps.push(`${[context.block.name, ...context.scope].join('.')} ${nth}`);
-        return nth;
+    for (let stepNumber = 0; stepNumber <= answers.length; stepNumber++)
+      await context.step(`work ${stepNumber}`, () => {
+        this.executedSteps.push(`${[context.block.name, ...context.scope].join('.')} ${stepNumber}`);
+        return stepNumber;
       });
     if (answers.length < Number(context.field('times')))
       return { pause: { question: answers.length + 1 }, continues: true };
@@ -39,6 +39,6 @@ export class AskBlocks {
 }
 
 /** Returns a block of the type `ask`. */
-export function ask(name: string, times = 1, properties: { [field: string]: Json } = {}) {
+export function askBlock(name: string, times = 1, properties: { [field: string]: Json } = {}) {
   return { name, type: 'ask', fields: { times }, properties };
 }

@@ -24,12 +24,12 @@ export interface BlockFixture {
   params?: JsonObject;
   code?: string;
   language?: 'javascript' | 'python' | 'shell';
-  /** Condition rows: id, title, expression; the title `else` makes a row without an expression. */
-  rows?: [id: string, title: string, value: string][];
+  /** Conditions: id, title, expression; the title `else` makes a condition without an expression. */
+  conditions?: [id: string, title: string, value: string][];
   /** Outputs of other blocks, by name, in the order of the sources. The id of a block is its name in lower case. */
   outputs?: { [name: string]: JsonObject };
   /** Blocks that exist and have not run. */
-  notRun?: string[];
+  unexecutedBlocks?: string[];
   env?: { [name: string]: string };
   variables?: VariableConfig[];
   services?: Partial<Omit<ExecutorServices, 'run'>>;
@@ -50,7 +50,7 @@ const missingService = (service: string) => (): never => {
 
 /** Returns the context in which the references of the block are compiled. */
 export function templateContextOf(fixture: BlockFixture): TemplateContext {
-  const otherNames = [...Object.keys(fixture.outputs ?? {}), ...(fixture.notRun ?? [])];
+  const otherNames = [...Object.keys(fixture.outputs ?? {}), ...(fixture.unexecutedBlocks ?? [])];
   const blocks = otherNames.map((name) => ({ id: idOf(name), name, type: 'function', enabled: true }));
   const self = { id: 'self', name: fixture.name ?? 'Self', type: fixture.type ?? 'function', enabled: true };
   return {
@@ -79,8 +79,8 @@ export function blockOf(fixture: BlockFixture): BlockConfig {
   };
   if (fixture.code !== undefined)
     block.code = compileCode(fixture.code, fixture.language ?? 'javascript', context).code;
-  if (fixture.rows !== undefined) {
-    block.conditions = fixture.rows.map(([id, title, value]) => {
+  if (fixture.conditions !== undefined) {
+    block.conditions = fixture.conditions.map(([id, title, value]) => {
       const otherwise = title.trim().toLowerCase() === 'else';
       return {
         id,
@@ -94,13 +94,13 @@ export function blockOf(fixture: BlockFixture): BlockConfig {
 }
 
 /** Compiles an expression of a container. */
-export function loopExpression(text: string, fixture: BlockFixture = {}): ExpressionTemplate {
+export function compileLoopExpression(text: string, fixture: BlockFixture = {}): ExpressionTemplate {
   const context: TemplateContext = { ...templateContextOf(fixture), fieldPosition: 'container' };
   return compileExpression(text, context, 'loop').expression;
 }
 
 /** Compiles a field of a container. */
-export function fieldTemplate(value: Json, fixture: BlockFixture = {}): Template {
+export function compileField(value: Json, fixture: BlockFixture = {}): Template {
   return compileTemplate(value, templateContextOf(fixture)).template;
 }
 
@@ -110,7 +110,10 @@ export function lookupOf(fixture: BlockFixture): Lookup {
     Object.entries(fixture.outputs ?? {}).map(([name, output]) => [idOf(name), output]),
   );
   const names = new Map(
-    [...Object.keys(fixture.outputs ?? {}), ...(fixture.notRun ?? [])].map((name) => [idOf(name), name]),
+    [...Object.keys(fixture.outputs ?? {}), ...(fixture.unexecutedBlocks ?? [])].map((name) => [
+      idOf(name),
+      name,
+    ]),
   );
   return {
     block: (ref) => {
@@ -140,7 +143,7 @@ export function contextOf(fixture: BlockFixture): EngineContext {
     ...(fixture.deadlineMs === undefined ? {} : { deadlineMs: fixture.deadlineMs }),
     services: {
       sandbox: missingService('sandbox'),
-      egress: missingService('egress'),
+      httpClient: missingService('egress'),
       service: missingService('service'),
       credential: missingService('credentials'),
       readFile: missingService('files'),
@@ -153,10 +156,10 @@ export function contextOf(fixture: BlockFixture): EngineContext {
       conversation: missingService('conversations'),
       conversationIds: missingService('conversations'),
       spending: { reserve: missingService('spending') },
-      rates: {
-        take: missingService('rates'),
-        correct: missingService('rates'),
-        block: missingService('rates'),
+      rateLimiter: {
+        take: missingService('the rate limiter'),
+        correctTokens: missingService('the rate limiter'),
+        blockKey: missingService('the rate limiter'),
       },
       connection: missingService('connections'),
       withoutSlot: (wait) => wait(),

@@ -10,28 +10,28 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { libraryFoldersOf, requireTool, type FoundTool } from '../tools/fetch.ts';
+import { libraryFoldersOf, resolveTool, type FoundTool } from '../tools/fetch.ts';
 import { isReadableByOthers } from './other-users.ts';
 
 /** Copies a fetched tree to `destination`, and adds a script `bwrap` that sets LD_LIBRARY_PATH for the tree. */
 function copyTo(destination: string, path: string, tree: string): void {
-  const scratch = mkdtempSync(`${destination}.`);
+  const scratchFolder = mkdtempSync(`${destination}.`);
   try {
-    chmodSync(scratch, 0o755);
-    cpSync(tree, join(scratch, 'tree'), { recursive: true, verbatimSymlinks: true });
+    chmodSync(scratchFolder, 0o755);
+    cpSync(tree, join(scratchFolder, 'tree'), { recursive: true, verbatimSymlinks: true });
     const libraryFolders = libraryFoldersOf(tree).map((folder) =>
       join(destination, 'tree', relative(tree, folder)),
     );
     const program = join(destination, 'tree', relative(tree, path));
     const script = `#!/bin/sh\nLD_LIBRARY_PATH=${libraryFolders.join(':')} exec ${program} "$@"\n`;
-    writeFileSync(join(scratch, 'bwrap'), script, { mode: 0o755 });
-    chmodSync(join(scratch, 'bwrap'), 0o755);
+    writeFileSync(join(scratchFolder, 'bwrap'), script, { mode: 0o755 });
+    chmodSync(join(scratchFolder, 'bwrap'), 0o755);
     // Another test process may have created the destination first.
-    if (!existsSync(destination)) renameSync(scratch, destination);
+    if (!existsSync(destination)) renameSync(scratchFolder, destination);
   } catch (error) {
     if (!existsSync(destination)) throw error;
   } finally {
-    rmSync(scratch, { recursive: true, force: true });
+    rmSync(scratchFolder, { recursive: true, force: true });
   }
 }
 
@@ -39,7 +39,7 @@ function copyTo(destination: string, path: string, tree: string): void {
  * Returns the path of a copy that all users can read. The folder of the copy depends on the version of the tree, so
  * that each version is copied once.
  */
-function copyOf({ path, tree }: FoundTool & { tree: string }): string {
+function ensureReadableCopy({ path, tree }: FoundTool & { tree: string }): string {
   const user = process.getuid?.() ?? 0;
   const destination = join(tmpdir(), `heddle-bubblewrap-${user}-${Math.trunc(statSync(path).ctimeMs)}`);
   if (!existsSync(destination)) copyTo(destination, path, tree);
@@ -53,8 +53,8 @@ function copyOf({ path, tree }: FoundTool & { tree: string }): string {
  * if the machine has none, or if other users cannot enter this checkout. A fetched bubblewrap is in the cache of this
  * user, so it is copied to a folder that all users can read.
  */
-export function bubblewrap(): string | undefined {
+export function findBubblewrap(): string | undefined {
   if (!isReadableByOthers) return undefined;
-  const tool = requireTool('bubblewrap');
-  return tool?.tree === undefined ? tool?.path : copyOf({ ...tool, tree: tool.tree });
+  const tool = resolveTool('bubblewrap');
+  return tool?.tree === undefined ? tool?.path : ensureReadableCopy({ ...tool, tree: tool.tree });
 }

@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createImages } from '@heddle/images';
 
-const [folder, log] = process.argv.slice(2) as [string, string];
+const [folder, logFile] = process.argv.slice(2) as [string, string];
 const images = createImages({
   folder,
   builders: {
     javascript: {
       runtime: 'isolate',
-      runtimeParts: async () => ({}),
+      runtimeKeyParts: async () => ({}),
       async resolve() {
-        appendFileSync(log, 'resolve\n');
+        appendFileSync(logFile, 'resolve\n');
         // Long enough for the other processes to request the build.
         await sleep(1_500);
         return { entries: [], data: null };

@@ -26,7 +26,7 @@ interface ChainServer {
   chains: (string | undefined)[];
 }
 
-export async function chainServer(): Promise<ChainServer> {
+export async function startChainServer(): Promise<ChainServer> {
   const chains: (string | undefined)[] = [];
   const server = createServer((request, response) => {
     chains.push(request.headers['x-sim-via'] as string | undefined);
@@ -38,21 +38,21 @@ export async function chainServer(): Promise<ChainServer> {
 
 /** Expects that child runs and the requests of `api` blocks extend the call chain of the request that starts a run. */
 export async function expectChainPassedOn(api: TestApi, { url, chains }: ChainServer): Promise<void> {
-  const forged = [{ id: 'row', cells: { Key: 'x-sim-via', Value: 'forged' } }];
-  const child = await api.deploy(
-    workflow([block('Fetch', 'api', { url, method: 'GET', headers: forged })], ['Start -> Fetch']),
+  const forgedHeaders = [{ id: 'row', cells: { Key: 'x-sim-via', Value: 'forged' } }];
+  const childWorkflowId = await api.deploy(
+    workflow([block('Fetch', 'api', { url, method: 'GET', headers: forgedHeaders })], ['Start -> Fetch']),
   );
-  const parent = await api.deploy(
-    workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']),
+  const parentWorkflowId = await api.deploy(
+    workflow([block('Call', 'workflow', { workflowId: childWorkflowId })], ['Start -> Call']),
   );
-  const path = `/api/v2/workflows/${parent}`;
+  const path = `/api/v2/workflows/${parentWorkflowId}`;
   const headers = { 'X-Sim-Via': ' outer , outmost' };
   const syncRun = await api.call<RunResponse>('POST', `${path}/execute`, { body: {}, headers });
   expect(syncRun).toMatchObject({ status: 200, data: { status: 'completed' } });
   const asyncRun = await api.call<RunResponse>('POST', `${path}/execute`, { body: { async: true }, headers });
   await waitForStatus(api, `${path}/runs/${asyncRun.data.runId}`, 'completed');
-  const chain = `outer,outmost,${parent},${child}`;
+  const chain = `outer,outmost,${parentWorkflowId},${childWorkflowId}`;
   expect(chains).toEqual([chain, chain]);
   await api.call('POST', `${path}/execute`, { body: {} });
-  expect(chains.at(-1)).toBe(`${parent},${child}`);
+  expect(chains.at(-1)).toBe(`${parentWorkflowId},${childWorkflowId}`);
 }

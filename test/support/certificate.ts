@@ -2,16 +2,16 @@ import { generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import type { KeyObject, KeyPairKeyObjectResult } from 'node:crypto';
 
 /** Returns a value in DER encoding: the tag, the length, and the bytes of `parts`. */
-function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
+function encodeDer(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const body = Buffer.concat(parts);
   const size = body.length;
   const length = size < 128 ? [size] : size < 256 ? [0x81, size] : [0x82, size >> 8, size & 255];
   return Buffer.concat([Buffer.from([tag, ...length]), body]);
 }
 
-const sequence = (...parts: readonly Uint8Array[]): Buffer => der(0x30, ...parts);
-const oid = (hex: string): Buffer => der(0x06, Buffer.from(hex, 'hex'));
-const utf8String = (value: string): Buffer => der(0x0c, Buffer.from(value));
+const sequence = (...parts: readonly Uint8Array[]): Buffer => encodeDer(0x30, ...parts);
+const oid = (hex: string): Buffer => encodeDer(0x06, Buffer.from(hex, 'hex'));
+const utf8String = (value: string): Buffer => encodeDer(0x0c, Buffer.from(value));
 
 const ECDSA_SHA256 = sequence(oid('2a8648ce3d040302'));
 const COMMON_NAME = '550403';
@@ -31,23 +31,29 @@ interface Issuer {
 }
 
 /** Returns a self-signed certificate for 127.0.0.1 (X.509, RFC 5280). */
-export function selfSignedCertificate(): Certificate {
+export function createSelfSignedCertificate(): Certificate {
   return issueCertificate('heddle tests', LOOPBACK_ADDRESS);
 }
 
 /** Returns the certificate of a new certificate authority, and a certificate for 127.0.0.1 that it has signed. */
-export function createAuthority(): { ca: string; signed: Certificate } {
+export function createAuthority(): { ca: string; certificate: Certificate } {
   const keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = 'heddle test authority';
-  const constraints = sequence(oid(BASIC_CONSTRAINTS), der(0x04, sequence(der(0x01, Buffer.from([0xff])))));
+  const constraints = sequence(
+    oid(BASIC_CONSTRAINTS),
+    encodeDer(0x04, sequence(encodeDer(0x01, Buffer.from([0xff])))),
+  );
   const { cert: ca } = issueCertificate(name, constraints, { keys });
-  return { ca, signed: issueCertificate('heddle tests', LOOPBACK_ADDRESS, { issuer: { name, ...keys } }) };
+  return {
+    ca,
+    certificate: issueCertificate('heddle tests', LOOPBACK_ADDRESS, { issuer: { name, ...keys } }),
+  };
 }
 
 /** The extension for certificates of 127.0.0.1. */
 const LOOPBACK_ADDRESS = sequence(
   oid(ALTERNATIVE_NAMES),
-  der(0x04, sequence(der(0x87, Buffer.from([127, 0, 0, 1])))),
+  encodeDer(0x04, sequence(encodeDer(0x87, Buffer.from([127, 0, 0, 1])))),
 );
 
 /** Returns a certificate with an extension. By default the certificate is self-signed. */
@@ -60,18 +66,21 @@ function issueCertificate(
   }: { keys?: KeyPairKeyObjectResult; issuer?: Issuer } = {},
 ): Certificate {
   const { publicKey, privateKey } = keys;
-  const validity = [der(0x18, Buffer.from('20200101000000Z')), der(0x18, Buffer.from('20991231235959Z'))];
+  const validity = [
+    encodeDer(0x18, Buffer.from('20200101000000Z')),
+    encodeDer(0x18, Buffer.from('20991231235959Z')),
+  ];
   const tbsCertificate = sequence(
-    der(0xa0, der(0x02, Buffer.from([2]))),
-    der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
+    encodeDer(0xa0, encodeDer(0x02, Buffer.from([2]))),
+    encodeDer(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     ECDSA_SHA256,
     commonName(issuer.name),
     sequence(...validity),
     commonName(name),
     publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, sequence(extension)),
+    encodeDer(0xa3, sequence(extension)),
   );
-  const signature = der(0x03, Buffer.from([0]), sign('sha256', tbsCertificate, issuer.privateKey));
+  const signature = encodeDer(0x03, Buffer.from([0]), sign('sha256', tbsCertificate, issuer.privateKey));
   const base64 = sequence(tbsCertificate, ECDSA_SHA256, signature).toString('base64');
   const lines = base64.match(/.{1,64}/g) ?? [];
   return {
@@ -81,5 +90,5 @@ function issueCertificate(
 }
 
 function commonName(name: string): Buffer {
-  return sequence(der(0x31, sequence(oid(COMMON_NAME), utf8String(name))));
+  return sequence(encodeDer(0x31, sequence(oid(COMMON_NAME), utf8String(name))));
 }

@@ -11,7 +11,7 @@ export function compilePlan(blocks: TestBlock[], edges: string[], options: TestW
   const parsed = parseWorkflow(workflow(blocks, edges, options));
   if (!parsed.workflow) throw new Error(JSON.stringify(parsed.diagnostics));
   const registry = createRegistry(builtInExecutors, [new Script().executor]);
-  const result = compile(parsed.workflow, { blocks: blockTypeInfos(registry) });
+  const result = compile(parsed.workflow, { blockTypes: blockTypeInfos(registry) });
   if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
   return result.plan;
 }

@@ -54,7 +54,7 @@ const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
  * Starts an HTTP mirror of Debian packages with the suite `stable`. `responses` adds or replaces responses by path: a
  * body, or a status.
  */
-export async function debianMirror(
+export async function openTestDebianMirror(
   debs: readonly FixtureDeb[],
   responses: Readonly<Record<string, Buffer | number>> = {},
 ): Promise<DebianMirror> {

@@ -26,8 +26,8 @@ export const graphOf = (blocks: [string, JsonObject][], edges: JsonObject[] = []
   variables: {},
 });
 
-export const START = graphOf([block('start', 'start_trigger')]);
-export const NESTED = graphOf(
+export const START_GRAPH = graphOf([block('start', 'start_trigger')]);
+export const NESTED_GRAPH = graphOf(
   [
     block('start', 'start_trigger'),
     block('Outer', 'loop'),
@@ -51,9 +51,9 @@ export function edit(graph: DraftGraph, operations: Json[], options: JsonObject 
 }
 
 /** Returns the types of the skipped operations. */
-export const skippedTypes = (outcome: ReturnType<typeof edit>) => outcome.skipped.map(({ type }) => type);
+export const skippedTypesOf = (outcome: ReturnType<typeof edit>) => outcome.skipped.map(({ type }) => type);
 /** Returns the edges after the edits, as `source.handle target`. */
-export const edgeTexts = (outcome: ReturnType<typeof edit>) =>
+export const edgeTextsOf = (outcome: ReturnType<typeof edit>) =>
   outcome.graph.edges.map(
     ({ source, target, sourceHandle }) => `${source as string}.${sourceHandle as string} ${target as string}`,
   );

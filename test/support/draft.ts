@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '@heddle/core';
 
-/** Returns an exported workflow as a draft with new ids, because ids are unique in a workspace. */
-export function draftOf(exported: Json): JsonObject {
-  const { blocks, edges, variables = {} } = (exported as { state: { [key: string]: JsonObject } }).state;
+/** Returns the definition of an exported workflow as a draft with new ids, because ids are unique in a workspace. */
+export function draftOf(definition: Json): JsonObject {
+  const { blocks, edges, variables = {} } = (definition as { state: { [key: string]: JsonObject } }).state;
   const suffix = crypto.randomUUID().slice(0, 8);
   const copy = JSON.parse(JSON.stringify({ blocks, edges })) as { blocks: JsonObject; edges: JsonObject[] };
   const ids = new Map(Object.keys(copy.blocks).map((id) => [id, `${id}-${suffix}`]));

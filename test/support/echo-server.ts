@@ -42,7 +42,7 @@ function respond(
  * Exceptions: `/bytes` returns bytes, `/silent` never responds, `/moved` redirects to `/there`, and `/no` has the
  * status 404. `/set` also sets a cookie.
  */
-export async function echoServer(): Promise<EchoServer> {
+export async function startEchoServer(): Promise<EchoServer> {
   const requests: EchoedRequest[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];

@@ -20,8 +20,8 @@ export interface GoProxy {
   /** The paths of the requests so far. */
   readonly requests: string[];
   /** Received authorization headers. */
-  readonly tokens: Set<string>;
-  /** Called before the proxy answers a request. If it returns true, it has sent the response itself. */
+  readonly authorizationHeaders: Set<string>;
+  /** Called before the proxy responds to a request. If it returns true, it has sent the response itself. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
@@ -29,9 +29,9 @@ const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data);
 
 /** Returns the `h1:` hash of files. It is implemented from Go's documentation, independently of the tested code. */
 function sumOf(files: readonly (readonly [name: string, content: string])[]): string {
-  const sorted = [...files].sort(([a], [b]) => (a < b ? -1 : 1));
+  const sortedFiles = [...files].sort(([a], [b]) => (a < b ? -1 : 1));
   const hash = createHash('sha256');
-  for (const [name, content] of sorted) hash.update(`${sha256(content).digest('hex')}  ${name}\n`);
+  for (const [name, content] of sortedFiles) hash.update(`${sha256(content).digest('hex')}  ${name}\n`);
   return `h1:${hash.digest('base64')}`;
 }
 
@@ -50,7 +50,7 @@ export function pinOf(module: FixtureModule): { path: string; version: string; s
 }
 
 /** Returns the lines of a go.sum for modules. */
-export function goSum(...modules: readonly FixtureModule[]): string {
+export function formatGoSum(...modules: readonly FixtureModule[]): string {
   return modules
     .flatMap((module) => {
       const { path, version, sum } = pinOf(module);
@@ -61,7 +61,7 @@ export function goSum(...modules: readonly FixtureModule[]): string {
 }
 
 /** Starts a module proxy over HTTP, which is closed after the test. */
-export async function goProxy(modules: readonly FixtureModule[]): Promise<GoProxy> {
+export async function openTestGoProxy(modules: readonly FixtureModule[]): Promise<GoProxy> {
   const routes = new Map<string, string | Buffer>();
   for (const module of modules) {
     const { path, version = 'v1.0.0', entries = [] } = module;
@@ -75,11 +75,15 @@ export async function goProxy(modules: readonly FixtureModule[]): Promise<GoProx
     routes.set(`${versionPath}.mod`, files['go.mod'] ?? '');
     routes.set(`${versionPath}.info`, JSON.stringify({ Version: version, Time: '2026-01-01T00:00:00Z' }));
   }
-  const state: Omit<GoProxy, 'url'> = { requests: [], tokens: new Set(), intercept: () => false };
+  const state: Omit<GoProxy, 'url'> = {
+    requests: [],
+    authorizationHeaders: new Set(),
+    intercept: () => false,
+  };
   const server = createServer((request, response) => {
     const { url = '', headers } = request;
     state.requests.push(url);
-    if (headers.authorization !== undefined) state.tokens.add(headers.authorization);
+    if (headers.authorization !== undefined) state.authorizationHeaders.add(headers.authorization);
     if (proxy.intercept(request, response)) return;
     const body = routes.get(url);
     if (body === undefined) response.writeHead(404).end('not found');

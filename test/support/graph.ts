@@ -12,8 +12,8 @@ interface Edge {
 /**
  * Returns the region described by `parts`.
  *
- * A string is a node (`a`), an edge (`a -> b`), a chain (`a -> b -> c`) or a fan-out (`a -> b, c`); `a:error -> b` names
- * a port. An object has settings of nodes, by id: `{ a: { timeoutMs: 5 }, L: loop(region('x'), { count: 2 }) }`.
+ * A string is a node (`a`), an edge (`a -> b`), a chain (`a -> b -> c`) or a fan-out (`a -> b, c`); `a:error -> b`
+ * names a port. An object has settings of nodes, by id: `{ a: { timeoutMs: 5 }, L: loop(region('x'), { count: 2 }) }`.
  * Out-edges and entries are in the order of the strings. As in a plan, the nodes are in topological order, ties by id.
  */
 export function region(...parts: (string | Record<string, NodeSettings>)[]): Region {
@@ -99,14 +99,14 @@ function topologicalOrder(ids: string[], edges: readonly Edge[]): string[] {
   const indegrees = new Map(ids.map((id) => [id, edges.filter(({ to }) => to === id).length]));
   const order: string[] = [];
   while (indegrees.size > 0) {
-    const next = [...indegrees]
+    const nextId = [...indegrees]
       .filter(([, indegree]) => indegree === 0)
       .map(([id]) => id)
       .sort()[0];
-    if (next === undefined) throw new Error('The edges form a cycle.');
-    indegrees.delete(next);
-    order.push(next);
-    for (const { from, to } of edges) if (from === next) indegrees.set(to, (indegrees.get(to) ?? 0) - 1);
+    if (nextId === undefined) throw new Error('The edges form a cycle.');
+    indegrees.delete(nextId);
+    order.push(nextId);
+    for (const { from, to } of edges) if (from === nextId) indegrees.set(to, (indegrees.get(to) ?? 0) - 1);
   }
   return order;
 }

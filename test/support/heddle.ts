@@ -2,14 +2,14 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
-import { recordedIo } from './io.ts';
-import { isFull } from './scale.ts';
+import { createRecordingIo } from './io.ts';
+import { isFullRun } from './scale.ts';
 
 const BIN = fileURLToPath(new URL('../../packages/cli/bin/heddle.js', import.meta.url));
 
 /** The exit code and output of a command. */
 export interface CommandResult {
-  exit: number | null;
+  exitCode: number | null;
   signal: NodeJS.Signals | null;
   stdout: string;
   stderr: string;
@@ -21,10 +21,10 @@ export interface RunningCommand {
   /** Resolves when stdout or stderr contains the text; rejects if the command ends first. */
   waitForText(text: string): Promise<void>;
   /** Resolves with the first line of stdout. */
-  firstLine(): Promise<string>;
+  readFirstLine(): Promise<string>;
   /** Resolves with the first line of stdout that contains the text. */
   findLine(text: string): Promise<string>;
-  ended: Promise<CommandResult>;
+  result: Promise<CommandResult>;
 }
 
 export interface HeddleOptions {
@@ -34,9 +34,9 @@ export interface HeddleOptions {
   /** Variables in addition to PATH and HOME, which every command has. */
   env?: { [name: string]: string };
   /** Options of Node.js. */
-  node?: readonly string[];
+  nodeOptions?: readonly string[];
   /** Registers a function that ends the command; default: the function is called after the test. */
-  whenDone?: (clean: () => void) => void;
+  registerCleanup?: (cleanup: () => void) => void;
   /** The Node executable; default: that of the tests. */
   execPath?: string;
 }
@@ -49,17 +49,20 @@ let isBusy = false;
  * built CLI (`startHeddle`) takes a second of CPU time. A concurrent second command, a command with options of Node.js
  * or another executable, and every command of a full test run get a separate process.
  */
-export async function heddle(args: readonly string[], options: HeddleOptions = {}): Promise<CommandResult> {
-  const needsProcess = isFull || isBusy || options.node || options.execPath !== undefined;
-  if (needsProcess) return startHeddle(args, options).ended;
+export async function runHeddle(
+  args: readonly string[],
+  options: HeddleOptions = {},
+): Promise<CommandResult> {
+  const needsProcess = isFullRun || isBusy || options.nodeOptions || options.execPath !== undefined;
+  if (needsProcess) return startHeddle(args, options).result;
   isBusy = true;
   const restore = applyOptions(options);
-  (options.whenDone ?? onTestFinished)(restore);
+  (options.registerCleanup ?? onTestFinished)(restore);
   try {
     const { main } = await import('../../packages/cli/src/main.ts');
-    const io = recordedIo(options.input);
-    const exit = await main(args, io);
-    return { exit, signal: null, stdout: io.stdout.text, stderr: io.stderr.text };
+    const io = createRecordingIo(options.input);
+    const exitCode = await main(args, io);
+    return { exitCode, signal: null, stdout: io.stdout.text, stderr: io.stderr.text };
   } finally {
     restore();
   }
@@ -105,18 +108,18 @@ export async function startServe(
   options: HeddleOptions = {},
 ): Promise<RunningServer> {
   const process = startHeddle(['serve', '--port', '0', '--json', ...args], options);
-  return { ...(JSON.parse(await process.firstLine()) as Omit<RunningServer, 'process'>), process };
+  return { ...(JSON.parse(await process.readFirstLine()) as Omit<RunningServer, 'process'>), process };
 }
 
-/** Starts the built CLI. It is killed after the test, or when the function passed to `whenDone` is called. */
+/** Starts the built CLI. It is killed after the test, or when the function passed to `registerCleanup` is called. */
 export function startHeddle(args: readonly string[], options: HeddleOptions = {}): RunningCommand {
-  const child = spawn(options.execPath ?? process.execPath, [...(options.node ?? []), BIN, ...args], {
+  const child = spawn(options.execPath ?? process.execPath, [...(options.nodeOptions ?? []), BIN, ...args], {
     cwd: options.cwd,
     env: { ...commonEnv(), ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  const { whenDone = onTestFinished } = options;
-  whenDone(() => void child.kill('SIGKILL'));
+  const { registerCleanup = onTestFinished } = options;
+  registerCleanup(() => void child.kill('SIGKILL'));
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   const output = { stdout: '', stderr: '' };
@@ -127,20 +130,20 @@ export function startHeddle(args: readonly string[], options: HeddleOptions = {}
       for (const check of listeners) check();
     });
   }
-  const ended = new Promise<CommandResult>((resolve, reject) => {
+  const result = new Promise<CommandResult>((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (exit, signal) => resolve({ exit, signal, ...output }));
+    child.on('close', (exitCode, signal) => resolve({ exitCode, signal, ...output }));
   });
   return {
     child,
-    ended,
-    waitForText: (text) => waitForText(text, { output, listeners, ended }),
-    firstLine: async () => {
-      await waitForText('\n', { output, listeners, ended, streams: ['stdout'] });
+    result,
+    waitForText: (text) => waitForText(text, { output, listeners, result }),
+    readFirstLine: async () => {
+      await waitForText('\n', { output, listeners, result, streams: ['stdout'] });
       return output.stdout.slice(0, output.stdout.indexOf('\n'));
     },
     findLine: async (text) => {
-      await waitForText(text, { output, listeners, ended, streams: ['stdout'] });
+      await waitForText(text, { output, listeners, result, streams: ['stdout'] });
       return output.stdout.split('\n').find((line) => line.includes(text)) ?? '';
     },
   };
@@ -151,12 +154,12 @@ function waitForText(
   {
     output,
     listeners,
-    ended,
+    result,
     streams = ['stdout', 'stderr'],
   }: {
     output: { stdout: string; stderr: string };
     listeners: Set<() => void>;
-    ended: Promise<CommandResult>;
+    result: Promise<CommandResult>;
     streams?: readonly ('stdout' | 'stderr')[];
   },
 ): Promise<void> {
@@ -168,11 +171,11 @@ function waitForText(
     };
     listeners.add(check);
     check();
-    ended.then(({ exit }) => {
+    result.then(({ exitCode }) => {
       check();
       reject(
         new Error(
-          `heddle ended with ${exit} without printing "${text}":\n${output.stdout}\n${output.stderr}`,
+          `heddle ended with ${exitCode} without printing "${text}":\n${output.stdout}\n${output.stderr}`,
         ),
       );
     }, reject);

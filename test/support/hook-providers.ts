@@ -46,7 +46,7 @@ export interface HookProviders {
   /** Method and path of each request; for GraphQL also the name of the mutation. */
   requests: string[];
   /** Called before each response. May return a response that replaces that of the provider. */
-  before: (request: string) => ProviderResponse | undefined | Promise<ProviderResponse | undefined>;
+  beforeResponse: (request: string) => ProviderResponse | undefined | Promise<ProviderResponse | undefined>;
   close(): Promise<void>;
 }
 
@@ -68,9 +68,9 @@ const MAX_GITHUB_HOOKS = 20;
 const MAX_STRIPE_ENDPOINTS = 16;
 
 /** Starts a server that simulates the providers. */
-export async function hookProviders(): Promise<HookProviders> {
-  const state: Pick<HookProviders, 'hooks' | 'requests' | 'before'> = {
-    ...{ hooks: [], requests: [], before: () => undefined },
+export async function startHookProviders(): Promise<HookProviders> {
+  const state: Pick<HookProviders, 'hooks' | 'requests' | 'beforeResponse'> = {
+    ...{ hooks: [], requests: [], beforeResponse: () => undefined },
   };
   let lastId = 100;
   const nextId = (): string => String((lastId += 1));
@@ -88,7 +88,7 @@ export async function hookProviders(): Promise<HookProviders> {
       state.requests.push(label);
       const request = { method, path, query: url.searchParams, headers: incoming.headers, text };
       const provider = handlers[name as keyof typeof handlers];
-      const replacement = await state.before(label);
+      const replacement = await state.beforeResponse(label);
       const providerResponse = replacement && !replacement.isExecuted ? undefined : provider(request);
       send(replacement ?? providerResponse ?? {}, response);
     })();
@@ -120,10 +120,10 @@ function send(
 }
 
 /** Yields spaces without end. */
-async function* endless(pace: 'slow' | 'fast'): AsyncGenerator<string> {
+async function* endless(speed: 'slow' | 'fast'): AsyncGenerator<string> {
   for (;;) {
-    yield pace === 'slow' ? ' ' : ' '.repeat(2 ** 16);
-    await (pace === 'slow' ? setTimeout(20) : setImmediate());
+    yield speed === 'slow' ? ' ' : ' '.repeat(2 ** 16);
+    await (speed === 'slow' ? setTimeout(20) : setImmediate());
   }
 }
 
@@ -246,11 +246,11 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
     return linearData('webhookCreate', { success: true, webhook: { id: hook.id } });
   };
   const list = ({ first = 50, after = null }: JsonObject): ProviderResponse => {
-    const from = Number(after);
-    const page = linearHooks().slice(from, from + Number(first));
+    const startIndex = Number(after);
+    const page = linearHooks().slice(startIndex, startIndex + Number(first));
     const pageInfo = {
-      hasNextPage: linearHooks().length > from + page.length,
-      endCursor: String(from + page.length),
+      hasNextPage: linearHooks().length > startIndex + page.length,
+      endCursor: String(startIndex + page.length),
     };
     const nodes = page.map(({ id, url, owner }) => ({
       ...{ id, url, team: owner === ALL_PUBLIC_TEAMS ? null : { id: owner } },
@@ -295,16 +295,16 @@ function stripe(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
     const settings = { url: form.get('url') ?? '', events: form.getAll('enabled_events[]') };
     return settings.url.startsWith('https://') && settings.events.length > 0 ? settings : undefined;
   };
-  const endpoint = (hook: SimulatedHook | undefined, request: HookRequest): ProviderResponse => {
+  const respondAboutEndpoint = (hook: SimulatedHook | undefined, request: HookRequest): ProviderResponse => {
     if (!hook) return stripeError(404, 'No such webhook endpoint');
     if (request.method !== 'DELETE') return { body: stripeJson(Object.assign(hook, settingsOf(request))) };
     remove(hooks, hook);
     return { body: { id: hook.id, deleted: true } };
   };
   const list = (endpoints: readonly SimulatedHook[], { query }: HookRequest): ProviderResponse => {
-    const from = endpoints.findIndex((hook) => hook.id === query.get('starting_after')) + 1;
-    const page = endpoints.slice(from, from + Number(query.get('limit') ?? 10));
-    const has_more = from + page.length < endpoints.length;
+    const startIndex = endpoints.findIndex((hook) => hook.id === query.get('starting_after')) + 1;
+    const page = endpoints.slice(startIndex, startIndex + Number(query.get('limit') ?? 10));
+    const has_more = startIndex + page.length < endpoints.length;
     return { body: { object: 'list', data: page.map(stripeJson), has_more } };
   };
   return (request) => {
@@ -315,7 +315,7 @@ function stripe(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
     const [, id] = /^\/v1\/webhook_endpoints(?:\/(\w+))?$/.exec(request.path) ?? [];
     const endpoints = hooks.filter(({ provider }) => provider === 'stripe');
     if (id !== undefined)
-      return endpoint(
+      return respondAboutEndpoint(
         endpoints.find((hook) => hook.id === id),
         request,
       );

@@ -11,22 +11,22 @@ import {
 } from '@heddle/images';
 import { onTestFinished } from 'vitest';
 
-export const SPEC = { language: 'javascript', dependencies: ['alpha', 'beta@^2'] };
+export const IMAGE_SPEC = { language: 'javascript', dependencies: ['alpha', 'beta@^2'] };
 
 /** Creates a folder for images, which is removed after the test. */
-export function imageFolder(): string {
+export function createImageFolder(): string {
   const path = mkdtempSync(join(tmpdir(), 'images-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 
 /** Returns a builder that writes one file and records its calls. */
-export function fakeBuilder(overrides: Partial<ImageBuilder> = {}): ImageBuilder & { calls: string[] } {
+export function createFakeBuilder(overrides: Partial<ImageBuilder> = {}): ImageBuilder & { calls: string[] } {
   const calls: string[] = [];
   return {
     calls,
     runtime: 'isolate',
-    runtimeParts: async () => ({ engine: '1' }),
+    runtimeKeyParts: async () => ({ engine: '1' }),
     async resolve(spec) {
       calls.push('resolve');
       const entries = spec.dependencies.map((name) => ({ name, version: '1.0.0', digest: 'sha256:00' }));
@@ -45,13 +45,13 @@ export function fakeBuilder(overrides: Partial<ImageBuilder> = {}): ImageBuilder
 
 /** Opens images in a new folder. They are closed after the test. */
 export function openImages(builders: ImageBuilders, options: Partial<ImagesOptions> = {}): Images {
-  const images = createImages({ folder: imageFolder(), builders, ...options });
+  const images = createImages({ folder: createImageFolder(), builders, ...options });
   onTestFinished(() => images.close());
   return images;
 }
 
 /** Returns a clock that advances only when `advance` is called. */
-export function fakeClock() {
+export function createFakeClock() {
   let nowMs = 1_700_000_000_000;
   return { now: () => nowMs, sleep: () => Promise.resolve(), advance: (ms: number) => (nowMs += ms) };
 }
@@ -61,8 +61,8 @@ export function fakeClock() {
  * image is built at the present time, because a collection that runs meanwhile deletes work folders of old builds.
  */
 export async function storeUnusedImage(folder: string): Promise<string> {
-  const images = createImages({ folder, builders: { javascript: fakeBuilder() } });
-  const { id } = await images.build(SPEC);
+  const images = createImages({ folder, builders: { javascript: createFakeBuilder() } });
+  const { id } = await images.build(IMAGE_SPEC);
   const { path } = (await images.open(id)).blobs['bundle.js']!;
   images.remove(id);
   await images.close();

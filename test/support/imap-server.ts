@@ -43,11 +43,11 @@ interface Mailbox {
 
 /** TLS from the first byte, or after STARTTLS. Before STARTTLS, the server announces LOGINDISABLED. */
 export interface ImapTls extends Certificate {
-  from: 'begin' | 'starttls';
+  mode: 'begin' | 'starttls';
 }
 
 /** Starts a mail server, by default without TLS. The server ends with the test, unless `isShared` is true. */
-export async function imapServer({
+export async function startImapServer({
   isShared = false,
   tls,
 }: { isShared?: boolean; tls?: ImapTls } = {}): Promise<ImapServer> {
@@ -57,9 +57,9 @@ export async function imapServer({
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket)).on('error', () => undefined);
     state.connectionCount += 1;
-    new Session(state, socket).begin();
+    new Session(state, socket).start();
   };
-  const server = tls?.from === 'begin' ? createTlsServer(tls, accept) : createServer(accept);
+  const server = tls?.mode === 'begin' ? createTlsServer(tls, accept) : createServer(accept);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const close = async (): Promise<void> => {
@@ -78,8 +78,8 @@ export async function imapServer({
     renumber: (uidValidity) => state.renumber(uidValidity),
     messages: (mailbox = 'INBOX') => state.mailbox(mailbox)?.messages ?? [],
     setBehaviour(command, behaviour) {
-      if (behaviour) state.behaviour.set(command, behaviour);
-      else state.behaviour.delete(command);
+      if (behaviour) state.behaviours.set(command, behaviour);
+      else state.behaviours.delete(command);
     },
     close,
   };
@@ -88,7 +88,7 @@ export async function imapServer({
 class ServerState {
   readonly tls: ImapTls | undefined;
   readonly commands: string[] = [];
-  readonly behaviour = new Map<string, 'hang' | 'close' | 'huge' | 'no'>();
+  readonly behaviours = new Map<string, 'hang' | 'close' | 'huge' | 'no'>();
   connectionCount = 0;
   uidValidity = 7;
   readonly #mailboxes = new Map<string, Mailbox>([['INBOX', { messages: [], uidNext: 1 }]]);
@@ -118,7 +118,7 @@ class ServerState {
     this.#mailboxes.set(name, mailbox);
     const uid = mailbox.uidNext;
     mailbox.uidNext += 1;
-    const text = raw ?? messageText({ subject, from, id: `<${uid}@example.com>` });
+    const text = raw ?? createMessageText({ subject, from, id: `<${uid}@example.com>` });
     mailbox.messages.push({ uid, raw: text, receivedMs, flags: new Set() });
     return uid;
   }
@@ -132,7 +132,15 @@ class ServerState {
   }
 }
 
-export function messageText({ subject, from, id }: { subject: string; from: string; id: string }): string {
+export function createMessageText({
+  subject,
+  from,
+  id,
+}: {
+  subject: string;
+  from: string;
+  id: string;
+}): string {
   return [
     `From: ${from}`,
     `To: ${IMAP_USER}`,
@@ -148,20 +156,20 @@ export function messageText({ subject, from, id }: { subject: string; from: stri
 class Session {
   readonly #state: ServerState;
   #socket: Socket;
-  #selected: Mailbox | undefined;
+  #selectedMailbox: Mailbox | undefined;
 
   constructor(state: ServerState, socket: Socket) {
     this.#state = state;
     this.#socket = socket;
   }
 
-  begin(): void {
+  start(): void {
     this.#sendLine(`* OK [CAPABILITY ${this.#capabilities()}] ready`);
     this.#listen();
   }
 
   #capabilities(): string {
-    const needsStartTls = this.#state.tls?.from === 'starttls' && !(this.#socket instanceof TLSSocket);
+    const needsStartTls = this.#state.tls?.mode === 'starttls' && !(this.#socket instanceof TLSSocket);
     return needsStartTls ? 'IMAP4rev1 STARTTLS LOGINDISABLED' : 'IMAP4rev1';
   }
 
@@ -176,12 +184,12 @@ class Session {
   }
 
   #listen(): void {
-    let unread = '';
+    let unparsedText = '';
     this.#socket.on('data', (chunk) => {
-      unread += chunk.toString('latin1');
-      for (let end = unread.indexOf('\r\n'); end >= 0; end = unread.indexOf('\r\n')) {
-        const line = unread.slice(0, end);
-        unread = unread.slice(end + 2);
+      unparsedText += chunk.toString('latin1');
+      for (let end = unparsedText.indexOf('\r\n'); end >= 0; end = unparsedText.indexOf('\r\n')) {
+        const line = unparsedText.slice(0, end);
+        unparsedText = unparsedText.slice(end + 2);
         this.#handle(line);
       }
     });
@@ -192,12 +200,12 @@ class Session {
   }
 
   #handle(line: string): void {
-    const [tag = '', first = '', ...words] = line.split(' ');
-    const isUid = first.toUpperCase() === 'UID';
-    const command = (isUid ? `UID ${words.shift() ?? ''}` : first).toUpperCase();
+    const [tag = '', firstWord = '', ...words] = line.split(' ');
+    const isUid = firstWord.toUpperCase() === 'UID';
+    const command = (isUid ? `UID ${words.shift() ?? ''}` : firstWord).toUpperCase();
     const args = words.join(' ');
     this.#state.commands.push(command === 'LOGIN' ? 'LOGIN' : `${command} ${args}`.trim());
-    const behaviour = this.#state.behaviour.get(command);
+    const behaviour = this.#state.behaviours.get(command);
     if (behaviour === 'hang') return;
     if (behaviour === 'close') return void this.#socket.destroy();
     if (behaviour === 'huge') return this.#sendLine(`* 1 FETCH (BODY[] {999999999}`);
@@ -207,34 +215,34 @@ class Session {
   }
 
   #execute(tag: string, command: string, args: string): void {
-    const ok = (about = 'done'): void => this.#sendLine(`${tag} OK ${about}`);
+    const sendOk = (text = 'done'): void => this.#sendLine(`${tag} OK ${text}`);
     switch (command) {
       case 'CAPABILITY':
         this.#sendLine(`* CAPABILITY ${this.#capabilities()}`);
-        return ok();
+        return sendOk();
       case 'LOGIN':
         return this.#login(tag, args);
       case 'NAMESPACE':
         this.#sendLine('* NAMESPACE (("" "/")) NIL NIL');
-        return ok();
+        return sendOk();
       case 'LIST':
         this.#list(args);
-        return ok();
+        return sendOk();
       case 'SELECT':
       case 'EXAMINE':
         return this.#select(tag, command, unquote(args));
       case 'UID SEARCH':
         this.#sendLine(`* SEARCH ${this.#search(args).join(' ')}`.trim());
-        return ok();
+        return sendOk();
       case 'FETCH':
       case 'UID FETCH':
         this.#fetch(args, command === 'UID FETCH');
-        return ok();
+        return sendOk();
       case 'UID STORE':
         this.#store(args);
-        return ok();
+        return sendOk();
       default:
-        return ok();
+        return sendOk();
     }
   }
 
@@ -253,7 +261,7 @@ class Session {
   #select(tag: string, command: string, name: string): void {
     const mailbox = this.#state.mailbox(name);
     if (!mailbox) return this.#sendLine(`${tag} NO [NONEXISTENT] no such mailbox`);
-    this.#selected = mailbox;
+    this.#selectedMailbox = mailbox;
     this.#sendLine('* FLAGS (\\Seen)');
     this.#sendLine(`* ${mailbox.messages.length} EXISTS`);
     this.#sendLine(`* OK [UIDVALIDITY ${this.#state.uidValidity}] valid`);
@@ -262,7 +270,7 @@ class Session {
   }
 
   #search(args: string): number[] {
-    const messages = this.#selected?.messages ?? [];
+    const messages = this.#selectedMailbox?.messages ?? [];
     const words = [...args.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? '');
     const criteria: Criterion[] = [];
     for (let word = words.shift(); word !== undefined; word = words.shift())
@@ -273,7 +281,7 @@ class Session {
   }
 
   #fetch(args: string, isUid: boolean): void {
-    const messages = this.#selected?.messages ?? [];
+    const messages = this.#selectedMailbox?.messages ?? [];
     const [, range = '', items = ''] = /^(\S+) \(?(.*?)\)?$/.exec(args) ?? [];
     for (const [index, message] of messages.entries()) {
       const id = isUid ? message.uid : index + 1;
@@ -283,7 +291,7 @@ class Session {
   }
 
   #store(args: string): void {
-    const messages = this.#selected?.messages ?? [];
+    const messages = this.#selectedMailbox?.messages ?? [];
     const [range = ''] = args.split(' ');
     for (const message of messages)
       if (isInRange(range, message.uid, messages.at(-1)?.uid ?? 0) && args.includes('\\Seen'))
@@ -293,14 +301,18 @@ class Session {
 
 type Criterion = (message: StoredMessage, seq: number) => boolean;
 
-/** Returns the search criterion with the name `word`. `next` returns the argument of the criterion. */
-function criterionOf(word: string, next: () => string, messages: readonly StoredMessage[]): Criterion {
+/** Returns the search criterion with the name `word`. `readArgument` returns the argument of the criterion. */
+function criterionOf(
+  word: string,
+  readArgument: () => string,
+  messages: readonly StoredMessage[],
+): Criterion {
   const name = word.toUpperCase();
   if (name === 'ALL') return () => true;
   if (name === 'SEEN') return ({ flags }) => flags.has('\\Seen');
   if (name === 'UNSEEN') return ({ flags }) => !flags.has('\\Seen');
   if (/^[\d:*,]+$/.test(word)) return (_message, seq) => isInRange(word, seq, messages.length);
-  const argument = next();
+  const argument = readArgument();
   if (name === 'UID') return ({ uid }) => isInRange(argument, uid, messages.at(-1)?.uid ?? 0);
   if (name === 'SINCE') return ({ receivedMs }) => receivedMs >= Date.parse(`${argument} UTC`);
   if (name === 'FROM') return ({ raw }) => /^From:.*$/m.exec(raw)?.[0].includes(argument) ?? false;
@@ -315,17 +327,17 @@ function hasCredentials(args: string): boolean {
 function formatFetchItems({ uid, raw, receivedMs }: StoredMessage, items: string): string[] {
   const parts = [`UID ${uid}`];
   if (items.includes('RFC822.SIZE')) parts.push(`RFC822.SIZE ${raw.length}`);
-  if (items.includes('INTERNALDATE')) parts.push(`INTERNALDATE "${internalDate(receivedMs)}"`);
-  const [, from, count] = /BODY\.PEEK\[\]<(\d+)\.(\d+)>/.exec(items) ?? [];
-  if (from === undefined) return parts;
-  const body = raw.slice(Number(from), Number(from) + Number(count));
-  return [...parts, `BODY[]<${from}> {${body.length}}\r\n${body}`];
+  if (items.includes('INTERNALDATE')) parts.push(`INTERNALDATE "${formatInternalDate(receivedMs)}"`);
+  const [, offset, count] = /BODY\.PEEK\[\]<(\d+)\.(\d+)>/.exec(items) ?? [];
+  if (offset === undefined) return parts;
+  const body = raw.slice(Number(offset), Number(offset) + Number(count));
+  return [...parts, `BODY[]<${offset}> {${body.length}}\r\n${body}`];
 }
 
-function isInRange(ranges: string, value: number, last: number): boolean {
+function isInRange(ranges: string, value: number, maxValue: number): boolean {
   return ranges.split(',').some((range) => {
-    const [from = 0, to = from] = range.split(':').map((each) => (each === '*' ? last : Number(each)));
-    return value >= Math.min(from, to) && value <= Math.max(from, to);
+    const [start = 0, end = start] = range.split(':').map((each) => (each === '*' ? maxValue : Number(each)));
+    return value >= Math.min(start, end) && value <= Math.max(start, end);
   });
 }
 
@@ -335,7 +347,7 @@ function unquote(text: string): string {
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
-function internalDate(ms: number): string {
+function formatInternalDate(ms: number): string {
   const [day = '', time = ''] = new Date(ms).toISOString().split('T');
   const [year, month, date] = day.split('-');
   return `${date}-${MONTHS[Number(month) - 1]}-${year} ${time.slice(0, 8)} +0000`;

@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream';
 
 /** A stream that stores the written text. */
-export class RecordedStream extends Writable {
+export class RecordingStream extends Writable {
   text = '';
   readonly isTTY: boolean;
 
@@ -17,10 +17,10 @@ export class RecordedStream extends Writable {
 }
 
 /** Returns the streams of a command without a terminal. The command reads the text `stdin`; its output is stored. */
-export function recordedIo(stdin = ''): {
+export function createRecordingIo(stdin = ''): {
   stdin: Readable;
-  stdout: RecordedStream;
-  stderr: RecordedStream;
+  stdout: RecordingStream;
+  stderr: RecordingStream;
 } {
-  return { stdin: Readable.from([stdin]), stdout: new RecordedStream(), stderr: new RecordedStream() };
+  return { stdin: Readable.from([stdin]), stdout: new RecordingStream(), stderr: new RecordingStream() };
 }

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { serveFetch } from './mcp-server.ts';
 
-const CITY = {
+const CITY_SCHEMA = {
   type: 'object',
   properties: { city: { type: 'string' } },
   required: ['city'],
@@ -27,7 +27,7 @@ function createOfficialServer({ calls }: CallLog): McpServer {
     { name: 'sky', version: '1.0.0' },
     { cacheHints: { 'tools/list': { ttlMs: 60_000 } } },
   );
-  const inputSchema = fromJsonSchema<{ city: string }>(CITY);
+  const inputSchema = fromJsonSchema<{ city: string }>(CITY_SCHEMA);
   server.registerTool('forecast', { description: 'The sky.', inputSchema }, ({ city }) => {
     calls.push(city);
     return { content: [{ type: 'text', text: `Rain in ${city}` }] };
@@ -62,21 +62,21 @@ export async function startMcpServer() {
   const callLog: CallLog = { calls: [] };
   const handler = createMcpHandler(() => createOfficialServer(callLog));
   const fetchServer = await serveFetch((request) => handler.fetch(request));
-  return { ...callLog, ...fetchServer, changed: () => handler.notify.toolsChanged() };
+  return { ...callLog, ...fetchServer, notifyToolsChanged: () => handler.notify.toolsChanged() };
 }
 
 /**
  * Starts a server of the protocol revision 2025-11-25, with sessions. Before each request of the method
  * `forgetSessionsAt`, the server forgets all sessions.
  */
-export async function startSessionServer({ forgets: forgetSessionsAt }: { forgets?: string } = {}) {
+export async function startSessionServer({ forgetSessionsAt }: { forgetSessionsAt?: string } = {}) {
   const callLog: CallLog = { calls: [] };
   const transports = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const servers: McpServer[] = [];
   /** The ids of the sessions that clients have closed. */
-  const ended: string[] = [];
+  const endedSessionIds: string[] = [];
   /** The authorization headers of the requests that have started a session. */
-  const initialized: string[] = [];
+  const authorizationHeaders: string[] = [];
   const fetchServer = await serveFetch(async (request) => {
     const id = request.headers.get('mcp-session-id');
     if (forgetSessionsAt !== undefined && (await request.clone().text()).includes(`"${forgetSessionsAt}"`))
@@ -87,18 +87,25 @@ export async function startSessionServer({ forgets: forgetSessionsAt }: { forget
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (session) => {
-        initialized.push(request.headers.get('authorization') ?? '');
+        authorizationHeaders.push(request.headers.get('authorization') ?? '');
         transports.set(session, transport);
       },
-      onsessionclosed: (session) => void ended.push(session),
+      onsessionclosed: (session) => void endedSessionIds.push(session),
     });
     const server = createOfficialServer(callLog);
     servers.push(server);
     await server.connect(transport);
     return transport.handleRequest(request);
   });
-  const changed = (): void => {
+  const notifyToolsChanged = (): void => {
     for (const server of servers) server.sendToolListChanged();
   };
-  return { ...callLog, ...fetchServer, transports, ended, initialized, changed };
+  return {
+    ...callLog,
+    ...fetchServer,
+    transports,
+    ended: endedSessionIds,
+    initialized: authorizationHeaders,
+    notifyToolsChanged,
+  };
 }

@@ -20,12 +20,12 @@ export async function serveFetch(handler: (request: Request) => Promise<Response
       const body = await buffer(incoming);
       const { method = 'GET', headers } = incoming;
       requests.push({ method, headers, body: body.toString() });
-      const abort = new AbortController();
-      outgoing.once('close', () => abort.abort());
+      const abortController = new AbortController();
+      outgoing.once('close', () => abortController.abort());
       const request = new Request(`http://${headers.host}${incoming.url}`, {
         method,
         headers: headers as Record<string, string>,
-        signal: abort.signal,
+        signal: abortController.signal,
         ...(body.length > 0 && { body: new Uint8Array(body) }),
       });
       const response = await handler(request);

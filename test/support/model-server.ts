@@ -2,11 +2,11 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '@heddle/core';
-import { wholeAnswer } from './model-answer.ts';
-import type { ModelAnswer, Protocol } from './model-answer.ts';
+import { unstreamedResponse } from './model-response.ts';
+import type { ModelResponse, Protocol } from './model-response.ts';
 import { streamOf } from './model-streams.ts';
 
-export type { ModelAnswer } from './model-answer.ts';
+export type { ModelResponse } from './model-response.ts';
 
 /** A request to the server. */
 export interface ModelRequest {
@@ -39,7 +39,7 @@ const SERVICES = [
 ] as const;
 
 /** Paths of base URLs. The path of any other provider is `/NAME/v1`. */
-const PATHS: { readonly [provider: string]: string } = {
+const BASE_PATHS: { readonly [provider: string]: string } = {
   openai: '/v1',
   anthropic: '/v1',
   google: '/v1beta',
@@ -47,8 +47,13 @@ const PATHS: { readonly [provider: string]: string } = {
   bedrock: '',
 };
 
-/** Starts a server with the APIs of OpenAI, compatible providers, Anthropic, Google and Bedrock, streamed and not. */
-export async function startModelServer(answer: (request: ModelRequest) => ModelAnswer): Promise<ModelServer> {
+/**
+ * Starts a server with the APIs of OpenAI, compatible providers, Anthropic, Google and Bedrock, with and without
+ * streaming.
+ */
+export async function startModelServer(
+  answer: (request: ModelRequest) => ModelResponse,
+): Promise<ModelServer> {
   const requests: ModelRequest[] = [];
   const server = createServer((incoming, response) => {
     void respond(incoming, response, { requests, answer });
@@ -58,7 +63,7 @@ export async function startModelServer(answer: (request: ModelRequest) => ModelA
   return {
     requests,
     services: Object.fromEntries(
-      SERVICES.map((provider) => [provider, `${base}${PATHS[provider] ?? `/${provider}/v1`}`]),
+      SERVICES.map((provider) => [provider, `${base}${BASE_PATHS[provider] ?? `/${provider}/v1`}`]),
     ) as ModelServer['services'],
     close: () =>
       new Promise((resolve) => {
@@ -71,7 +76,7 @@ export async function startModelServer(answer: (request: ModelRequest) => ModelA
 async function respond(
   incoming: IncomingMessage,
   response: ServerResponse,
-  { requests, answer }: { requests: ModelRequest[]; answer: (request: ModelRequest) => ModelAnswer },
+  { requests, answer }: { requests: ModelRequest[]; answer: (request: ModelRequest) => ModelResponse },
 ): Promise<void> {
   let text = '';
   for await (const chunk of incoming) text += String(chunk);
@@ -84,33 +89,39 @@ async function respond(
     body: JSON.parse(text) as JsonObject,
   };
   requests.push(request);
-  const reply = answer(request);
-  await reply.after;
-  if (reply.status !== undefined) {
-    response.writeHead(reply.status, { 'content-type': 'application/json', ...reply.headers });
-    response.end(JSON.stringify(ERRORS[request.protocol](reply.message ?? 'refused')));
+  const modelResponse = answer(request);
+  await modelResponse.after;
+  if (modelResponse.status !== undefined) {
+    response.writeHead(modelResponse.status, {
+      'content-type': 'application/json',
+      ...modelResponse.headers,
+    });
+    response.end(JSON.stringify(ERROR_FACTORIES[request.protocol](modelResponse.message ?? 'refused')));
     return;
   }
-  if (reply.whole || reply.body !== undefined || !asksForStream(request))
-    return sendWhole(response, request.protocol, reply);
-  sendStream(response, request.protocol, reply);
+  if (modelResponse.isUnstreamed || modelResponse.body !== undefined || !asksForStream(request))
+    return sendUnstreamed(response, request.protocol, modelResponse);
+  sendStream(response, request.protocol, modelResponse);
 }
 
-function sendWhole(response: ServerResponse, protocol: Protocol, reply: ModelAnswer): void {
-  const body = reply.body ?? JSON.stringify(wholeAnswer(protocol, reply));
-  response.writeHead(200, { 'content-type': reply.type ?? 'application/json', ...reply.headers });
-  if (!reply.stalls && !reply.disconnects) return void response.end(body);
+function sendUnstreamed(response: ServerResponse, protocol: Protocol, modelResponse: ModelResponse): void {
+  const body = modelResponse.body ?? JSON.stringify(unstreamedResponse(protocol, modelResponse));
+  response.writeHead(200, {
+    'content-type': modelResponse.type ?? 'application/json',
+    ...modelResponse.headers,
+  });
+  if (!modelResponse.stalls && !modelResponse.disconnects) return void response.end(body);
   response.write(body.slice(0, body.length / 2));
-  if (reply.disconnects) setImmediate(() => response.destroy());
+  if (modelResponse.disconnects) setImmediate(() => response.destroy());
 }
 
-function sendStream(response: ServerResponse, protocol: Protocol, reply: ModelAnswer): void {
-  const { type, events, finalEvents } = streamOf(protocol, reply);
-  response.writeHead(200, { 'content-type': reply.type ?? type, ...reply.headers });
+function sendStream(response: ServerResponse, protocol: Protocol, modelResponse: ModelResponse): void {
+  const { contentType, events, finalEvents } = streamOf(protocol, modelResponse);
+  response.writeHead(200, { 'content-type': modelResponse.type ?? contentType, ...modelResponse.headers });
   for (const event of events) response.write(event);
-  if (reply.stalls) return;
-  if (reply.disconnects) return void setImmediate(() => response.destroy());
-  if (reply.endsEarly) return void response.end();
+  if (modelResponse.stalls) return;
+  if (modelResponse.disconnects) return void setImmediate(() => response.destroy());
+  if (modelResponse.endsEarly) return void response.end();
   for (const event of finalEvents) response.write(event);
   response.end();
 }
@@ -127,7 +138,7 @@ function protocolOf(url: string): Protocol {
   return path.endsWith('/chat/completions') ? 'compatible' : 'openai';
 }
 
-const ERRORS: Record<Protocol, (message: string) => JsonObject> = {
+const ERROR_FACTORIES: Record<Protocol, (message: string) => JsonObject> = {
   openai: (message) => ({ error: { message, type: 'error', code: null, param: null } }),
   // Mistral has the fields of the error at the top level.
   compatible: (message) => {

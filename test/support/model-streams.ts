@@ -1,41 +1,41 @@
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { JsonObject } from '@heddle/core';
-import { argumentsOf, piecesOf } from './model-answer.ts';
-import type { ModelAnswer, Protocol } from './model-answer.ts';
+import { argumentsText, piecesOf } from './model-response.ts';
+import type { ModelResponse, Protocol } from './model-response.ts';
 
 /**
- * Returns an answer as a stream of the API: its content type, and its events. A fault occurs after `events`, so that
+ * Returns a response as a stream of the API: its content type, and its events. A fault occurs after `events`, so that
  * `finalEvents` is sent only without a fault.
  */
 export function streamOf(
   protocol: Protocol,
-  answer: ModelAnswer,
-): { type: string; events: (string | Buffer)[]; finalEvents: (string | Buffer)[] } {
-  const { events, finalEvents } = STREAMS[protocol](answer);
+  modelResponse: ModelResponse,
+): { contentType: string; events: (string | Buffer)[]; finalEvents: (string | Buffer)[] } {
+  const { events, finalEvents } = STREAM_FACTORIES[protocol](modelResponse);
   if (protocol === 'bedrock')
     return {
-      type: 'application/vnd.amazon.eventstream',
-      events: events.map(awsMessage),
-      finalEvents: finalEvents.map(awsMessage),
+      contentType: 'application/vnd.amazon.eventstream',
+      events: events.map(encodeAwsMessage),
+      finalEvents: finalEvents.map(encodeAwsMessage),
     };
   const end = protocol === 'compatible' ? ['data: [DONE]\n\n'] : [];
   return {
-    type: 'text/event-stream',
-    events: events.map(sse),
-    finalEvents: [...finalEvents.map(sse), ...end],
+    contentType: 'text/event-stream',
+    events: events.map(formatSseEvent),
+    finalEvents: [...finalEvents.map(formatSseEvent), ...end],
   };
 }
 
 type StreamEvent = JsonObject & { type?: string };
 
-function sse(event: StreamEvent): string {
+function formatSseEvent(event: StreamEvent): string {
   const name = event.type === undefined ? '' : `event: ${event.type}\n`;
   return `${name}data: ${JSON.stringify(event)}\n\n`;
 }
 
 /** Encodes `{ [type]: content }` in the binary format of AWS event streams: lengths, headers, content, checksums. */
-function awsMessage(event: StreamEvent): Buffer {
+function encodeAwsMessage(event: StreamEvent): Buffer {
   const [[type, content] = ['', {}]] = Object.entries(event);
   const header = (name: string, value: string): Buffer =>
     Buffer.concat([
@@ -63,20 +63,27 @@ interface Stream {
   finalEvents: StreamEvent[];
 }
 
-const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
-  openai: (answer) => {
-    const { reasoning = '', reasoned = 0, tools = [], input = 10, output = 5, cached = 0 } = answer;
-    const pieces = piecesOf(answer);
+const STREAM_FACTORIES: Record<Protocol, (modelResponse: ModelResponse) => Stream> = {
+  openai: (modelResponse) => {
+    const {
+      reasoning = '',
+      reasoningTokens = 0,
+      toolCalls = [],
+      inputTokens = 10,
+      outputTokens = 5,
+      cachedTokens = 0,
+    } = modelResponse;
+    const pieces = piecesOf(modelResponse);
     const message = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [] };
     const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'scripted', output: [] };
     const usage = {
-      input_tokens: input,
-      input_tokens_details: { cached_tokens: cached },
-      output_tokens: output,
-      output_tokens_details: { reasoning_tokens: reasoned },
-      total_tokens: input + output,
+      input_tokens: inputTokens,
+      input_tokens_details: { cached_tokens: cachedTokens },
+      output_tokens: outputTokens,
+      output_tokens_details: { reasoning_tokens: reasoningTokens },
+      total_tokens: inputTokens + outputTokens,
     };
-    const text: StreamEvent[] =
+    const textEvents: StreamEvent[] =
       pieces.length === 0
         ? []
         : [
@@ -89,10 +96,10 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
               delta,
             })),
           ];
-    const calls = tools.flatMap(({ name, args }, index): StreamEvent[] => {
+    const callEvents = toolCalls.flatMap(({ name, args }, index): StreamEvent[] => {
       const item = { type: 'function_call', id: `fc_${index}`, call_id: `call_${index}`, name };
       const output_index = index + 1;
-      const text = argumentsOf(args);
+      const text = argumentsText(args);
       return [
         {
           type: 'response.output_item.added',
@@ -110,58 +117,65 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
     return {
       events: [
         { type: 'response.created', response: { ...response, status: 'in_progress' } },
-        ...(reasoning === '' ? [] : openaiReasoning(reasoning)),
-        ...text,
+        ...(reasoning === '' ? [] : openaiReasoningEvents(reasoning)),
+        ...textEvents,
       ],
       finalEvents: [
         ...(pieces.length === 0
           ? []
           : [{ type: 'response.output_item.done', output_index: 0, item: message }]),
-        ...calls,
+        ...callEvents,
         { type: 'response.completed', response: { ...response, status: 'completed', usage } },
       ],
     };
   },
-  compatible: (answer) => {
-    const { reasoning = '', reasoned = 0, tools = [], input = 10, output = 5, cached = 0 } = answer;
-    // Callers may distinguish answers by this id.
-    const answerId = randomUUID();
+  compatible: (modelResponse) => {
+    const {
+      reasoning = '',
+      reasoningTokens = 0,
+      toolCalls = [],
+      inputTokens = 10,
+      outputTokens = 5,
+      cachedTokens = 0,
+    } = modelResponse;
+    // Callers may distinguish responses by this id.
+    const responseId = randomUUID();
     const chunk = (delta: JsonObject, overrides: JsonObject = {}): StreamEvent => ({
-      id: answerId,
+      id: responseId,
       object: 'chat.completion.chunk',
       created: 1,
       model: 'scripted',
       choices: [{ index: 0, delta, finish_reason: null, ...overrides }],
     });
-    const calls = tools.map(({ name, args, id }, index) =>
+    const callEvents = toolCalls.map(({ name, args, id }, index) =>
       chunk({
         tool_calls: [
           {
             index,
             id: id ?? `call_${index}`,
             type: 'function',
-            function: { name, arguments: argumentsOf(args) },
+            function: { name, arguments: argumentsText(args) },
           },
         ],
       }),
     );
     const usage = {
-      prompt_tokens: input,
-      completion_tokens: output,
-      total_tokens: input + output,
-      prompt_tokens_details: { cached_tokens: cached },
-      completion_tokens_details: { reasoning_tokens: reasoned },
+      prompt_tokens: inputTokens,
+      completion_tokens: outputTokens,
+      total_tokens: inputTokens + outputTokens,
+      prompt_tokens_details: { cached_tokens: cachedTokens },
+      completion_tokens_details: { reasoning_tokens: reasoningTokens },
     };
     return {
       events: [
         chunk({ role: 'assistant', content: '' }),
         ...(reasoning === '' ? [] : [chunk({ reasoning_content: reasoning })]),
-        ...piecesOf(answer).map((content) => chunk({ content })),
+        ...piecesOf(modelResponse).map((content) => chunk({ content })),
       ],
       finalEvents: [
-        ...calls,
+        ...callEvents,
         {
-          ...chunk({}, { finish_reason: tools.length > 0 ? 'tool_calls' : 'stop' }),
+          ...chunk({}, { finish_reason: toolCalls.length > 0 ? 'tool_calls' : 'stop' }),
           usage,
           // Groq sends the usage here.
           x_groq: { usage },
@@ -169,12 +183,18 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
       ],
     };
   },
-  anthropic: (answer) => {
-    const { reasoning = '', tools = [], input = 10, output = 5, cached = 0 } = answer;
-    const pieces = piecesOf(answer);
+  anthropic: (modelResponse) => {
+    const {
+      reasoning = '',
+      toolCalls = [],
+      inputTokens = 10,
+      outputTokens = 5,
+      cachedTokens = 0,
+    } = modelResponse;
+    const pieces = piecesOf(modelResponse);
     const usage = {
-      input_tokens: input - cached,
-      cache_read_input_tokens: cached,
+      input_tokens: inputTokens - cachedTokens,
+      cache_read_input_tokens: cachedTokens,
       cache_creation_input_tokens: 0,
       output_tokens: 1,
     };
@@ -189,7 +209,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
       usage,
     };
     const toolOffset = pieces.length === 0 ? 0 : 1;
-    const text: StreamEvent[] =
+    const textEvents: StreamEvent[] =
       toolOffset === 0
         ? []
         : [
@@ -200,7 +220,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
               delta: { type: 'text_delta', text: piece },
             })),
           ];
-    const calls = tools.flatMap(({ name, args }, toolIndex): StreamEvent[] => {
+    const callEvents = toolCalls.flatMap(({ name, args }, toolIndex): StreamEvent[] => {
       const index = toolIndex + toolOffset;
       return [
         {
@@ -211,80 +231,97 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
         {
           type: 'content_block_delta',
           index,
-          delta: { type: 'input_json_delta', partial_json: argumentsOf(args) },
+          delta: { type: 'input_json_delta', partial_json: argumentsText(args) },
         },
         { type: 'content_block_stop', index },
       ];
     });
-    const stop_reason = tools.length > 0 ? 'tool_use' : 'end_turn';
+    const stop_reason = toolCalls.length > 0 ? 'tool_use' : 'end_turn';
     return {
       events: [
         { type: 'message_start', message },
-        ...(reasoning === '' ? [] : anthropicReasoning(reasoning)),
-        ...text,
+        ...(reasoning === '' ? [] : anthropicReasoningEvents(reasoning)),
+        ...textEvents,
       ],
       finalEvents: [
         ...(toolOffset === 0 ? [] : [{ type: 'content_block_stop', index: 0 }]),
-        ...calls,
+        ...callEvents,
         {
           type: 'message_delta',
           delta: { stop_reason, stop_sequence: null },
-          usage: { output_tokens: output },
+          usage: { output_tokens: outputTokens },
         },
         { type: 'message_stop' },
       ],
     };
   },
-  google: (answer) => {
-    const { reasoning = '', reasoned = 0, tools = [], input = 10, output = 5, cached = 0 } = answer;
-    const part = (parts: JsonObject[], overrides: JsonObject = {}): StreamEvent => ({
+  google: (modelResponse) => {
+    const {
+      reasoning = '',
+      reasoningTokens = 0,
+      toolCalls = [],
+      inputTokens = 10,
+      outputTokens = 5,
+      cachedTokens = 0,
+    } = modelResponse;
+    const candidateEvent = (parts: JsonObject[], overrides: JsonObject = {}): StreamEvent => ({
       candidates: [{ index: 0, content: { role: 'model', parts }, ...overrides }],
     });
-    const calls = tools.map(({ name, args }) => ({
+    const callParts = toolCalls.map(({ name, args }) => ({
       functionCall: { name, args: typeof args === 'string' ? { text: args } : args },
     }));
     const usageMetadata = {
-      promptTokenCount: input,
-      candidatesTokenCount: output - reasoned,
-      thoughtsTokenCount: reasoned,
-      totalTokenCount: input + output,
-      cachedContentTokenCount: cached,
+      promptTokenCount: inputTokens,
+      candidatesTokenCount: outputTokens - reasoningTokens,
+      thoughtsTokenCount: reasoningTokens,
+      totalTokenCount: inputTokens + outputTokens,
+      cachedContentTokenCount: cachedTokens,
     };
     return {
       events: [
-        ...(reasoning === '' ? [] : [part([{ text: reasoning, thought: true, thoughtSignature: 'signed' }])]),
-        ...piecesOf(answer).map((text) => part([{ text }])),
+        ...(reasoning === ''
+          ? []
+          : [candidateEvent([{ text: reasoning, thought: true, thoughtSignature: 'signed' }])]),
+        ...piecesOf(modelResponse).map((text) => candidateEvent([{ text }])),
       ],
-      finalEvents: [{ ...part(calls, { finishReason: 'STOP' }), usageMetadata }],
+      finalEvents: [{ ...candidateEvent(callParts, { finishReason: 'STOP' }), usageMetadata }],
     };
   },
-  bedrock: (answer) => {
-    const { reasoning = '', tools = [], input = 10, output = 5, cached = 0 } = answer;
-    const calls = tools.flatMap(({ name, args }, toolIndex): StreamEvent[] => {
+  bedrock: (modelResponse) => {
+    const {
+      reasoning = '',
+      toolCalls = [],
+      inputTokens = 10,
+      outputTokens = 5,
+      cachedTokens = 0,
+    } = modelResponse;
+    const callEvents = toolCalls.flatMap(({ name, args }, toolIndex): StreamEvent[] => {
       const contentBlockIndex = toolIndex + 1;
       const toolUse = { toolUseId: `tooluse_${toolIndex}`, name };
       return [
         { contentBlockStart: { contentBlockIndex, start: { toolUse } } },
-        { contentBlockDelta: { contentBlockIndex, delta: { toolUse: { input: argumentsOf(args) } } } },
+        { contentBlockDelta: { contentBlockIndex, delta: { toolUse: { input: argumentsText(args) } } } },
         { contentBlockStop: { contentBlockIndex } },
       ];
     });
     const usage = {
-      inputTokens: input - cached,
-      outputTokens: output,
-      totalTokens: input + output,
-      cacheReadInputTokens: cached,
+      inputTokens: inputTokens - cachedTokens,
+      outputTokens,
+      totalTokens: inputTokens + outputTokens,
+      cacheReadInputTokens: cachedTokens,
     };
     return {
       events: [
         { messageStart: { role: 'assistant' } },
-        ...(reasoning === '' ? [] : bedrockReasoning(reasoning)),
-        ...piecesOf(answer).map((text) => ({ contentBlockDelta: { contentBlockIndex: 0, delta: { text } } })),
+        ...(reasoning === '' ? [] : bedrockReasoningEvents(reasoning)),
+        ...piecesOf(modelResponse).map((text) => ({
+          contentBlockDelta: { contentBlockIndex: 0, delta: { text } },
+        })),
       ],
       finalEvents: [
         { contentBlockStop: { contentBlockIndex: 0 } },
-        ...calls,
-        { messageStop: { stopReason: tools.length > 0 ? 'tool_use' : 'end_turn' } },
+        ...callEvents,
+        { messageStop: { stopReason: toolCalls.length > 0 ? 'tool_use' : 'end_turn' } },
         { metadata: { usage, metrics: { latencyMs: 1 } } },
       ],
     };
@@ -294,7 +331,7 @@ const STREAMS: Record<Protocol, (answer: ModelAnswer) => Stream> = {
 /** The index of the reasoning block. No other block has this index. */
 const REASONING_BLOCK = 99;
 
-function openaiReasoning(text: string): StreamEvent[] {
+function openaiReasoningEvents(text: string): StreamEvent[] {
   const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'signed' };
   const ids = { item_id: item.id, output_index: REASONING_BLOCK, summary_index: 0 };
   return [
@@ -305,7 +342,7 @@ function openaiReasoning(text: string): StreamEvent[] {
   ];
 }
 
-function anthropicReasoning(thinking: string): StreamEvent[] {
+function anthropicReasoningEvents(thinking: string): StreamEvent[] {
   const index = REASONING_BLOCK;
   const delta = (content: JsonObject): StreamEvent => ({
     type: 'content_block_delta',
@@ -320,7 +357,7 @@ function anthropicReasoning(thinking: string): StreamEvent[] {
   ];
 }
 
-function bedrockReasoning(text: string): StreamEvent[] {
+function bedrockReasoningEvents(text: string): StreamEvent[] {
   const contentBlockIndex = REASONING_BLOCK;
   return [
     { contentBlockDelta: { contentBlockIndex, delta: { reasoningContent: { text } } } },

@@ -19,13 +19,13 @@ import {
   readPipSettings,
   type Images,
 } from '@heddle/images';
-import { bubblewrap } from './bubblewrap.ts';
+import { findBubblewrap } from './bubblewrap.ts';
 
 /** The folder is reused by later runs of the tests, because a build downloads and unpacks some 30 MiB. */
 const FOLDER = join(tmpdir(), `heddle-native-images-${userInfo().uid}`);
 
 /** Creates the folder of images that tests share, and returns its path. */
-export function sharedFolder(): string {
+export function createSharedFolder(): string {
   mkdirSync(FOLDER, { recursive: true });
   // Native jobs run under other user ids, which must be able to read this folder.
   chmodSync(FOLDER, 0o755);
@@ -42,7 +42,7 @@ interface NativeImagesOptions {
 function openSharedImages(bubblewrap: string, { npm, ...options }: NativeImagesOptions = {}): Images {
   const debian = readAptSettings();
   return createImages({
-    folder: sharedFolder(),
+    folder: createSharedFolder(),
     ...options,
     builders: {
       python: pythonBuilder({ isolation: { bubblewrap } }),
@@ -75,7 +75,7 @@ async function buildImage(images: Images, spec: unknown): Promise<string | undef
  * and returns undefined.
  */
 export async function openNativeImages(options: NativeImagesOptions): Promise<Images | undefined> {
-  const path = process.platform === 'linux' ? bubblewrap() : undefined;
+  const path = process.platform === 'linux' ? findBubblewrap() : undefined;
   if (path === undefined) return undefined;
   const probe = openSharedImages(path);
   const id = await buildImage(probe, { language: 'javascript', systemPackages: ['jq'] });
@@ -98,8 +98,8 @@ const strictIsolation = (bubblewrap: string) => ({ level: 'strict', bubblewrap }
  * Returns an image for scripts; the caller closes its images. If this machine cannot build it, prints the reason and
  * returns undefined.
  */
-export async function scriptImage(): Promise<ScriptImage | undefined> {
-  const path = process.platform === 'linux' ? bubblewrap() : undefined;
+export async function buildScriptImage(): Promise<ScriptImage | undefined> {
+  const path = process.platform === 'linux' ? findBubblewrap() : undefined;
   if (path === undefined) return undefined;
   const images = openSharedImages(path);
   const id = await buildImage(images, SCRIPT_SPEC);
@@ -120,39 +120,39 @@ export interface NativeImageSetup {
   readonly numpy: string | undefined;
   readonly images: Images | undefined;
   readonly isolation: NonNullable<SandboxOptions['isolation']>;
-  sandboxOf(options?: SandboxOptions): Sandbox;
+  createNativeSandbox(options?: SandboxOptions): Sandbox;
   /** Runs a job in the image of its language, by default bash. */
   run(job: JobParts, inSandbox?: Sandbox): Promise<FunctionOutcome>;
-  valueOf(job: JobParts, inSandbox?: Sandbox): Promise<unknown>;
-  failureOf(job: JobParts, inSandbox?: Sandbox): Promise<SandboxFailure>;
+  runForValue(job: JobParts, inSandbox?: Sandbox): Promise<unknown>;
+  runForFailure(job: JobParts, inSandbox?: Sandbox): Promise<SandboxFailure>;
   close(): Promise<void>;
 }
 
 /** Builds the native images of a test file. The test file closes the result. */
 export async function setUpNativeImages(): Promise<NativeImageSetup> {
-  const path = process.platform === 'linux' ? bubblewrap() : undefined;
+  const path = process.platform === 'linux' ? findBubblewrap() : undefined;
   const images = path === undefined ? undefined : openSharedImages(path);
-  const imageOf = async (spec: object) => images && buildImage(images, spec);
-  const python = await imageOf(SCRIPT_SPEC);
-  const javascript = await imageOf({ language: 'javascript', systemPackages: ['jq'] });
-  const numpy = await imageOf({ language: 'python', dependencies: ['numpy'] });
+  const buildIfSupported = async (spec: object) => images && buildImage(images, spec);
+  const python = await buildIfSupported(SCRIPT_SPEC);
+  const javascript = await buildIfSupported({ language: 'javascript', systemPackages: ['jq'] });
+  const numpy = await buildIfSupported({ language: 'python', dependencies: ['numpy'] });
   const isolation = path === undefined ? ({ level: 'strict' } as const) : strictIsolation(path);
-  const sandboxOf = (options: SandboxOptions = {}): Sandbox =>
+  const createNativeSandbox = (options: SandboxOptions = {}): Sandbox =>
     createSandbox({ isolation, maxProcesses: 2, ...(images && { images }), ...options });
-  const sandbox = sandboxOf();
+  const sandbox = createNativeSandbox();
   const run = async (job: JobParts, inSandbox = sandbox): Promise<FunctionOutcome> => {
     const { language = 'shell' } = job;
     const image = (language === 'javascript' ? javascript : python) ?? '';
     return inSandbox.run({ runId: 'r', image, ...job, language });
   };
   return {
-    ...{ python, javascript, numpy, images, isolation, sandboxOf, run },
-    async valueOf(job, inSandbox) {
+    ...{ python, javascript, numpy, images, isolation, createNativeSandbox, run },
+    async runForValue(job, inSandbox) {
       const outcome = await run(job, inSandbox);
       if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}\n${outcome.stdout}`);
       return JSON.parse(outcome.json) as unknown;
     },
-    async failureOf(job, inSandbox) {
+    async runForFailure(job, inSandbox) {
       const outcome = await run(job, inSandbox);
       if (outcome.ok) throw new Error(`The job succeeded with ${outcome.json}\n${outcome.stdout}`);
       return outcome.error;

@@ -15,7 +15,7 @@ export interface FixturePackage {
   /** Additional entries of the archive, with full paths. */
   readonly entries?: readonly TarEntry[];
   /** True if the served file does not have the published integrity. */
-  readonly forged?: boolean;
+  readonly hasWrongHash?: boolean;
 }
 
 export interface NpmRegistry {
@@ -24,8 +24,8 @@ export interface NpmRegistry {
   /** The paths of the requests so far, without the slash at the start. */
   readonly requests: string[];
   /** Received authorization headers. */
-  readonly tokens: Set<string>;
-  /** Called before the registry answers a request. If it returns true, it has sent the response itself. */
+  readonly authorizationHeaders: Set<string>;
+  /** Called before the registry responds to a request. If it returns true, it has sent the response itself. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
@@ -43,7 +43,7 @@ function projectsOf(packages: readonly FixturePackage[], origin: string): Map<st
     files = {},
     manifest = {},
     entries = [],
-    forged = false,
+    hasWrongHash = false,
   } of packages) {
     const packageJson = { name, version, ...manifest };
     const allFiles = { 'package.json': JSON.stringify(packageJson), ...files };
@@ -65,14 +65,17 @@ function projectsOf(packages: readonly FixturePackage[], origin: string): Map<st
       ...('scripts' in manifest ? { hasInstallScript: true } : {}),
     };
     (project.packument['dist-tags'] as Record<string, string>)['latest'] = version;
-    project.files.set(file, forged ? tarball([{ path: 'package/package.json', content: '{}' }]) : archive);
+    project.files.set(
+      file,
+      hasWrongHash ? tarball([{ path: 'package/package.json', content: '{}' }]) : archive,
+    );
     projects.set(name, project);
   }
   return projects;
 }
 
 /** Starts a registry of npm packages over HTTP on this machine, which is closed after the test. */
-export async function npmRegistry(packages: readonly FixturePackage[]): Promise<NpmRegistry> {
+export async function openTestNpmRegistry(packages: readonly FixturePackage[]): Promise<NpmRegistry> {
   const registry = await openNpmRegistry(packages);
   onTestFinished(() => registry.close());
   return registry;
@@ -82,7 +85,7 @@ export async function npmRegistry(packages: readonly FixturePackage[]): Promise<
 export async function openNpmRegistry(packages: readonly FixturePackage[]): Promise<NpmRegistry> {
   const registry: { -readonly [K in keyof NpmRegistry]: NpmRegistry[K] } = {
     requests: [],
-    tokens: new Set(),
+    authorizationHeaders: new Set(),
     url: '',
     intercept: () => false,
     close() {
@@ -94,7 +97,8 @@ export async function openNpmRegistry(packages: readonly FixturePackage[]): Prom
   const server = createServer((request, response) => {
     const path = decodeURIComponent(request.url ?? '/').slice(1);
     registry.requests.push(path);
-    if (request.headers.authorization !== undefined) registry.tokens.add(request.headers.authorization);
+    if (request.headers.authorization !== undefined)
+      registry.authorizationHeaders.add(request.headers.authorization);
     if (registry.intercept(request, response)) return;
     const [name = '', file] = path.split('/-/');
     const project = projects.get(name);

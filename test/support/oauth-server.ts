@@ -13,9 +13,9 @@ export interface TokenRequest {
 /** A fault of the token endpoint: delays, or an error instead of tokens. */
 export interface TokenFault {
   /** Awaited before the request is read. */
-  before?: () => Promise<void>;
+  beforeRead?: () => Promise<void>;
   /** Awaited before the response is sent. The new tokens are already in effect. */
-  after?: () => Promise<void>;
+  beforeResponse?: () => Promise<void>;
   /** Status of a response that has `body` and `headers` instead of tokens. */
   status?: number;
   body?: object | string;
@@ -29,9 +29,9 @@ export interface OAuthServer {
   /** Faults of the next requests to the token endpoint, in order. */
   faults: TokenFault[];
   /** Returns a new refresh token that the server accepts. */
-  issue(): string;
+  issueRefreshToken(): string;
   /** Revokes all refresh tokens. */
-  revoke(): void;
+  revokeRefreshTokens(): void;
   close(): Promise<void>;
 }
 
@@ -59,8 +59,8 @@ export async function startOAuthServer(options: OAuthServerOptions = {}): Promis
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,
     faults,
-    issue: () => issueRefreshToken(state),
-    revoke: () => state.refreshTokens.clear(),
+    issueRefreshToken: () => issueRefreshToken(state),
+    revokeRefreshTokens: () => state.refreshTokens.clear(),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -94,19 +94,20 @@ async function respond(
   context: ServerContext,
 ): Promise<void> {
   const url = new URL(request.url ?? '/', context.origin);
-  if (url.pathname === '/.well-known/openid-configuration') return sendJson(response, 200, metadata(context));
+  if (url.pathname === '/.well-known/openid-configuration')
+    return sendJson(response, 200, createMetadata(context));
   if (url.pathname === '/authorize') return authorize(url, response, context.state);
   const parameters = Object.fromEntries(new URLSearchParams(await text(request)));
   context.requests.push({ parameters, headers: request.headers });
   const fault = context.faults.shift();
-  await fault?.before?.();
+  await fault?.beforeRead?.();
   if (fault?.status !== undefined) return sendJson(response, fault.status, fault.body ?? {}, fault.headers);
   const tokens = tokensFor(parameters, context);
-  await fault?.after?.();
+  await fault?.beforeResponse?.();
   return sendJson(response, 'error' in tokens ? 400 : 200, tokens);
 }
 
-function metadata({ origin, options }: ServerContext): object {
+function createMetadata({ origin, options }: ServerContext): object {
   return {
     issuer: origin,
     authorization_endpoint: `${origin}/authorize`,
@@ -131,9 +132,9 @@ function tokensFor(parameters: TokenRequest['parameters'], context: ServerContex
   const { refresh_token: refreshToken = '' } = parameters;
   const { state, options } = context;
   if (!state.refreshTokens.has(refreshToken)) return invalidGrant(refreshToken);
-  if (!options.rotates) return newTokens(options);
+  if (!options.rotates) return createTokens(options);
   state.refreshTokens.delete(refreshToken);
-  return { ...newTokens(options), refresh_token: issueRefreshToken(state) };
+  return { ...createTokens(options), refresh_token: issueRefreshToken(state) };
 }
 
 function tokensForCode(
@@ -147,9 +148,9 @@ function tokensForCode(
     return invalidGrant(code);
   const isOpenId = authorization.get('scope')?.split(' ').includes('openid');
   return {
-    ...newTokens(options),
+    ...createTokens(options),
     refresh_token: issueRefreshToken(state),
-    ...(isOpenId && { id_token: idToken(origin, authorization.get('client_id') ?? '') }),
+    ...(isOpenId && { id_token: createIdToken(origin, authorization.get('client_id') ?? '') }),
   };
 }
 
@@ -158,13 +159,13 @@ function invalidGrant(value: string): object {
   return { error: 'invalid_grant', error_description: `${value} is unknown.` };
 }
 
-function newTokens({ expiresIn }: OAuthServerOptions): object {
+function createTokens({ expiresIn }: OAuthServerOptions): object {
   const token = { access_token: `at-${randomUUID()}`, token_type: 'Bearer' };
   return expiresIn === undefined ? token : { ...token, expires_in: expiresIn };
 }
 
 /** Returns an id token with a dummy signature. Clients trust it, because it comes directly from the token endpoint. */
-function idToken(issuer: string, audience: string): string {
+function createIdToken(issuer: string, audience: string): string {
   const seconds = Math.floor(Date.now() / 1000);
   const claims = { iss: issuer, aud: audience, sub: 'person-1', email: 'ada@example.com' };
   const segments = [{ alg: 'RS256' }, { ...claims, iat: seconds, exp: seconds + 600 }, 'signature'];

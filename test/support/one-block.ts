@@ -14,7 +14,7 @@ const names: NameTable = buildNames(
 export const context: TemplateContext = { names, reader: 'p', fieldPosition: 'inside' };
 
 /** Returns a lookup in which the output of the block, the variable and every environment value are `value`. */
-export function lookup(value: Json): Lookup {
+export function createLookup(value: Json): Lookup {
   return {
     block: () => ({ ran: true, output: value }),
     container: () => undefined,

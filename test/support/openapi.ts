@@ -22,7 +22,7 @@ export async function importSpec(
 }
 
 /** Returns the part of a document with these schemas. */
-export const schemas = (value: JsonObject): JsonObject => ({ components: { schemas: value } });
+export const componentsWithSchemas = (value: JsonObject): JsonObject => ({ components: { schemas: value } });
 
 /** Returns the paths of a document whose only operation has this request body. */
 export const pathsWithBody = (schema: Json, mediaType = 'application/json'): JsonObject => ({
@@ -34,7 +34,7 @@ export const pathsWithBody = (schema: Json, mediaType = 'application/json'): Jso
 });
 
 /** Returns the schema of the request body in the tool that a model gets. */
-export function modelBodySchema({ file }: ImportedTools): JsonObject {
+export function modelBodySchemaOf({ file }: ImportedTools): JsonObject {
   const schema = new ServiceTools([file]).get('svc_x')?.schema ?? {};
   const { properties, $defs } = schema as { properties: JsonObject; $defs?: JsonObject };
   return { ...(properties['body'] as JsonObject), ...($defs && { $defs }) };

@@ -22,9 +22,9 @@ export async function countOperations(runs: readonly (() => unknown)[]): Promise
   const restoreFunctions = BUILT_INS.map(wrap);
   try {
     for (const run of runs) {
-      readByBuiltIns = 0;
+      builtInReadCount = 0;
       await run();
-      const builtInCount = readByBuiltIns;
+      const builtInCount = builtInReadCount;
       counts.push(countExecutions(takeCoverage()) + builtInCount);
     }
   } finally {
@@ -50,16 +50,16 @@ function takeCoverage(): Profiler.ScriptCoverage[] {
 const COUNTED_FILES = /\/(?:packages|node_modules)\/(?!(?:@?vitest|vite|fast-check)\/)/;
 
 function countExecutions(scripts: readonly Profiler.ScriptCoverage[]): number {
-  let executions = 0;
+  let executionCount = 0;
   for (const { url, functions } of scripts) {
     if (!COUNTED_FILES.test(url)) continue;
-    for (const { ranges } of functions) for (const { count } of ranges) executions += count;
+    for (const { ranges } of functions) for (const { count } of ranges) executionCount += count;
   }
-  return executions;
+  return executionCount;
 }
 
 /** Characters and elements that built-in functions have read in the current run. */
-let readByBuiltIns = 0;
+let builtInReadCount = 0;
 
 type Method = (...args: never[]) => unknown;
 type Cost = (receiver: never, args: readonly never[], result: never) => number;
@@ -69,24 +69,24 @@ interface BuiltIn {
   cost: Cost;
 }
 
-function builtIns(owner: object, names: string, cost: Cost): BuiltIn[] {
+function defineBuiltIns(owner: object, names: string, cost: Cost): BuiltIn[] {
   return names.split(' ').map((name) => ({ owner, name, cost }));
 }
 
-const length = (value: string | readonly unknown[]): number => value.length;
-const resultCost: Cost = (_receiver, _args, result) => length(result ?? '');
-const receiverCost: Cost = (receiver) => length(receiver);
-const receiverAndResultCost: Cost = (receiver, _args, result) => length(receiver) + length(result ?? '');
-const argumentCost: Cost = (_receiver, [first]) => length(first ?? '');
+const lengthOf = (value: string | readonly unknown[]): number => value.length;
+const resultCost: Cost = (_receiver, _args, result) => lengthOf(result ?? '');
+const receiverCost: Cost = (receiver) => lengthOf(receiver);
+const receiverAndResultCost: Cost = (receiver, _args, result) => lengthOf(receiver) + lengthOf(result ?? '');
+const argumentCost: Cost = (_receiver, [first]) => lengthOf(first ?? '');
 /** The characters or elements from the start of a search to the first character or element of the match. */
-const searchCost: Cost = (receiver, [, from], result: number) =>
-  result < 0 ? length(receiver) - Number(from ?? 0) : result + 1 - Number(from ?? 0);
-const reverseSearchCost: Cost = (receiver, _args, result: number) => length(receiver) - Math.max(result, 0);
-const includesCost: Cost = (receiver: string[], [item, from]) => {
-  const index = indexOf(receiver, item, Number(from ?? 0));
-  return (index < 0 ? receiver.length : index + 1) - Number(from ?? 0);
+const searchCost: Cost = (receiver, [, fromIndex], result: number) =>
+  result < 0 ? lengthOf(receiver) - Number(fromIndex ?? 0) : result + 1 - Number(fromIndex ?? 0);
+const reverseSearchCost: Cost = (receiver, _args, result: number) => lengthOf(receiver) - Math.max(result, 0);
+const includesCost: Cost = (receiver: string[], [item, fromIndex]) => {
+  const index = indexOf(receiver, item, Number(fromIndex ?? 0));
+  return (index < 0 ? receiver.length : index + 1) - Number(fromIndex ?? 0);
 };
-const sortedCost: Cost = (receiver) => length(receiver) * Math.ceil(Math.log2(length(receiver) + 2));
+const sortCost: Cost = (receiver) => lengthOf(receiver) * Math.ceil(Math.log2(lengthOf(receiver) + 2));
 const matchCost: Cost = (receiver: RegExp, [text]: readonly string[], result) => {
   if (!result) return receiver.sticky ? 1 : (text?.length ?? 0);
   return receiver.global || receiver.sticky ? 1 : (text?.length ?? 0);
@@ -94,10 +94,10 @@ const matchCost: Cost = (receiver: RegExp, [text]: readonly string[], result) =>
 
 const arrayIndexOf = Array.prototype.indexOf;
 const stringIndexOf = String.prototype.indexOf;
-function indexOf(receiver: string | string[], item: string | undefined, from: number): number {
+function indexOf(receiver: string | string[], item: string | undefined, fromIndex: number): number {
   return typeof receiver === 'string'
-    ? Reflect.apply(stringIndexOf, receiver, [item, from])
-    : Reflect.apply(arrayIndexOf, receiver, [item, from]);
+    ? Reflect.apply(stringIndexOf, receiver, [item, fromIndex])
+    : Reflect.apply(arrayIndexOf, receiver, [item, fromIndex]);
 }
 
 const iterators = [
@@ -109,48 +109,48 @@ const iterators = [
 ];
 
 const BUILT_INS: readonly BuiltIn[] = [
-  ...builtIns(String.prototype, 'indexOf', searchCost),
-  ...builtIns(String.prototype, 'lastIndexOf', reverseSearchCost),
-  ...builtIns(String.prototype, 'includes', includesCost),
-  ...builtIns(String.prototype, 'startsWith endsWith', argumentCost),
-  ...builtIns(String.prototype, 'slice substring substr repeat padStart padEnd', resultCost),
-  ...builtIns(
+  ...defineBuiltIns(String.prototype, 'indexOf', searchCost),
+  ...defineBuiltIns(String.prototype, 'lastIndexOf', reverseSearchCost),
+  ...defineBuiltIns(String.prototype, 'includes', includesCost),
+  ...defineBuiltIns(String.prototype, 'startsWith endsWith', argumentCost),
+  ...defineBuiltIns(String.prototype, 'slice substring substr repeat padStart padEnd', resultCost),
+  ...defineBuiltIns(
     String.prototype,
     'trim trimStart trimEnd split match matchAll search toWellFormed',
     receiverCost,
   ),
-  ...builtIns(
+  ...defineBuiltIns(
     String.prototype,
     'replace replaceAll toLowerCase toUpperCase normalize',
     receiverAndResultCost,
   ),
-  ...builtIns(RegExp.prototype, 'test exec', matchCost),
-  ...builtIns(Array.prototype, 'indexOf', searchCost),
-  ...builtIns(Array.prototype, 'lastIndexOf', reverseSearchCost),
-  ...builtIns(Array.prototype, 'includes', includesCost),
-  ...builtIns(Array.prototype, 'slice concat flat splice', resultCost),
-  ...builtIns(
+  ...defineBuiltIns(RegExp.prototype, 'test exec', matchCost),
+  ...defineBuiltIns(Array.prototype, 'indexOf', searchCost),
+  ...defineBuiltIns(Array.prototype, 'lastIndexOf', reverseSearchCost),
+  ...defineBuiltIns(Array.prototype, 'includes', includesCost),
+  ...defineBuiltIns(Array.prototype, 'slice concat flat splice', resultCost),
+  ...defineBuiltIns(
     Array.prototype,
     'map filter flatMap forEach join fill reverse shift unshift toReversed',
     receiverCost,
   ),
-  ...builtIns(Array.prototype, 'sort toSorted', sortedCost),
-  ...builtIns(Array, 'from', resultCost),
-  ...builtIns(Object, 'keys values entries getOwnPropertyNames', resultCost),
-  ...builtIns(JSON, 'parse', argumentCost),
-  ...builtIns(JSON, 'stringify', resultCost),
-  ...iterators.flatMap((each) => builtIns(Object.getPrototypeOf(each) as object, 'next', () => 1)),
+  ...defineBuiltIns(Array.prototype, 'sort toSorted', sortCost),
+  ...defineBuiltIns(Array, 'from', resultCost),
+  ...defineBuiltIns(Object, 'keys values entries getOwnPropertyNames', resultCost),
+  ...defineBuiltIns(JSON, 'parse', argumentCost),
+  ...defineBuiltIns(JSON, 'stringify', resultCost),
+  ...iterators.flatMap((each) => defineBuiltIns(Object.getPrototypeOf(each) as object, 'next', () => 1)),
 ];
 
 /** Wraps the function. Returns a function that restores the original. */
 function wrap({ owner, name, cost }: BuiltIn): () => void {
   const original = Object.getOwnPropertyDescriptor(owner, name) as PropertyDescriptor;
   const method = original.value as Method;
-  function counted(this: unknown, ...args: never[]): unknown {
+  function countingMethod(this: unknown, ...args: never[]): unknown {
     const result = Reflect.apply(method, this, args);
-    readByBuiltIns += cost(this as never, args, result as never);
+    builtInReadCount += cost(this as never, args, result as never);
     return result;
   }
-  Object.defineProperty(owner, name, { ...original, value: counted });
+  Object.defineProperty(owner, name, { ...original, value: countingMethod });
   return () => void Object.defineProperty(owner, name, original);
 }

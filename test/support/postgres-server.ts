@@ -85,7 +85,7 @@ export async function serverOf(
     return serverAt(await waitForConnection(folder));
   }
   try {
-    const connection = await start(tool, folder, owner);
+    const connection = await startServer(tool, folder, owner);
     writeState(folder, { connection });
     return serverAt(connection);
   } catch (error) {
@@ -127,15 +127,20 @@ async function waitForConnection(folder: string): Promise<Connection> {
   throw new Error(`PostgreSQL did not start: ${state.failure}`);
 }
 
-async function start(tool: FoundTool, folder: string, owner: number): Promise<Connection> {
+async function startServer(tool: FoundTool, folder: string, owner: number): Promise<Connection> {
   const account: { uid?: number; gid?: number } = process.getuid?.() === 0 ? NOBODY : {};
   const { bin, env } = readableInstallation(account, tool, folder);
-  const connection = { host: '127.0.0.1', port: await freePort(), user: 'heddle', password: randomUUID() };
+  const connection = {
+    host: '127.0.0.1',
+    port: await findFreePort(),
+    user: 'heddle',
+    password: randomUUID(),
+  };
   const dataFolder = join(folder, 'data');
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, connection.password);
   mkdirSync(dataFolder, { mode: 0o700 });
-  const log = openSync(join(folder, 'log'), 'a');
+  const logDescriptor = openSync(join(folder, 'log'), 'a');
   if (account.uid !== undefined) spawnSync('chown', ['-R', `${account.uid}:${account.gid}`, folder]);
   const authentication = [
     '--auth=scram-sha-256',
@@ -149,7 +154,7 @@ async function start(tool: FoundTool, folder: string, owner: number): Promise<Co
   const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const command = [join(bin, 'postgres'), '-D', dataFolder, '-p', String(connection.port), ...settings];
   const args = ['-c', SUPERVISOR, 'supervisor', String(owner), folder, ...command];
-  const stdio = ['ignore', log, log] as const;
+  const stdio = ['ignore', logDescriptor, logDescriptor] as const;
   const supervisor = spawn('/bin/sh', args, { ...account, env, cwd: '/', detached: true, stdio: [...stdio] });
   supervisor.unref();
   await waitUntilReady(serverAt(connection), () => supervisor.exitCode !== null, join(folder, 'log'));
@@ -169,13 +174,13 @@ function readableInstallation(
   if (spawnSync(join(bin, 'postgres'), ['--version'], { ...account, env, cwd: '/' }).status === 0)
     return { bin, env };
   const root = bin.slice(0, bin.lastIndexOf('/usr/lib/postgresql/'));
-  const copy = join(folder, 'program');
-  cpSync(root, copy, { recursive: true, verbatimSymlinks: true });
-  const libraries = env['LD_LIBRARY_PATH']?.replaceAll(root, copy);
-  return { bin: join(copy, relative(root, bin)), env: { ...env, LD_LIBRARY_PATH: libraries } };
+  const copyFolder = join(folder, 'program');
+  cpSync(root, copyFolder, { recursive: true, verbatimSymlinks: true });
+  const libraries = env['LD_LIBRARY_PATH']?.replaceAll(root, copyFolder);
+  return { bin: join(copyFolder, relative(root, bin)), env: { ...env, LD_LIBRARY_PATH: libraries } };
 }
 
-export async function freePort(): Promise<number> {
+export async function findFreePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo;
@@ -183,7 +188,11 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-async function waitUntilReady(server: PostgresServer, hasExited: () => boolean, log: string): Promise<void> {
+async function waitUntilReady(
+  server: PostgresServer,
+  hasExited: () => boolean,
+  logFile: string,
+): Promise<void> {
   let lastError: unknown;
   for (let waitedMs = 0; waitedMs < START_TIMEOUT_MS && !hasExited(); waitedMs += POLL_MS) {
     const client = new Client({ connectionString: server.url('postgres') });
@@ -197,7 +206,7 @@ async function waitUntilReady(server: PostgresServer, hasExited: () => boolean, 
     }
     await sleep(POLL_MS);
   }
-  throw new Error(`${existsSync(log) ? readFileSync(log, 'utf8') : 'PostgreSQL has exited.'}`, {
+  throw new Error(`${existsSync(logFile) ? readFileSync(logFile, 'utf8') : 'PostgreSQL has exited.'}`, {
     cause: lastError,
   });
 }

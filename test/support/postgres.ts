@@ -1,35 +1,38 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll } from 'vitest';
-import { requireTool } from '../tools/fetch.ts';
+import { resolveTool } from '../tools/fetch.ts';
 import { serverOf } from './postgres-server.ts';
 import type { PostgresServer } from './postgres-server.ts';
-import { sampleRandom, isFull, reportSkipped } from './scale.ts';
+import { sampleRandom, isFullRun, reportSkipped } from './scale.ts';
 
 /** True if PostgreSQL is available for tests, for `describe.skipIf(!hasPostgres)`. If not, the reason is printed. */
-export const hasPostgres = requireTool('postgres') !== undefined;
+export const hasPostgres = resolveTool('postgres') !== undefined;
 
 /** Of the tests that run on either store, the share that a quick run executes on PostgreSQL, which is slower. */
 const POSTGRES_SHARE = 1 / 4;
 
-/** Returns the stores for tests of `what`: SQLite (in memory) and PostgreSQL, of which a quick run picks one. */
-export function storesToTest(what: string): readonly ('sqlite' | 'postgres')[] {
+/**
+ * Returns the stores for the tests that `description` names: SQLite (in memory) and PostgreSQL, of which a quick run
+ * picks one.
+ */
+export function storesToTest(description: string): readonly ('sqlite' | 'postgres')[] {
   if (!hasPostgres) return ['sqlite'];
-  if (isFull) return ['sqlite', 'postgres'];
-  const subject = `stores of ${what}`;
+  if (isFullRun) return ['sqlite', 'postgres'];
+  const subject = `stores of ${description}`;
   reportSkipped(`1 of 2 ${subject}`);
   return [sampleRandom(subject)() < POSTGRES_SHARE ? 'postgres' : 'sqlite'];
 }
 
 /** Returns the server of this run of the tests. The first call starts it. */
 export function postgresServer(): Promise<PostgresServer> {
-  const tool = requireTool('postgres');
+  const tool = resolveTool('postgres');
   if (!tool) throw new Error('There is no PostgreSQL for tests: skip tests that need it with hasPostgres.');
   return serverOf(tool);
 }
 
 /** Runs `query` as the superuser of the server. Returns the rows. */
-export async function asSuperuser(server: PostgresServer, query: string): Promise<unknown[]> {
+export async function runAsSuperuser(server: PostgresServer, query: string): Promise<unknown[]> {
   const client = new Client({ connectionString: server.url('postgres') });
   await client.connect();
   try {
@@ -40,12 +43,12 @@ export async function asSuperuser(server: PostgresServer, query: string): Promis
 }
 
 /** Creates a database for this test file and returns its URL. The database is dropped after the tests of the file. */
-export async function postgresDatabase(): Promise<string> {
+export async function createPostgresDatabase(): Promise<string> {
   const server = await postgresServer();
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await asSuperuser(server, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
+  await runAsSuperuser(server, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'UTF8'`);
   afterAll(async () => {
-    await asSuperuser(server, `DROP DATABASE ${name} WITH (FORCE)`);
+    await runAsSuperuser(server, `DROP DATABASE ${name} WITH (FORCE)`);
   });
   return server.url(name);
 }

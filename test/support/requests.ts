@@ -12,7 +12,7 @@ export interface RequestTargets {
 }
 
 /** A file that can be imported. */
-const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
+const WORKFLOW_FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: {}, edges: [] } };
 
 /**
  * Returns a valid request of the operation, without a credential. The request may name unknown resources, which are
@@ -31,43 +31,43 @@ export function requestOf(
     }),
   };
   const filledPath = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => parameters[name] ?? 'NOTHING');
-  const inWorkspace = `?workspaceId=${workspaceId}`;
+  const workspaceQuery = `?workspaceId=${workspaceId}`;
   const queries: { [id: string]: string } = {
-    listWorkflows: inWorkspace,
+    listWorkflows: workspaceQuery,
     // Dry runs leave the draft unchanged.
     replaceWorkflowState: '?dryRun=true',
     applyWorkflowOperations: '?dryRun=true',
     previewWorkflowRunFromBlock: `?sourceRunId=${runId}&blockId=nothing`,
-    listWorkflowsFolders: inWorkspace,
-    deleteWorkflowsFolder: `${inWorkspace}&path=/nothing`,
+    listWorkflowsFolders: workspaceQuery,
+    deleteWorkflowsFolder: `${workspaceQuery}&path=/nothing`,
     compareWorkflowVersions: '?base=1',
-    listLogs: inWorkspace,
-    getLogStats: inWorkspace,
-    searchLogs: `${inWorkspace}&text=x`,
+    listLogs: workspaceQuery,
+    getLogStats: workspaceQuery,
+    searchLogs: `${workspaceQuery}&text=x`,
     getRunValue: '?part=input',
     downloadRunValue: '?part=input',
-    listSecrets: inWorkspace,
-    deleteSecret: `${inWorkspace}&scope=personal`,
-    listCredentials: inWorkspace,
-    listCredentialProviders: inWorkspace,
-    updateCredential: inWorkspace,
-    deleteCredential: inWorkspace,
-    listSkills: inWorkspace,
-    getSkill: inWorkspace,
-    deleteSkill: inWorkspace,
-    listSkillEditors: inWorkspace,
-    revokeSkillEditor: `${inWorkspace}&email=nobody@x.test`,
-    listBlocks: inWorkspace,
-    getBlock: inWorkspace,
-    listTools: inWorkspace,
-    getTool: inWorkspace,
-    listConnectorTypes: inWorkspace,
-    listSandboxes: inWorkspace,
-    getSandbox: inWorkspace,
-    deleteSandbox: inWorkspace,
-    listTriggers: inWorkspace,
-    listWebhooks: inWorkspace,
-    listChatDeployments: inWorkspace,
+    listSecrets: workspaceQuery,
+    deleteSecret: `${workspaceQuery}&scope=personal`,
+    listCredentials: workspaceQuery,
+    listCredentialProviders: workspaceQuery,
+    updateCredential: workspaceQuery,
+    deleteCredential: workspaceQuery,
+    listSkills: workspaceQuery,
+    getSkill: workspaceQuery,
+    deleteSkill: workspaceQuery,
+    listSkillEditors: workspaceQuery,
+    revokeSkillEditor: `${workspaceQuery}&email=nobody@x.test`,
+    listBlocks: workspaceQuery,
+    getBlock: workspaceQuery,
+    listTools: workspaceQuery,
+    getTool: workspaceQuery,
+    listConnectorTypes: workspaceQuery,
+    listSandboxes: workspaceQuery,
+    getSandbox: workspaceQuery,
+    deleteSandbox: workspaceQuery,
+    listTriggers: workspaceQuery,
+    listWebhooks: workspaceQuery,
+    listChatDeployments: workspaceQuery,
   };
   const bodies: { [id: string]: unknown } = {
     createWorkflowV2: { workspaceId, name: `Made ${crypto.randomUUID()}` },
@@ -96,8 +96,8 @@ export function requestOf(
     },
     updateSkill: { workspaceId, content: 'Test again.' },
     grantSkillEditor: { workspaceId, email: 'nobody@x.test' },
-    previewWorkflowImport: { workspaceId, workflow: FILE },
-    importWorkflow: { workspaceId, workflow: FILE },
+    previewWorkflowImport: { workspaceId, workflow: WORKFLOW_FILE },
+    importWorkflow: { workspaceId, workflow: WORKFLOW_FILE },
     createSandbox: { workspaceId, name: crypto.randomUUID(), language: 'javascript' },
     updateSandbox: { workspaceId, name: 'Other' },
     executeTool: { workspaceId, input: {} },

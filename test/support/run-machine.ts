@@ -38,13 +38,13 @@ export interface MachineRun {
   pending(): string[];
 }
 
-/** Starts a run of `region`, at its first node unless `started.start` names another. `first` has its commands. */
+/** Starts a run of `region`, at its first node unless `options.start` names another. `firstCommands`: its commands. */
 export function startMachine(
   region: Region,
-  started: Partial<Omit<StartedEvent, 'start' | 'until'>> & { start?: string; until?: string } = {},
-): { run: MachineRun; first: string[] } {
+  options: Partial<Omit<StartedEvent, 'start' | 'until'>> & { start?: string; until?: string } = {},
+): { run: MachineRun; firstCommands: string[] } {
   const state = initialState();
-  const at = (name: string): number[] => addressOf(region, name);
+  const addressOfNode = (name: string): number[] => addressOf(region, name);
   const run: MachineRun = {
     state,
     nowMs: 1000,
@@ -59,29 +59,38 @@ export function startMachine(
     complete: (name, port, attempt = 1, resumes = 0) =>
       run.feed({
         type: 'completed',
-        at: at(name),
+        at: addressOfNode(name),
         atMs: run.nowMs,
         attempt,
         ...(resumes > 0 && { resumes }),
         ...(port && { port }),
       }),
     fail: (name, fields = {}) =>
-      run.feed({ type: 'failed', at: at(name), atMs: run.nowMs, attempt: 1, retryable: true, ...fields }),
+      run.feed({
+        type: 'failed',
+        at: addressOfNode(name),
+        atMs: run.nowMs,
+        attempt: 1,
+        retryable: true,
+        ...fields,
+      }),
     expand: (name, count, iteration = 0) =>
-      run.feed({ type: 'expanded', at: at(name), atMs: run.nowMs, iteration, count }),
+      run.feed({ type: 'expanded', at: addressOfNode(name), atMs: run.nowMs, iteration, count }),
     wait: (name, dueMs = run.nowMs + 100) =>
-      run.feed({ type: 'paused', at: at(name), atMs: run.nowMs, attempt: 1, kind: 'time', dueMs }),
-    pause: (name) => run.feed({ type: 'paused', at: at(name), atMs: run.nowMs, attempt: 1, kind: 'human' }),
+      run.feed({ type: 'paused', at: addressOfNode(name), atMs: run.nowMs, attempt: 1, kind: 'time', dueMs }),
+    pause: (name) =>
+      run.feed({ type: 'paused', at: addressOfNode(name), atMs: run.nowMs, attempt: 1, kind: 'human' }),
     pauseToContinue: (name, fields = {}) => {
       const paused = { type: 'paused', attempt: 1, kind: 'human', continues: true } as const;
-      return run.feed({ ...paused, at: at(name), atMs: run.nowMs, ...fields });
+      return run.feed({ ...paused, at: addressOfNode(name), atMs: run.nowMs, ...fields });
     },
-    resume: (name, fields = {}) => run.feed({ type: 'resumed', at: at(name), atMs: run.nowMs, ...fields }),
-    block: (name, on) => run.feed({ type: 'blocked', at: at(name), atMs: run.nowMs, on }),
+    resume: (name, fields = {}) =>
+      run.feed({ type: 'resumed', at: addressOfNode(name), atMs: run.nowMs, ...fields }),
+    block: (name, on) => run.feed({ type: 'blocked', at: addressOfNode(name), atMs: run.nowMs, on }),
     fire: (name, timer, attempt) =>
       run.feed({
         type: 'fired',
-        at: at(name),
+        at: addressOfNode(name),
         atMs: run.nowMs,
         timer,
         ...(attempt !== undefined && { attempt }),
@@ -89,16 +98,16 @@ export function startMachine(
     cancel: () => run.feed({ type: 'cancelled', atMs: run.nowMs }),
     pending: () => pendingCommands(region, state).map((command) => commandText(region, command)),
   };
-  const { start, until, ...fields } = started;
-  const first = run.feed({
+  const { start, until, ...fields } = options;
+  const firstCommands = run.feed({
     type: 'started',
     atMs: run.nowMs,
-    start: start === undefined ? 0 : (at(start)[0] as number),
+    start: start === undefined ? 0 : (addressOfNode(start)[0] as number),
     graceMs: 50,
-    ...(until !== undefined && { until: at(until)[0] as number }),
+    ...(until !== undefined && { until: addressOfNode(until)[0] as number }),
     ...fields,
   });
-  return { run, first };
+  return { run, firstCommands };
 }
 
 /**
@@ -106,8 +115,8 @@ export function startMachine(
  * resume), `expand L 0`, `timer a retry 1100`, `open p`, `abort a failed`, `end completed`.
  */
 export function commandText(region: Region, command: Command): string {
-  const at = command.at === undefined ? '' : nameOf(region, command.at);
-  const parts: unknown[] = [command.type, at];
+  const nodeName = command.at === undefined ? '' : nameOf(region, command.at);
+  const parts: unknown[] = [command.type, nodeName];
   if (command.type === 'run' || command.type === 'open')
     parts.push(
       ...[(command.try ?? 1) > 1 ? `#${command.try}` : '', command.resumes ? `+${command.resumes}` : ''],
@@ -115,7 +124,7 @@ export function commandText(region: Region, command: Command): string {
   else if (command.type === 'expand') parts.push(command.turn);
   else if (command.type === 'timer') parts.push(command.timer, command.dueMs);
   else if (command.type === 'abort') parts.push(command.why);
-  else if (command.type === 'end') parts.splice(1, 1, command.status, command.reason ?? '', at);
+  else if (command.type === 'end') parts.splice(1, 1, command.status, command.reason ?? '', nodeName);
   return parts.filter((part) => part !== '').join(' ');
 }
 

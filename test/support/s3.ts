@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, inject, vi } from 'vitest';
-import { fetchTool, toFoundTool, toolNamed } from '../tools/fetch.ts';
+import { fetchTool, toFoundTool, getTool } from '../tools/fetch.ts';
 import type { ToolSearchResult } from '../tools/fetch.ts';
 
 /** Finds the server's program on this machine, or waits until test/integrations/s3-setup.ts has built it. */
 async function findServerProgram(): Promise<ToolSearchResult> {
   const file = inject('s3') as string | undefined;
-  if (file === undefined) return fetchTool('versitygw', { ...toolNamed('versitygw'), installMethods: [] });
+  if (file === undefined) return fetchTool('versitygw', { ...getTool('versitygw'), installMethods: [] });
   while (!existsSync(file)) await delay(100);
   return JSON.parse(readFileSync(file, 'utf8')) as ToolSearchResult;
 }
@@ -31,7 +31,7 @@ export interface S3Server {
 }
 
 /** Starts a server with these empty buckets. The server is stopped after the tests of the file. */
-export async function s3Server(...buckets: readonly string[]): Promise<S3Server> {
+export async function startS3Server(...buckets: readonly string[]): Promise<S3Server> {
   if (!tool) throw new Error('There is no S3 server for tests: skip tests that need it with hasS3.');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-s3-'));
   const [root, sidecar] = ['objects', 'sidecar'].map((name) => join(folder, name)) as [string, string];

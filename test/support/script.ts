@@ -3,7 +3,7 @@ import type { BlockContext, BlockExecutor, BlockResult, JsonObject } from '@hedd
 /** A call of a scripted block. The test answers it. */
 export interface Call {
   /** The block's name with its iteration and branch numbers: `A`, `A.0.2`. */
-  at: string;
+  place: string;
   attempt: number;
   context: BlockContext;
   done(output?: JsonObject): void;
@@ -17,9 +17,9 @@ export interface Call {
 export class Script {
   readonly calls: string[] = [];
   readonly aborted: string[] = [];
-  readonly #abortWaiters: { at: string; resolve: () => void }[] = [];
+  readonly #abortWaiters: { place: string; resolve: () => void }[] = [];
   readonly #pendingCalls: Call[] = [];
-  readonly #callWaiters: { at: string; resolve: (call: Call) => void }[] = [];
+  readonly #callWaiters: { place: string; resolve: (call: Call) => void }[] = [];
   readonly #answers: { [name: string]: (context: BlockContext) => BlockResult };
   readonly #defaultAnswer: ((context: BlockContext) => BlockResult) | undefined;
 
@@ -39,41 +39,45 @@ export class Script {
   };
 
   #execute(context: BlockContext): BlockResult | Promise<BlockResult> {
-    const at = [context.block.name, ...context.scope].join('.');
-    this.calls.push(at);
+    const place = [context.block.name, ...context.scope].join('.');
+    this.calls.push(place);
     const answer = this.#answers[context.block.name] ?? this.#defaultAnswer;
     if (answer) return answer(context);
     return new Promise<BlockResult>((resolve, reject) => {
       context.signal.addEventListener('abort', () => {
-        this.aborted.push(at);
-        for (const waiter of this.#abortWaiters) if (waiter.at === at) waiter.resolve();
+        this.aborted.push(place);
+        for (const waiter of this.#abortWaiters) if (waiter.place === place) waiter.resolve();
         reject(new Error('aborted'));
       });
       const call: Call = {
-        at,
+        place,
         attempt: context.attempt,
         context,
         done: (output = {}) => resolve({ output }),
         fail: reject,
       };
-      const index = this.#callWaiters.findIndex((waiter) => waiter.at === at);
+      const index = this.#callWaiters.findIndex((waiter) => waiter.place === place);
       if (index < 0) this.#pendingCalls.push(call);
       else this.#callWaiters.splice(index, 1)[0]?.resolve(call);
     });
   }
 
-  /** Resolves when a call of the block at `at` has been aborted. A worker in another process aborts it with a delay. */
-  whenAborted(at: string): Promise<void> {
-    return this.aborted.includes(at)
+  /**
+   * Resolves when a call of the block at `place` has been aborted. A worker in another process aborts it with a delay.
+   */
+  whenAborted(place: string): Promise<void> {
+    return this.aborted.includes(place)
       ? Promise.resolve()
-      : new Promise((resolve) => this.#abortWaiters.push({ at, resolve }));
+      : new Promise((resolve) => this.#abortWaiters.push({ place, resolve }));
   }
 
-  /** Resolves with the next call of the block at `at` that no earlier call of this method has returned. */
-  nextCall(at: string): Promise<Call> {
-    const index = this.#pendingCalls.findIndex((call) => call.at === at);
+  /** Resolves with the next call of the block at `place` that no earlier call of this method has returned. */
+  nextCall(place: string): Promise<Call> {
+    const index = this.#pendingCalls.findIndex((call) => call.place === place);
     const [call] = index < 0 ? [] : this.#pendingCalls.splice(index, 1);
-    return call ? Promise.resolve(call) : new Promise((resolve) => this.#callWaiters.push({ at, resolve }));
+    return call
+      ? Promise.resolve(call)
+      : new Promise((resolve) => this.#callWaiters.push({ place, resolve }));
   }
 }
 
@@ -82,5 +86,5 @@ export function work(
   name: string,
   properties: JsonObject = {},
 ): { name: string; type: string; fields: JsonObject; properties: JsonObject } {
-  return { name, type: 'work', fields: {}, properties: properties };
+  return { name, type: 'work', fields: {}, properties };
 }

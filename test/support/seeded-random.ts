@@ -17,8 +17,8 @@ export function seededRandomFor(seed: number, parts: Iterable<number>): () => nu
 }
 
 /**
- * Returns whether the item at `index` is in the sample. The sample has `share` of all items, evenly spaced: one of any
- * `1 / share` successive items. `offset`, in [0, 1), determines the first item.
+ * Returns whether the item at `index` is in the sample. The sample has `share` of all items, evenly spaced: one in
+ * every `1 / share` consecutive items. `offset`, in [0, 1), determines the first item.
  */
 export function isSampled(index: number, share: number, offset: number): boolean {
   return Math.floor(offset + (index + 1) * share) > Math.floor(offset + index * share);

@@ -21,8 +21,8 @@ const ECHO_TOOL: CatalogTool = {
  */
 export function servedAreaOptions(store: ServiceStore) {
   const openImages = (): Promise<never> => Promise.reject(new Error('This service cannot build images.'));
-  const credentialProviders = { keyProviders: knownProviders, oauth: ['shop'] };
-  const sandboxes = openSandboxes({ store, openImages, onError: () => undefined });
+  const credentialProviders = { listKeyProviders: knownProviders, oauthProviderIds: ['shop'] };
+  const sandboxes = openSandboxes({ store, openImageStore: openImages, onError: () => undefined });
   return {
     describeBlocks,
     triggers: triggerTypes,

@@ -8,10 +8,10 @@ export interface TarEntry {
   readonly type?: '0' | '1' | '2' | '3' | '5';
   /** Default 0o644. */
   readonly mode?: number;
-  readonly link?: string;
+  readonly linkTarget?: string;
 }
 
-function header({ path, type = '0', link = '', mode = 0o644 }: TarEntry, size: number): Buffer {
+function header({ path, type = '0', linkTarget = '', mode = 0o644 }: TarEntry, size: number): Buffer {
   const block = Buffer.alloc(512);
   block.write(path, 0, 100);
   block.write(`${mode.toString(8).padStart(7, '0')}\0`, 100);
@@ -21,10 +21,10 @@ function header({ path, type = '0', link = '', mode = 0o644 }: TarEntry, size: n
   block.write('00000000000\0', 136);
   block.write('        ', 148);
   block.write(type, 156);
-  block.write(link, 157, 100);
+  block.write(linkTarget, 157, 100);
   block.write('ustar\0' + '00', 257);
-  const sum = block.reduce((total, byte) => total + byte, 0);
-  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  const checksum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${checksum.toString(8).padStart(6, '0')}\0 `, 148);
   return block;
 }
 

@@ -3,12 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
 import { SERVER_REQUEST_SUFFIX } from '../temporal/provide-server.ts';
 import type { TemporalForTests } from '../temporal/provide-server.ts';
-import { isFull } from './scale.ts';
+import { isFullRun } from './scale.ts';
 
-const server = await serverOfProject();
+const server = await waitForServer();
 
 /** Waits for the server, which may have to be built the first time. */
-async function serverOfProject(): Promise<TemporalForTests | undefined> {
+async function waitForServer(): Promise<TemporalForTests | undefined> {
   const file = inject('temporal') as string | undefined;
   if (file === undefined) return undefined;
   writeFileSync(file + SERVER_REQUEST_SUFFIX, '');
@@ -32,12 +32,12 @@ export function describeTemporal(name: string, tests: (server: ServingTemporal) 
     return;
   }
   // Skipped tests are still collected, so they get a server that is never called.
-  const servingOrUnused = server.kind === 'serving' ? server : UNUSED_SERVER;
+  const serverForTests = server.kind === 'serving' ? server : UNUSED_SERVER;
   describe.skipIf(server.kind === 'none')(`on Temporal: ${name}`, { timeout: TIMEOUT_MS }, () => {
-    tests(servingOrUnused);
+    tests(serverForTests);
   });
 }
 
-const TIMEOUT_MS = isFull ? 600_000 : 90_000;
+const TIMEOUT_MS = isFullRun ? 600_000 : 90_000;
 
 const UNUSED_SERVER: ServingTemporal = { kind: 'serving', address: '', namespace: '', binary: undefined };

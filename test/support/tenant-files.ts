@@ -19,71 +19,77 @@ type Tenant = string | undefined;
 export class MemoryFiles implements TenantFiles {
   readonly #files = new Map<Tenant, Map<string, StoredFile>>();
   readonly #results = new Map<string, TenantFile>();
-  #count = 0;
+  #createdCount = 0;
   /** Number of changes. */
-  changes = 0;
+  changeCount = 0;
 
   readonly find: TenantFiles['find'] = (tenant, id) => this.#filesOf(tenant).get(id)?.file;
 
   readonly list: TenantFiles['list'] = (tenant, query) => {
     const files = [...this.#filesOf(tenant).values()].map(({ file }) => file);
-    const paths = new Set(files.flatMap(({ folderPath }) => withParents(folderPath)));
+    const paths = new Set(files.flatMap(({ folderPath }) => listFolderAndParents(folderPath)));
     if (!paths.has(query.folderPath) && query.folderPath !== '/') return undefined;
     return entriesOf(files, paths, query);
   };
 
   readonly open: TenantFiles['open'] = (tenant, id) => {
-    const entry = this.#filesOf(tenant).get(id);
-    return entry && { file: entry.file, chunks: () => chunksOf(entry.bytes) };
+    const storedFile = this.#filesOf(tenant).get(id);
+    return storedFile && { file: storedFile.file, chunks: () => chunksOf(storedFile.bytes) };
   };
 
-  readonly stored: TenantFiles['stored'] = (tenant, key) => this.#results.get(`${tenant} ${key}`);
+  readonly findResult: TenantFiles['findResult'] = (tenant, key) => this.#results.get(`${tenant} ${key}`);
 
   readonly create: TenantFiles['create'] = (tenant, file, key) =>
-    this.#once(tenant, key, async () => {
+    this.#applyOnce(tenant, key, async () => {
       const { name, folderPath, type, onNameConflict } = file;
-      const bytes = await readWhole(file.chunks);
+      const bytes = await readAllBytes(file.chunks);
       const existing = this.#fileNamed(tenant, file);
       if (existing && onNameConflict === 'replace') return this.#store(tenant, { ...existing, type }, bytes);
       const unusedName = existing ? this.#unusedName(tenant, file) : name;
-      this.#count += 1;
-      return this.#store(tenant, { id: `wf_${this.#count}`, name: unusedName, folderPath, type }, bytes);
+      this.#createdCount += 1;
+      return this.#store(
+        tenant,
+        { id: `wf_${this.#createdCount}`, name: unusedName, folderPath, type },
+        bytes,
+      );
     });
 
   readonly replace: TenantFiles['replace'] = async (tenant, change, key) => {
     const result = this.#results.get(`${tenant} ${key}`);
     if (result) return result;
-    const bytes = await readWhole(change.chunks);
-    const entry = this.#filesOf(tenant).get(change.id);
-    if (entry?.file.revision !== change.revision) return undefined;
-    return this.#once(tenant, key, async () => this.#store(tenant, entry.file, bytes));
+    const bytes = await readAllBytes(change.chunks);
+    const storedFile = this.#filesOf(tenant).get(change.id);
+    if (storedFile?.file.revision !== change.revision) return undefined;
+    return this.#applyOnce(tenant, key, async () => this.#store(tenant, storedFile.file, bytes));
   };
 
   readonly move: TenantFiles['move'] = async (tenant, { id, folderPath }, key) => {
-    const entry = this.#filesOf(tenant).get(id);
-    if (!entry) return undefined;
-    return this.#once(tenant, key, async () =>
-      this.#store(tenant, { ...entry.file, folderPath }, entry.bytes),
+    const storedFile = this.#filesOf(tenant).get(id);
+    if (!storedFile) return undefined;
+    return this.#applyOnce(tenant, key, async () =>
+      this.#store(tenant, { ...storedFile.file, folderPath }, storedFile.bytes),
     );
   };
 
   /** Returns a `TenantFiles` with the methods of this object, except those that `methods` replaces. */
-  with(methods: Partial<TenantFiles>): TenantFiles {
-    const { find, list, open, stored, create, replace, move } = this;
-    return { ...{ find, list, open, stored, create, replace, move }, ...methods };
+  withMethods(methods: Partial<TenantFiles>): TenantFiles {
+    const { find, list, open, findResult, create, replace, move } = this;
+    return { ...{ find, list, open, findResult, create, replace, move }, ...methods };
   }
 
   /** Returns the text of the file with this name. */
-  text(tenant: Tenant, name: string): string | undefined {
-    const found = [...this.#filesOf(tenant).values()].find(({ file }) => file.name === name);
-    return found && Buffer.from(found.bytes).toString();
+  readText(tenant: Tenant, name: string): string | undefined {
+    const storedFile = [...this.#filesOf(tenant).values()].find(({ file }) => file.name === name);
+    return storedFile && Buffer.from(storedFile.bytes).toString();
   }
 
   /** Stores a text file and returns its id. */
   async put(tenant: Tenant, name: string, content: string | Uint8Array, folderPath = '/'): Promise<string> {
     const file = { name, folderPath, type: 'text/plain', onNameConflict: 'rename' as const };
     const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-    return (await this.create(tenant, { ...file, chunks: chunksOf(bytes) }, `put ${this.#count} ${name}`)).id;
+    return (
+      await this.create(tenant, { ...file, chunks: chunksOf(bytes) }, `put ${this.#createdCount} ${name}`)
+    ).id;
   }
 
   #filesOf(tenant: Tenant): Map<string, StoredFile> {
@@ -92,7 +98,7 @@ export class MemoryFiles implements TenantFiles {
     return files;
   }
 
-  async #once(tenant: Tenant, key: string, change: () => Promise<TenantFile>): Promise<TenantFile> {
+  async #applyOnce(tenant: Tenant, key: string, change: () => Promise<TenantFile>): Promise<TenantFile> {
     const resultKey = `${tenant} ${key}`;
     const result = this.#results.get(resultKey) ?? (await change());
     this.#results.set(resultKey, result);
@@ -104,9 +110,9 @@ export class MemoryFiles implements TenantFiles {
     { id, name, folderPath, type }: Pick<TenantFile, 'id' | 'name' | 'folderPath' | 'type'>,
     bytes: Uint8Array,
   ): TenantFile {
-    this.changes += 1;
-    const revision = createHash('sha256').update(`${this.changes}`).update(bytes).digest('hex');
-    const updatedAt = new Date(this.changes * 1000).toISOString();
+    this.changeCount += 1;
+    const revision = createHash('sha256').update(`${this.changeCount}`).update(bytes).digest('hex');
+    const updatedAt = new Date(this.changeCount * 1000).toISOString();
     const file = { id, name, folderPath, type, size: bytes.length, updatedAt, revision };
     this.#filesOf(tenant).set(id, { file, bytes });
     return file;
@@ -119,17 +125,17 @@ export class MemoryFiles implements TenantFiles {
   }
 
   #unusedName(tenant: Tenant, { name, folderPath }: NewTenantFile): string {
-    for (let nth = 1; ; nth++) {
-      const candidate = name.replace(/(\.[^.]*)?$/, ` (${nth})$1`);
+    for (let number = 1; ; number++) {
+      const candidate = name.replace(/(\.[^.]*)?$/, ` (${number})$1`);
       if (!this.#fileNamed(tenant, { name: candidate, folderPath })) return candidate;
     }
   }
 }
 
 /** Returns the paths of a folder and its parents, without the root. */
-function withParents(path: string): string[] {
-  const steps = path === '/' ? [] : path.slice(1).split('/');
-  return steps.map((_, index) => `/${steps.slice(0, index + 1).join('/')}`);
+function listFolderAndParents(path: string): string[] {
+  const segments = path === '/' ? [] : path.slice(1).split('/');
+  return segments.map((_, index) => `/${segments.slice(0, index + 1).join('/')}`);
 }
 
 function depthOf(path: string): number {
@@ -161,7 +167,7 @@ function entriesOf(
   return { ...entries, truncated: folders.length + matchingFiles.length > limit };
 }
 
-async function readWhole(chunks: TenantFileChange['chunks']): Promise<Uint8Array> {
+async function readAllBytes(chunks: TenantFileChange['chunks']): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   for await (const chunk of chunks) parts.push(chunk);
   return Buffer.concat(parts);

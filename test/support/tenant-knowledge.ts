@@ -28,14 +28,14 @@ const TIMESTAMP = '2026-01-01T00:00:00.000Z';
 export class MemoryKnowledge implements TenantKnowledge {
   readonly #bases = new Map<string, KnowledgeBase>();
   readonly #results = new Map<string, unknown>();
-  #count = 0;
+  #lastIdNumber = 0;
   /** Number of changes. */
-  changes = 0;
+  changeCount = 0;
   /** The searches so far. */
   readonly searches: Parameters<TenantKnowledge['search']>[1][] = [];
 
   /** Adds an empty knowledge base. */
-  add(tenant: Tenant, id: string, connectors: { [id: string]: JsonObject } = {}): void {
+  addKnowledgeBase(tenant: Tenant, id: string, connectors: { [id: string]: JsonObject } = {}): void {
     this.#bases.set(`${tenant} ${id}`, {
       documents: new Map(),
       connectors: new Map(Object.entries(connectors)),
@@ -48,7 +48,7 @@ export class MemoryKnowledge implements TenantKnowledge {
     this.searches.push(search);
     const words = search.query?.toLowerCase().split(/\W+/).filter(Boolean);
     return [...base.documents.values()]
-      .filter(({ document }) => search.tagFilters.every((filter) => matches(document, filter)))
+      .filter(({ document }) => search.tagFilters.every((filter) => matchesTagFilter(document, filter)))
       .flatMap(({ document, chunks }) =>
         chunks
           .filter(({ enabled }) => enabled)
@@ -69,11 +69,11 @@ export class MemoryKnowledge implements TenantKnowledge {
   ) => {
     const base = this.#base(tenant, id);
     if (!base) return undefined;
-    const all = [...base.documents.values()]
+    const matchingDocuments = [...base.documents.values()]
       .map(({ document }) => document)
       .filter(({ filename }) => filename.toLowerCase().includes(search.toLowerCase()))
       .filter((document) => enabled === 'all' || document.enabled === (enabled === 'enabled'));
-    return { documents: all.slice(offset, offset + limit), total: all.length };
+    return { documents: matchingDocuments.slice(offset, offset + limit), total: matchingDocuments.length };
   };
 
   readonly document: TenantKnowledge['document'] = (tenant, { knowledgeBaseId, documentId }) =>
@@ -81,7 +81,7 @@ export class MemoryKnowledge implements TenantKnowledge {
 
   readonly createDocument: TenantKnowledge['createDocument'] = (tenant, id, newDocument, key) => {
     const base = this.#base(tenant, id);
-    return base && this.#once(tenant, key, () => this.#create(base, newDocument));
+    return base && this.#applyOnce(tenant, key, () => this.#create(base, newDocument));
   };
 
   readonly deleteDocument: TenantKnowledge['deleteDocument'] = (
@@ -90,25 +90,25 @@ export class MemoryKnowledge implements TenantKnowledge {
     key,
   ) => {
     const base = this.#base(tenant, knowledgeBaseId);
-    return base && this.#once(tenant, key, () => (base.documents.delete(documentId) ? true : undefined));
+    return base && this.#applyOnce(tenant, key, () => (base.documents.delete(documentId) ? true : undefined));
   };
 
   readonly chunks: TenantKnowledge['chunks'] = (tenant, target, { search = '', enabled, limit, offset }) => {
-    const stored = this.#storedDocument(tenant, target);
-    if (!stored) return undefined;
-    const all = stored.chunks
+    const storedDocument = this.#storedDocument(tenant, target);
+    if (!storedDocument) return undefined;
+    const matchingChunks = storedDocument.chunks
       .filter(({ content }) => content.toLowerCase().includes(search.toLowerCase()))
       .filter((chunk) => enabled === 'all' || chunk.enabled === (enabled === 'enabled'));
-    return { chunks: all.slice(offset, offset + limit), total: all.length };
+    return { chunks: matchingChunks.slice(offset, offset + limit), total: matchingChunks.length };
   };
 
   readonly addChunk: TenantKnowledge['addChunk'] = (tenant, target, content, key) => {
-    const stored = this.#storedDocument(tenant, target);
+    const storedDocument = this.#storedDocument(tenant, target);
     return (
-      stored &&
-      this.#once(tenant, key, () => {
-        const chunk = this.#chunk(content, stored.chunks.length);
-        stored.chunks.push(chunk);
+      storedDocument &&
+      this.#applyOnce(tenant, key, () => {
+        const chunk = this.#createChunk(content, storedDocument.chunks.length);
+        storedDocument.chunks.push(chunk);
         return chunk;
       })
     );
@@ -120,20 +120,20 @@ export class MemoryKnowledge implements TenantKnowledge {
     const chunk = chunks[index];
     return (
       chunk &&
-      this.#once(tenant, key, () => {
-        const next = {
+      this.#applyOnce(tenant, key, () => {
+        const updatedChunk = {
           ...chunk,
           ...(content !== undefined && { content, contentLength: content.length }),
           ...(enabled !== undefined && { enabled }),
         };
-        chunks[index] = next;
-        return next;
+        chunks[index] = updatedChunk;
+        return updatedChunk;
       })
     );
   };
 
   readonly deleteChunk: TenantKnowledge['deleteChunk'] = (tenant, target, key) =>
-    this.#once(tenant, key, () => {
+    this.#applyOnce(tenant, key, () => {
       const chunks = this.#storedDocument(tenant, target)?.chunks ?? [];
       const index = chunks.findIndex(({ id }) => id === target.chunkId);
       if (index < 0) return undefined;
@@ -156,7 +156,7 @@ export class MemoryKnowledge implements TenantKnowledge {
 
   readonly sync: TenantKnowledge['sync'] = (tenant, { knowledgeBaseId, connectorId }, key) =>
     this.#base(tenant, knowledgeBaseId)?.connectors.has(connectorId)
-      ? this.#once(tenant, key, () => true as const)
+      ? this.#applyOnce(tenant, key, () => true as const)
       : undefined;
 
   #base(tenant: Tenant, id: string): KnowledgeBase | undefined {
@@ -170,12 +170,12 @@ export class MemoryKnowledge implements TenantKnowledge {
     return this.#base(tenant, target.knowledgeBaseId)?.documents.get(target.documentId);
   }
 
-  #once<T>(tenant: Tenant, key: string, change: () => T): T {
+  #applyOnce<T>(tenant: Tenant, key: string, change: () => T): T {
     const resultKey = `${tenant} ${key}`;
     if (this.#results.has(resultKey)) return this.#results.get(resultKey) as T;
     const result = change();
     if (result === undefined) return result;
-    this.changes += 1;
+    this.changeCount += 1;
     this.#results.set(resultKey, result);
     return result;
   }
@@ -189,9 +189,9 @@ export class MemoryKnowledge implements TenantKnowledge {
       .map(({ document }) => document.id);
     for (const id of replacedIds) base.documents.delete(id);
     const lines = content.split('\n').filter((line) => line !== '');
-    const chunks = lines.map((line, index) => this.#chunk(line, index));
+    const chunks = lines.map((line, index) => this.#createChunk(line, index));
     const document = {
-      ...{ id: this.#id('doc'), filename: name, mimeType, fileSize: Buffer.byteLength(content) },
+      ...{ id: this.#createId('doc'), filename: name, mimeType, fileSize: Buffer.byteLength(content) },
       ...{ enabled: true, processingStatus: 'completed', processingError: null, chunkCount: chunks.length },
       ...{ tokenCount: lines.length, characterCount: content.length },
       ...{ uploadedAt: TIMESTAMP, updatedAt: TIMESTAMP, connectorId: null, sourceUrl: null, tags },
@@ -200,16 +200,16 @@ export class MemoryKnowledge implements TenantKnowledge {
     return { document, replaced: replacedIds };
   }
 
-  #chunk(content: string, chunkIndex: number): KnowledgeChunk {
+  #createChunk(content: string, chunkIndex: number): KnowledgeChunk {
     return {
-      ...{ id: this.#id('chunk'), chunkIndex, content, contentLength: content.length, tokenCount: 1 },
+      ...{ id: this.#createId('chunk'), chunkIndex, content, contentLength: content.length, tokenCount: 1 },
       ...{ enabled: true, createdAt: TIMESTAMP, updatedAt: TIMESTAMP },
     };
   }
 
-  #id(kind: string): string {
-    this.#count += 1;
-    return `${kind}_${this.#count}`;
+  #createId(kind: string): string {
+    this.#lastIdNumber += 1;
+    return `${kind}_${this.#lastIdNumber}`;
   }
 }
 
@@ -219,7 +219,10 @@ function shareOfWordsIn(words: readonly string[] | undefined, content: string): 
   return words.filter((word) => text.includes(word)).length / words.length;
 }
 
-function matches({ tags }: KnowledgeDocument, { tagName, operator, value }: KnowledgeTagFilter): boolean {
+function matchesTagFilter(
+  { tags }: KnowledgeDocument,
+  { tagName, operator, value }: KnowledgeTagFilter,
+): boolean {
   const tag = tags[tagName];
   if (operator === 'neq') return tag !== value;
   return operator === 'eq' ? tag === value : String(tag).includes(String(value));

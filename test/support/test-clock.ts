@@ -4,7 +4,7 @@ import type { Clock } from '@heddle/core';
 export class TestClock implements Clock {
   #nowMs: number;
   #timers: { atMs: number; fire: () => void }[] = [];
-  readonly #dueWaiters: { atMs: number; resolve: () => void }[] = [];
+  readonly #timerWaiters: { atMs: number; resolve: () => void }[] = [];
 
   constructor(nowMs = 0) {
     this.#nowMs = nowMs;
@@ -19,7 +19,7 @@ export class TestClock implements Clock {
   async waitForTimer(ms: number): Promise<void> {
     const atMs = this.#nowMs + ms;
     if (!this.#timers.some((timer) => timer.atMs === atMs))
-      await new Promise<void>((resolve) => this.#dueWaiters.push({ atMs, resolve }));
+      await new Promise<void>((resolve) => this.#timerWaiters.push({ atMs, resolve }));
     await new Promise(setImmediate);
   }
 
@@ -30,7 +30,7 @@ export class TestClock implements Clock {
   at(atMs: number, fire: () => void): () => void {
     const timer = { atMs, fire };
     this.#timers.push(timer);
-    for (const { resolve } of this.#dueWaiters.filter((waiter) => waiter.atMs === atMs)) resolve();
+    for (const { resolve } of this.#timerWaiters.filter((waiter) => waiter.atMs === atMs)) resolve();
     return () => {
       this.#timers = this.#timers.filter((other) => other !== timer);
     };
@@ -40,11 +40,11 @@ export class TestClock implements Clock {
   advance(ms: number): void {
     const endMs = this.#nowMs + ms;
     for (;;) {
-      const [next] = this.#timers.toSorted((a, b) => a.atMs - b.atMs);
-      if (!next || next.atMs > endMs) break;
-      this.#timers = this.#timers.filter((other) => other !== next);
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
-      next.fire();
+      const [nextTimer] = this.#timers.toSorted((a, b) => a.atMs - b.atMs);
+      if (!nextTimer || nextTimer.atMs > endMs) break;
+      this.#timers = this.#timers.filter((other) => other !== nextTimer);
+      this.#nowMs = Math.max(this.#nowMs, nextTimer.atMs);
+      nextTimer.fire();
     }
     this.#nowMs = endMs;
   }

@@ -1,7 +1,7 @@
 import type { Json } from '@heddle/core';
 
 /** Functions that call a service as an admin of the workspace. */
-export interface TriggerCalls {
+export interface AdminClient {
   workspaceId: string;
   /** Deploys the workflow and returns its id. */
   deploy(workflow: Json): Promise<string>;
@@ -20,16 +20,16 @@ export interface TriggerIds {
 const DAILY = { scheduleType: 'daily', dailyTime: '09:00', timezone: 'UTC' };
 
 /** Deploys two workflows with schedules and one with a webhook, pauses one schedule, and calls the webhook. */
-export async function deployTriggers({ workspaceId, deploy, request }: TriggerCalls): Promise<TriggerIds> {
-  const scheduledIds = [await deploy(triggerWorkflow(DAILY)), await deploy(triggerWorkflow(DAILY))];
+export async function deployTriggers({ workspaceId, deploy, request }: AdminClient): Promise<TriggerIds> {
+  const scheduledWorkflowIds = [await deploy(triggerWorkflow(DAILY)), await deploy(triggerWorkflow(DAILY))];
   const webhookWorkflowId = await deploy(triggerWorkflow({}, { type: 'generic_webhook' }));
   const triggerIdOf = async (workflowId = ''): Promise<string> => {
     const query = `workspaceId=${workspaceId}&workflowId=${workflowId}`;
     return firstId(await request('GET', `/api/v2/triggers?${query}`));
   };
   const [triggerId, pausedTriggerId, webhookId] = [
-    await triggerIdOf(scheduledIds[0]),
-    await triggerIdOf(scheduledIds[1]),
+    await triggerIdOf(scheduledWorkflowIds[0]),
+    await triggerIdOf(scheduledWorkflowIds[1]),
     await triggerIdOf(webhookWorkflowId),
   ];
   await request('POST', `/api/v2/triggers/${pausedTriggerId}/pause`, {});
@@ -48,28 +48,35 @@ function firstId(data: unknown): string {
 
 /**
  * Returns a workflow with a trigger that has these fields, and a block that completes immediately. `type` is the type
- * of the trigger, by default a schedule. `last` sets properties of the block.
+ * of the trigger, by default a schedule. `lastBlock` sets properties of the block.
  */
 export function triggerWorkflow(
   fields: { [name: string]: Json },
-  { type = 'schedule', last = {} }: { type?: string; last?: { [name: string]: Json } } = {},
+  { type = 'schedule', lastBlock = {} }: { type?: string; lastBlock?: { [name: string]: Json } } = {},
 ): Json {
-  const tag = crypto.randomUUID().slice(0, 8);
+  const suffix = crypto.randomUUID().slice(0, 8);
   const subBlocks = Object.fromEntries(
     Object.entries(fields).map(([id, value]) => [id, { id, type: 'short-input', value }]),
   );
-  const shared = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
-  const [triggerId, endId] = [`clock-${tag}`, `end-${tag}`];
-  const end = { type: 'variables', subBlocks: {}, ...last };
+  const commonProperties = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
+  const [triggerId, endId] = [`clock-${suffix}`, `end-${suffix}`];
+  const end = { type: 'variables', subBlocks: {}, ...lastBlock };
   return {
     version: '1.0',
-    workflow: { id: `w-${tag}`, name: `Scheduled ${tag}` },
+    workflow: { id: `w-${suffix}`, name: `Scheduled ${suffix}` },
     state: {
       blocks: {
-        [triggerId]: { ...shared, id: triggerId, type, name: 'Clock', triggerMode: true, subBlocks },
-        [endId]: { ...shared, id: endId, name: 'End', ...end },
+        [triggerId]: {
+          ...commonProperties,
+          id: triggerId,
+          type,
+          name: 'Clock',
+          triggerMode: true,
+          subBlocks,
+        },
+        [endId]: { ...commonProperties, id: endId, name: 'End', ...end },
       },
-      edges: [{ id: `edge-${tag}`, source: triggerId, target: endId }],
+      edges: [{ id: `edge-${suffix}`, source: triggerId, target: endId }],
     },
   };
 }

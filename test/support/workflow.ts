@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 
 type Fields = { [name: string]: Json };
 
-/** A block of a test workflow. `inside` has the blocks in a container. */
+/** A block of a test workflow. `innerBlocks` has the blocks in a container. */
 export interface TestBlock {
   name: string;
   type: string;
@@ -10,12 +10,12 @@ export interface TestBlock {
   data?: Fields;
   /** Additional properties of the exported block. */
   properties?: Fields;
-  inside?: TestBlock[];
+  innerBlocks?: TestBlock[];
 }
 
 /** Returns a block of any type. Its id is its name. */
 export function block(name: string, type: string, fields: Fields = {}, properties: Fields = {}): TestBlock {
-  return { name, type, fields, properties: properties };
+  return { name, type, fields, properties };
 }
 
 export function fn(name: string, code: string, properties: Fields = {}): TestBlock {
@@ -32,12 +32,12 @@ export function condition(name: string, rows: { [id: string]: string }): TestBlo
   return block(name, 'condition', { conditions });
 }
 
-export function loop(name: string, data: Fields, ...inside: TestBlock[]): TestBlock {
-  return { name, type: 'loop', fields: {}, data, inside };
+export function loop(name: string, data: Fields, ...innerBlocks: TestBlock[]): TestBlock {
+  return { name, type: 'loop', fields: {}, data, innerBlocks };
 }
 
-export function parallel(name: string, data: Fields, ...inside: TestBlock[]): TestBlock {
-  return { name, type: 'parallel', fields: {}, data, inside };
+export function parallel(name: string, data: Fields, ...innerBlocks: TestBlock[]): TestBlock {
+  return { name, type: 'parallel', fields: {}, data, innerBlocks };
 }
 
 export interface TestWorkflowOptions {
@@ -55,15 +55,17 @@ export interface TestWorkflowOptions {
 export function workflow(blocks: TestBlock[], edges: string[], options: TestWorkflowOptions = {}): Json {
   const { id = 'test-workflow', name = 'Test', description, inputFormat = [] } = options;
   const parents = new Map<string, string>();
-  const byId: { [id: string]: Json } = {};
-  const add = (testBlock: TestBlock, parent?: string): void => {
+  const blocksById: { [id: string]: Json } = {};
+  const addBlock = (testBlock: TestBlock, parent?: string): void => {
     if (parent !== undefined) parents.set(testBlock.name, parent);
-    byId[testBlock.name] = toExported(testBlock, parent);
-    for (const inner of testBlock.inside ?? []) add(inner, testBlock.name);
+    blocksById[testBlock.name] = toExportedBlock(testBlock, parent);
+    for (const innerBlock of testBlock.innerBlocks ?? []) addBlock(innerBlock, testBlock.name);
   };
-  add(block('Start', 'start_trigger', { inputFormat }));
-  for (const testBlock of blocks) add(testBlock);
-  const types = new Map(Object.entries(byId).map(([key, value]) => [key, (value as { type: string }).type]));
+  addBlock(block('Start', 'start_trigger', { inputFormat }));
+  for (const testBlock of blocks) addBlock(testBlock);
+  const types = new Map(
+    Object.entries(blocksById).map(([key, value]) => [key, (value as { type: string }).type]),
+  );
   const exportedEdges = edges
     .flatMap((text) => edgesInChain(text))
     .map(([from, to], index) => edge({ from, to, index, parents, types }));
@@ -76,7 +78,7 @@ export function workflow(blocks: TestBlock[], edges: string[], options: TestWork
     exportedAt: '2026-01-01T00:00:00.000Z',
     workflow: { id, name, ...(description !== undefined && { description }) },
     state: {
-      blocks: byId,
+      blocks: blocksById,
       edges: exportedEdges,
       loops: {},
       parallels: {},
@@ -85,7 +87,7 @@ export function workflow(blocks: TestBlock[], edges: string[], options: TestWork
   };
 }
 
-function toExported(testBlock: TestBlock, parent: string | undefined): Json {
+function toExportedBlock(testBlock: TestBlock, parent: string | undefined): Json {
   const subBlocks = Object.entries(testBlock.fields).map(([id, value]) => [
     id,
     { id, type: 'short-input', value },

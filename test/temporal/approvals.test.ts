@@ -5,7 +5,7 @@ import { createCluster } from './cluster.ts';
 describeTemporal('approvals', (server) => {
   describeApprovals('on workers', async (options) => {
     const cluster = createCluster(server);
-    await cluster.worker(options);
-    return cluster.engine(options);
+    await cluster.startWorker(options);
+    return cluster.openEngine(options);
   });
 });

@@ -7,8 +7,8 @@ import { block, fn, workflow } from '../support/workflow.ts';
 import { clientOf, eventCountsOf } from './history.ts';
 import { createCluster } from './cluster.ts';
 
-const POLL = { timeout: 30_000 };
-const graph = workflow(
+const POLL_OPTIONS = { timeout: 30_000 };
+const definition = workflow(
   [fn('A', 'return 1'), block('H', 'human_in_the_loop', {}), fn('Z', 'return 2')],
   ['Start -> A -> H -> Z'],
   { id: 'loom', name: 'Loom' },
@@ -17,10 +17,10 @@ const graph = workflow(
 describeTemporal('search attributes', (server) => {
   it.skipIf(!server.binary)('are registered once, and find runs by their current values', async () => {
     // A separate server: the shared server has no attributes, and other tests count events.
-    const started = await startDevServer({ binary: server.binary ?? '', namespace: 'named' });
-    if (started.kind === 'failed') throw new Error(started.reason);
-    onTestFinished(() => started.server.stop());
-    const ownServer = started.server;
+    const startResult = await startDevServer({ binary: server.binary ?? '', namespace: 'named' });
+    if (startResult.kind === 'failed') throw new Error(startResult.reason);
+    onTestFinished(() => startResult.server.stop());
+    const ownServer = startResult.server;
     expect(await registerSearchAttributes(ownServer)).toEqual([
       'HeddleWorkflowId',
       'HeddleWorkflowName',
@@ -28,29 +28,29 @@ describeTemporal('search attributes', (server) => {
     ]);
     expect(await registerSearchAttributes(ownServer)).toEqual([]);
 
-    const engine = await createCluster(ownServer).engine({}, { worker: true });
+    const engine = await createCluster(ownServer).openEngine({}, { worker: true });
     const client = await clientOf(ownServer);
     const runsMatching = async (query: string): Promise<string[]> => {
       const ids: string[] = [];
       for await (const { workflowId } of client.workflow.list({ query })) ids.push(workflowId);
       return ids;
     };
-    const { runId } = await engine.execute({ workflow: graph });
+    const { runId } = await engine.execute({ workflow: definition });
     const pausedQuery = 'HeddleWorkflowName = "Loom" AND HeddleRunStatus = "paused"';
-    await expect.poll(() => runsMatching(pausedQuery), POLL).toEqual([runId]);
+    await expect.poll(() => runsMatching(pausedQuery), POLL_OPTIONS).toEqual([runId]);
     await engine.resume(runId, { input: {} });
     const endedQuery = 'HeddleWorkflowId = "loom" AND HeddleRunStatus = "completed"';
-    await expect.poll(() => runsMatching(endedQuery), POLL).toEqual([runId]);
+    await expect.poll(() => runsMatching(endedQuery), POLL_OPTIONS).toEqual([runId]);
     expect(await runsMatching(pausedQuery)).toEqual([]);
     // One each for the pause, the resume and the end.
-    const { upsertWorkflowSearchAttributes: upserts } = await eventCountsOf(client, runId);
-    expect(upserts).toBe(3);
+    const { upsertWorkflowSearchAttributes: upsertCount } = await eventCountsOf(client, runId);
+    expect(upsertCount).toBe(3);
     expect((await client.workflow.getHandle(runId).describe()).memo).toEqual({});
   });
 
   it('are replaced by a memo, without additional events, if the deployment does not use them', async () => {
-    const engine = await createCluster(server).engine({}, { worker: true, searchAttributes: false });
-    const { runId } = await engine.execute({ workflow: graph });
+    const engine = await createCluster(server).openEngine({}, { worker: true, searchAttributes: false });
+    const { runId } = await engine.execute({ workflow: definition });
     await engine.resume(runId, { input: {} });
     const client = await clientOf(server);
     expect(await eventCountsOf(client, runId)).not.toHaveProperty('upsertWorkflowSearchAttributes');
@@ -68,7 +68,7 @@ describeTemporal('search attributes', (server) => {
     });
   });
 
-  it('that the deployment requires but the server does not have make the start of a run fail, with the reason', async () => {
+  it('make the start of a run fail, with the reason, if the deployment requires them but the server does not have them', async () => {
     const { address, namespace } = server;
     const { queue, data } = createCluster(server);
     const runtime = temporal({
@@ -81,7 +81,7 @@ describeTemporal('search attributes', (server) => {
     });
     const engine = await createEngine({ runtime, onError: () => undefined });
     onTestFinished(() => engine.close());
-    await expect(engine.start({ workflow: graph })).rejects.toMatchObject({
+    await expect(engine.start({ workflow: definition })).rejects.toMatchObject({
       code: 'RUNTIME_UNREACHABLE',
       message: expect.stringMatching(/no mapping .* Heddle\w+/) as string,
     });

@@ -8,7 +8,7 @@ import { createCluster } from './cluster.ts';
 const MODEL = { model: 'local/scripted' };
 
 /** A chain of two routers, a guardrails block and a logs block. */
-const ROUTED = workflow(
+const ROUTED_WORKFLOW = workflow(
   [
     block('Route', 'router_v2', {
       ...MODEL,
@@ -37,20 +37,20 @@ const ROUTED = workflow(
 
 describeTemporal('routers, guardrails and logs', (server) => {
   it('run on workers and take the branches that the model chooses', async () => {
-    const model = await startModelServer(({ body }) => {
+    const modelServer = await startModelServer(({ body }) => {
       const route = JSON.stringify(body).includes('"Check"') ? 'Check' : 'right';
       return { text: JSON.stringify({ answer: { reasoning: 'x', route } }) };
     });
-    onTestFinished(() => model.close());
+    onTestFinished(() => modelServer.close());
     const cluster = createCluster(server);
-    const engine = await cluster.engine();
-    await cluster.worker({ blocks: blocks(), services: model.services });
-    await engine.deploy(ROUTED);
+    const engine = await cluster.openEngine();
+    await cluster.startWorker({ blocks: blocks(), services: modelServer.services });
+    await engine.deploy(ROUTED_WORKFLOW);
     const run = await engine.execute('routed', { text: 'it is so' });
     expect(run).toMatchObject({ status: 'completed', output: { result: [true, true, 'Check'] } });
     const logs = await engine.getLogs(run.runId);
     const blockNames = logs.map(({ blockName }) => blockName);
     expect(blockNames).toEqual(['Start', 'Route', 'Older', 'Check', 'Log', 'End']);
-    expect(model.requests).toHaveLength(2);
+    expect(modelServer.requests).toHaveLength(2);
   });
 });

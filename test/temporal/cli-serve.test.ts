@@ -2,11 +2,11 @@ import { expect, it } from 'vitest';
 import { draftOf } from '../support/api.ts';
 import { startServe } from '../support/heddle.ts';
 import type { RunningServer } from '../support/heddle.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
-import { dataFolder } from '../support/data-folder.ts';
-import { ON_TEMPORAL, createProject } from './cli.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { TEMPORAL_RUNTIME_ARGS, createProject } from './cli.ts';
 
 interface Server extends RunningServer {
   call(
@@ -24,7 +24,7 @@ interface RunView {
 }
 
 const SECRET_ENV = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
-const GRAPH = workflow(
+const DEFINITION = workflow(
   [
     block('T', 'wait', { timeValue: '2', timeUnit: 'seconds' }),
     block('H', 'human_in_the_loop'),
@@ -42,7 +42,7 @@ async function startServer(
   storeArgs: readonly string[],
   previous?: Server,
 ): Promise<Server> {
-  const args = ['--grace', '5', ...ON_TEMPORAL, ...serverArgs, ...storeArgs];
+  const args = ['--grace', '5', ...TEMPORAL_RUNTIME_ARGS, ...serverArgs, ...storeArgs];
   const server = { ...previous, ...(await startServe(args, { env: SECRET_ENV })) };
   const { url, key } = server;
   return {
@@ -60,39 +60,44 @@ async function startServer(
 }
 
 /** Starts a run in a process, kills the process, and resumes the run in another process. Returns the ended run. */
-async function runAfterRestart(
+async function completeRunAfterRestart(
   serverArgs: readonly string[],
   storeArgs: readonly string[],
 ): Promise<RunView> {
-  const first = await startServer(serverArgs, storeArgs);
-  const { workspaceId } = first;
-  const created = await first.call('POST', '/workflows', { workspaceId, name: 'Ask' });
-  const path = `/workflows/${created.data.id}`;
-  await first.call('PUT', `${path}/state`, draftOf(GRAPH));
-  expect(await first.call('POST', `${path}/deploy`)).toMatchObject({ status: 200 });
-  const { status, runId } = await first.call('POST', `${path}/execute`, { async: true });
+  const firstServer = await startServer(serverArgs, storeArgs);
+  const { workspaceId } = firstServer;
+  const createResponse = await firstServer.call('POST', '/workflows', { workspaceId, name: 'Ask' });
+  const path = `/workflows/${createResponse.data.id}`;
+  await firstServer.call('PUT', `${path}/state`, draftOf(DEFINITION));
+  expect(await firstServer.call('POST', `${path}/deploy`)).toMatchObject({ status: 200 });
+  const { status, runId } = await firstServer.call('POST', `${path}/execute`, { async: true });
   expect(status).toBe(202);
   const runPath = `${path}/runs/${runId}`;
   await expect
-    .poll(async () => (await first.call('GET', runPath)).data.status, { timeout: 30_000, interval: 100 })
+    .poll(async () => (await firstServer.call('GET', runPath)).data.status, {
+      timeout: 30_000,
+      interval: 100,
+    })
     .toBe('paused');
-  first.process.child.kill('SIGKILL');
-  await first.process.ended;
+  firstServer.process.child.kill('SIGKILL');
+  await firstServer.process.result;
 
-  const second = await startServer(serverArgs, storeArgs, first);
-  const readPause = async () => (await second.call('GET', runPath)).data.paused;
+  const secondServer = await startServer(serverArgs, storeArgs, firstServer);
+  const readPause = async () => (await secondServer.call('GET', runPath)).data.paused;
   await expect.poll(readPause, { timeout: 60_000, interval: 100 }).toMatchObject({ pauseKind: 'human' });
   const { contextId } = await readPause();
-  expect(await second.call('POST', `${runPath}/resume`, { contextId, input: { n: 41 } })).toMatchObject({
-    status: 202,
-  });
-  const readRun = async () => (await second.call('GET', `${runPath}?includeOutput=true`)).data;
+  expect(await secondServer.call('POST', `${runPath}/resume`, { contextId, input: { n: 41 } })).toMatchObject(
+    {
+      status: 202,
+    },
+  );
+  const readRun = async () => (await secondServer.call('GET', `${runPath}?includeOutput=true`)).data;
   await expect
     .poll(async () => (await readRun()).status, { timeout: 60_000, interval: 100 })
     .toBe('completed');
   const run = await readRun();
-  second.process.child.kill('SIGTERM');
-  expect(await second.process.ended).toMatchObject({ exit: 0 });
+  secondServer.process.child.kill('SIGTERM');
+  expect(await secondServer.process.result).toMatchObject({ exitCode: 0 });
   return run;
 }
 
@@ -100,9 +105,9 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
   const emptyWorkflow = { blocks: {}, edges: [] };
 
   it('continues its runs after a kill, with records in a folder', { timeout: 240_000 }, async () => {
-    const run = await runAfterRestart(createProject(server, emptyWorkflow).serverArgs, [
+    const run = await completeRunAfterRestart(createProject(server, emptyWorkflow).serverArgs, [
       '--data',
-      dataFolder(),
+      createDataFolder(),
     ]);
     expect(run).toMatchObject({ output: { result: 42 } });
   });
@@ -111,9 +116,9 @@ describeTemporal('heddle serve --runtime temporal', (server) => {
     'continues its runs after a kill, with records in PostgreSQL',
     { timeout: 240_000 },
     async () => {
-      const run = await runAfterRestart(createProject(server, emptyWorkflow).serverArgs, [
+      const run = await completeRunAfterRestart(createProject(server, emptyWorkflow).serverArgs, [
         '--postgres',
-        await postgresDatabase(),
+        await createPostgresDatabase(),
       ]);
       expect(run).toMatchObject({ output: { result: 42 } });
     },

@@ -2,22 +2,22 @@ import { join } from 'node:path';
 import { temporal } from '@heddle/temporal';
 import type { Kysely } from 'kysely';
 import { expect, it } from 'vitest';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
-import { heddle } from '../support/heddle.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
-import { isFull, reportSkipped } from '../support/scale.ts';
+import { runHeddle } from '../support/heddle.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
+import { isFullRun, reportSkipped } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
-import { newsFeed } from '../triggers/feeds/setup.ts';
-import { ON_TEMPORAL, createProject } from './cli.ts';
+import { startNewsFeed } from '../triggers/feeds/setup.ts';
+import { TEMPORAL_RUNTIME_ARGS, createProject } from './cli.ts';
 
 const ORIGIN = 'https://answers.heddle.test';
-const POLL = { timeout: 60_000, interval: 200 };
+const POLL_OPTIONS = { timeout: 60_000, interval: 200 };
 
 it('heddle worker refuses limits without triggers', async () => {
-  const { exit, stderr } = await heddle(['worker', '--limits', 'limits.json']);
-  expect([exit, stderr]).toEqual([2, expect.stringContaining('Add --triggers.')]);
+  const { exitCode, stderr } = await runHeddle(['worker', '--limits', 'limits.json']);
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining('Add --triggers.')]);
 });
 
 describeTemporal('heddle worker --triggers', (server) => {
@@ -27,27 +27,27 @@ describeTemporal('heddle worker --triggers', (server) => {
     const { address, namespace } = server;
     const runtime = temporal({ address, namespace, taskQueue: project.queue, data, worker: false });
     // This API deploys workflows; its triggers are inactive.
-    const api = await testApi({
+    const api = await createTestApi({
       ...{ storeOptions: { data }, engineOptions: { runtime } },
-      every: () => () => undefined,
+      repeat: () => () => undefined,
     });
-    const news = await newsFeed();
+    const news = await startNewsFeed();
     news.items.push({ id: 'second' }, { id: 'first' });
-    const ask = { type: 'human_in_the_loop', subBlocks: {} };
+    const askBlock = { type: 'human_in_the_loop', subBlocks: {} };
     const fields = { feedUrl: news.url, pollMinutes: 1, backfill: 2 };
-    const id = await api.deploy(triggerWorkflow(fields, { type: 'rss', last: ask }));
+    const id = await api.deploy(triggerWorkflow(fields, { type: 'rss', lastBlock: askBlock }));
     const allowedHost = ['--allow-host', new URL(news.url).host];
     const workers = [1, 2].map(() =>
       project.start(['worker', '--json', '--triggers', '--origin', ORIGIN, ...allowedHost]),
     );
     for (const worker of workers) {
-      const ready = JSON.parse(await worker.firstLine()) as object;
+      const ready = JSON.parse(await worker.readFirstLine()) as object;
       expect(ready).toMatchObject({ roles: ['engine', 'effects', 'segments', 'triggers'] });
     }
 
-    const pausedRuns = async () => (await api.engine.listRuns({ status: ['paused'] })).runs;
-    await expect.poll(async () => (await pausedRuns()).length, POLL).toBe(2);
-    for (const { runId } of await pausedRuns()) {
+    const listPausedRuns = async () => (await api.engine.listRuns({ status: ['paused'] })).runs;
+    await expect.poll(async () => (await listPausedRuns()).length, POLL_OPTIONS).toBe(2);
+    for (const { runId } of await listPausedRuns()) {
       const [pause] = (await api.engine.getRun(runId)).pauses;
       const url = `${ORIGIN}/resume/${id}/${runId}/${pause?.token}`;
       expect(pause?.output).toMatchObject({ url });
@@ -55,46 +55,58 @@ describeTemporal('heddle worker --triggers', (server) => {
     const { runs } = await api.engine.listRuns({});
     expect(runs).toHaveLength(2);
     for (const worker of workers) worker.child.kill('SIGTERM');
-    for (const worker of workers) expect(await worker.ended).toMatchObject({ exit: 0 });
+    for (const worker of workers) expect(await worker.result).toMatchObject({ exitCode: 0 });
   });
 
-  it.skipIf(!hasPostgres || !isFull)(
+  it.skipIf(!hasPostgres || !isFullRun)(
     'starts each run of a schedule and a webhook once, while heddle serve --postgres runs and after it is killed',
     async () => {
       const { cwd, queue, start } = createProject(server, { blocks: {}, edges: [] });
-      const url = await postgresDatabase();
+      const postgresUrl = await createPostgresDatabase();
       const env = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
-      const shared = { address: server.address, namespace: server.namespace, taskQueue: queue };
-      const runtime = temporal({ ...shared, postgres: url, worker: false });
+      const commonOptions = { address: server.address, namespace: server.namespace, taskQueue: queue };
+      const runtime = temporal({ ...commonOptions, postgres: postgresUrl, worker: false });
       // This API deploys workflows; its triggers are inactive.
-      const api = await testApi({
-        storeOptions: { postgres: { url }, secret: env.HEDDLE_API_SECRET },
-        ...{ engineOptions: { runtime }, every: () => () => undefined },
+      const api = await createTestApi({
+        storeOptions: { postgres: { url: postgresUrl }, secret: env.HEDDLE_API_SECRET },
+        ...{ engineOptions: { runtime }, repeat: () => () => undefined },
       });
-      const storeArgs = ['--postgres', url];
-      const serve = start(['serve', '--port', '0', '--json', ...ON_TEMPORAL, ...storeArgs], { cwd, env });
-      const { url: base } = JSON.parse(await serve.firstLine()) as { url: string };
+      const storeArgs = ['--postgres', postgresUrl];
+      const serveProcess = start(['serve', '--port', '0', '--json', ...TEMPORAL_RUNTIME_ARGS, ...storeArgs], {
+        cwd,
+        env,
+      });
+      const { url: baseUrl } = JSON.parse(await serveProcess.readFirstLine()) as { url: string };
       const worker = start(['worker', '--json', '--triggers', ...storeArgs], { cwd, env });
-      await worker.firstLine();
-      const yearly = triggerWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
-      const schedules = [await api.deploy(yearly), await api.deploy(yearly), await api.deploy(yearly)];
+      await worker.readFirstLine();
+      const yearlyWorkflow = triggerWorkflow({ scheduleType: 'cron', cronExpression: '0 0 1 1 *' });
+      const scheduledWorkflowIds = [
+        await api.deploy(yearlyWorkflow),
+        await api.deploy(yearlyWorkflow),
+        await api.deploy(yearlyWorkflow),
+      ];
       const fields = { idempotencyField: 'id' };
       const webhookWorkflowId = await api.deploy(triggerWorkflow(fields, { type: 'generic_webhook' }));
 
       const db = api.store.database as Kysely<TriggerTables>;
       /** Makes all schedules due now. */
-      const makeDue = async (): Promise<void> => {
+      const makeSchedulesDue = async (): Promise<void> => {
         const nowMs = Date.now();
-        const due = { due_ms: nowMs, fire_ms: nowMs };
-        await db.updateTable('triggers').set(due).where('workflow_id', 'in', schedules).execute();
+        const dueColumns = { due_ms: nowMs, fire_ms: nowMs };
+        await db
+          .updateTable('triggers')
+          .set(dueColumns)
+          .where('workflow_id', 'in', scheduledWorkflowIds)
+          .execute();
       };
-      const completedCount = async (workflowId: string): Promise<number> => {
+      const countCompletedRuns = async (workflowId: string): Promise<number> => {
         const { runs } = await api.engine.listRuns({ workflowId });
         return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
       };
-      const countRuns = () => Promise.all([...schedules, webhookWorkflowId].map(completedCount));
+      const countRuns = () =>
+        Promise.all([...scheduledWorkflowIds, webhookWorkflowId].map(countCompletedRuns));
 
-      await makeDue();
+      await makeSchedulesDue();
       const { data } = await api.call<{ webhooks: { url: string }[] }>(
         'GET',
         `/api/v2/workflows/${webhookWorkflowId}/deployment`,
@@ -102,23 +114,27 @@ describeTemporal('heddle worker --triggers', (server) => {
       const path = new URL(data.webhooks[0]?.url ?? '').pathname;
       const headers = { 'Content-Type': 'application/json' };
       const deliveries = ['a', 'b', 'a', 'b'].map(async (id) => {
-        const response = await fetch(base + path, { method: 'POST', headers, body: JSON.stringify({ id }) });
+        const response = await fetch(baseUrl + path, {
+          method: 'POST',
+          headers,
+          body: JSON.stringify({ id }),
+        });
         return ((await response.json()) as { runId: string }).runId;
       });
-      const [first, second, ...repeats] = await Promise.all(deliveries);
-      expect(repeats).toEqual([first, second]);
-      await expect.poll(countRuns, POLL).toEqual([1, 1, 1, 2]);
+      const [firstRunId, secondRunId, ...repeatedRunIds] = await Promise.all(deliveries);
+      expect(repeatedRunIds).toEqual([firstRunId, secondRunId]);
+      await expect.poll(countRuns, POLL_OPTIONS).toEqual([1, 1, 1, 2]);
 
-      serve.child.kill('SIGKILL');
-      await serve.ended;
-      await makeDue();
-      await expect.poll(countRuns, POLL).toEqual([2, 2, 2, 2]);
+      serveProcess.child.kill('SIGKILL');
+      await serveProcess.result;
+      await makeSchedulesDue();
+      await expect.poll(countRuns, POLL_OPTIONS).toEqual([2, 2, 2, 2]);
       const fires = await db.selectFrom('trigger_fires').select('run_id').execute();
       expect(new Set(fires.map(({ run_id: runId }) => runId)).size).toBe(6);
       worker.child.kill('SIGTERM');
-      expect(await worker.ended).toMatchObject({ exit: 0 });
+      expect(await worker.result).toMatchObject({ exitCode: 0 });
     },
   );
 });
 
-if (!isFull) reportSkipped('heddle worker --triggers together with heddle serve --postgres');
+if (!isFullRun) reportSkipped('heddle worker --triggers together with heddle serve --postgres');

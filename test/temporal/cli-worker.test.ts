@@ -2,19 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { heddle, startHeddle } from '../support/heddle.ts';
+import { runHeddle, startHeddle } from '../support/heddle.ts';
 import type { RunningCommand } from '../support/heddle.ts';
 import { storeUnusedImage } from '../support/images.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { sample, sampledTests } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { code, start } from '../support/workflow-file.ts';
 import type { WorkflowSettings } from '../support/workflow-file.ts';
-import { ON_TEMPORAL, createProject } from './cli.ts';
+import { TEMPORAL_RUNTIME_ARGS, createProject } from './cli.ts';
 import type { Project } from './cli.ts';
 import { clientOf, eventCountsOf, historyText } from './history.ts';
 
-const REMOTE = [...ON_TEMPORAL, '--no-worker'] as const;
+const REMOTE_RUN_ARGS = [...TEMPORAL_RUNTIME_ARGS, '--no-worker'] as const;
 const WAIT_BLOCK = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
 /** Returns a workflow that occupies a worker for `ms` milliseconds. */
 const busyWorkflow = (ms: number): WorkflowSettings => ({
@@ -26,7 +26,7 @@ const WAITING_WORKFLOW: WorkflowSettings = {
   edges: ['s > first', 'first > nap'],
 };
 
-interface Ready {
+interface ReadyMessage {
   queue: string;
   roles: string[];
   health: string;
@@ -37,13 +37,13 @@ interface Ready {
 async function startWorker(
   project: Project,
   ...args: string[]
-): Promise<{ worker: RunningCommand; ready: Ready }> {
+): Promise<{ worker: RunningCommand; ready: ReadyMessage }> {
   const worker = project.start(['worker', '--json', '--health', '0', ...args]);
-  const ready = JSON.parse(await worker.firstLine()) as Ready;
+  const ready = JSON.parse(await worker.readFirstLine()) as ReadyMessage;
   return { worker, ready };
 }
 
-async function hasRunningActivity({ health }: Ready): Promise<boolean> {
+async function hasRunningActivity({ health }: ReadyMessage): Promise<boolean> {
   const response = await fetch(`${health}/metrics`);
   return /^heddle_activities_running [1-9]/m.test(await response.text());
 }
@@ -59,10 +59,10 @@ describeTemporal('heddle worker', (server) => {
     const { ready } = await startWorker(project, '--env', 'NAME=of the worker');
     expect(ready).toMatchObject({ queue: project.queue, roles: ['engine', 'effects', 'segments'] });
     expect(await (await fetch(`${ready.health}/healthz`)).text()).toBe('polling\n');
-    const { exit, stdout, stderr } = await project.run('--no-worker', '--env', 'NAME=of the client');
+    const { exitCode, stdout, stderr } = await project.run('--no-worker', '--env', 'NAME=of the client');
     expect(stderr).toContain('! --env has no effect: workers have their own options.');
     expect(JSON.parse(stdout)).toMatchObject({ result: '«redacted:NAME»' });
-    expect(exit).toBe(0);
+    expect(exitCode).toBe(0);
   });
 
   sampledIt(
@@ -71,17 +71,17 @@ describeTemporal('heddle worker', (server) => {
       const flow = { blocks: { s: start(), end: code('return "sheep in the clear"') }, edges: ['s > end'] };
       const project = createProject(server, flow);
       const env = { HEDDLE_ENCRYPTION_KEYS: `new=${randomBytes(32).toString('base64')}` };
-      const checkpoint = ['--checkpoint', 'block'];
-      const worker = project.start(['worker', '--json', ...checkpoint], { env });
-      await worker.firstLine();
-      const run = await heddle(
-        ['run', 'flow.json', ...REMOTE, ...project.serverArgs, ...checkpoint, '--json'],
+      const checkpointArgs = ['--checkpoint', 'block'];
+      const worker = project.start(['worker', '--json', ...checkpointArgs], { env });
+      await worker.readFirstLine();
+      const run = await runHeddle(
+        ['run', 'flow.json', ...REMOTE_RUN_ARGS, ...project.serverArgs, ...checkpointArgs, '--json'],
         {
           cwd: project.cwd,
           env,
         },
       );
-      expect(run.exit, run.stderr).toBe(0);
+      expect(run.exitCode, run.stderr).toBe(0);
       const { runId } = (JSON.parse(run.stdout) as { data: { runId: string } }).data;
       const client = await clientOf(server);
       const history = await historyText(client, runId);
@@ -94,7 +94,7 @@ describeTemporal('heddle worker', (server) => {
   sampledIt('prints one line with its roles, queue, server and data folder', async () => {
     const project = createProject(server, WAITING_WORKFLOW);
     const worker = project.start(['worker', '--roles', 'engine,effects']);
-    expect(await worker.firstLine()).toBe(
+    expect(await worker.readFirstLine()).toBe(
       `Ready: engine, effects on queue ${project.queue} at ${server.address}, namespace ${server.namespace}; data in ./.heddle`,
     );
   });
@@ -109,47 +109,47 @@ describeTemporal('heddle worker', (server) => {
   sampledIt('on SIGTERM waits for running blocks and exits with 0', async () => {
     const project = createProject(server, busyWorkflow(2500));
     const { worker, ready } = await startWorker(project);
-    const run = project.start(['run', 'flow.json', ...REMOTE]);
+    const run = project.start(['run', 'flow.json', ...REMOTE_RUN_ARGS]);
     await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
     worker.child.kill('SIGTERM');
-    const { exit, stderr } = await worker.ended;
-    expect(exit).toBe(0);
+    const { exitCode, stderr } = await worker.result;
+    expect(exitCode).toBe(0);
     expect(stderr).toContain('Stopping: running blocks have 30 s');
     // The result was reported, so the next worker repeats no block.
-    const { worker: next } = await startWorker(project);
-    const ended = await run.ended;
-    expect(JSON.parse(ended.stdout)).toMatchObject({ result: 7 });
-    next.child.kill('SIGTERM');
-    expect((await next.ended).exit).toBe(0);
+    const { worker: nextWorker } = await startWorker(project);
+    const runResult = await run.result;
+    expect(JSON.parse(runResult.stdout)).toMatchObject({ result: 7 });
+    nextWorker.child.kill('SIGTERM');
+    expect((await nextWorker.result).exitCode).toBe(0);
   });
 
   sampledIt('cancels blocks that exceed the grace period, so that another worker runs them', async () => {
     const project = createProject(server, busyWorkflow(4000));
     const { worker, ready } = await startWorker(project, '--grace', '0');
-    const run = project.start(['run', 'flow.json', ...REMOTE]);
+    const run = project.start(['run', 'flow.json', ...REMOTE_RUN_ARGS]);
     await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
     worker.child.kill('SIGTERM');
-    expect((await worker.ended).exit).toBe(0);
+    expect((await worker.result).exitCode).toBe(0);
     await startWorker(project);
-    const { exit, stdout } = await run.ended;
+    const { exitCode, stdout } = await run.result;
     expect(JSON.parse(stdout)).toMatchObject({ result: 7 });
-    expect(exit).toBe(0);
+    expect(exitCode).toBe(0);
   });
 
   sampledIt('exits with 130 on a second signal', async () => {
     const project = createProject(server, busyWorkflow(60_000));
     const { worker, ready } = await startWorker(project);
-    project.start(['run', 'flow.json', ...REMOTE]);
+    project.start(['run', 'flow.json', ...REMOTE_RUN_ARGS]);
     await expect.poll(() => hasRunningActivity(ready), { timeout: 20_000 }).toBe(true);
     worker.child.kill('SIGINT');
     await worker.waitForText('Stopping');
-    const signals = setInterval(() => worker.child.kill('SIGINT'), 250);
-    const { exit } = await worker.ended;
-    clearInterval(signals);
-    expect(exit).toBe(130);
+    const signalInterval = setInterval(() => worker.child.kill('SIGINT'), 250);
+    const { exitCode } = await worker.result;
+    clearInterval(signalInterval);
+    expect(exitCode).toBe(130);
   });
 
-  const INVALID_ARGUMENTS: [what: string, args: string[], message: string][] = [
+  const INVALID_ARGUMENTS: [description: string, args: string[], message: string][] = [
     ['an unknown role', ['--roles', 'engine,cook'], '"cook" is not a role. Use engine, effects, segments'],
     ['an invalid health address', ['--health', 'here'], 'Use HOST:PORT or PORT.'],
     ['an invalid grace period', ['--grace', 'long'], 'Use a number of seconds'],
@@ -161,10 +161,10 @@ describeTemporal('heddle worker', (server) => {
     'exits with 2 for %s',
     async (_, args, message) => {
       const project = createProject(server, WAITING_WORKFLOW);
-      const { exit, stdout, stderr } = await heddle(['worker', ...project.serverArgs, ...args], {
+      const { exitCode, stdout, stderr } = await runHeddle(['worker', ...project.serverArgs, ...args], {
         cwd: project.cwd,
       });
-      expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' });
       expect(stderr).toContain(message);
     },
   );
@@ -174,9 +174,9 @@ describeTemporal('runs of a shared folder', (server) => {
   async function startWaitingRun(): Promise<{ project: Project; runId: string; run: RunningCommand }> {
     const project = createProject(server, WAITING_WORKFLOW);
     await startWorker(project);
-    const run = project.start(['run', 'flow.json', ...REMOTE]);
+    const run = project.start(['run', 'flow.json', ...REMOTE_RUN_ARGS]);
     await run.waitForText('‖ Nap');
-    const [record] = await project.runs();
+    const [record] = await project.listRuns();
     return { project, runId: record!.runId, run };
   }
 
@@ -185,16 +185,19 @@ describeTemporal('runs of a shared folder', (server) => {
     async () => {
       const { project, runId, run } = await startWaitingRun();
       const { cwd } = project;
-      expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('paused: until ');
-      expect((await heddle(['runs', 'show', runId], { cwd })).stdout).toMatch(/✓ {2}First/);
+      expect((await runHeddle(['runs', 'list'], { cwd })).stdout).toContain('paused: until ');
+      expect((await runHeddle(['runs', 'show', runId], { cwd })).stdout).toMatch(/✓ {2}First/);
       const tail = startHeddle(['runs', 'tail', runId], { cwd });
       await tail.waitForText('‖ Nap');
-      const cancelled = await heddle(['runs', 'cancel', runId, ...ON_TEMPORAL, ...project.serverArgs], {
-        cwd,
-      });
-      expect(cancelled.exit, cancelled.stderr).toBe(0);
-      for (const { exit, stdout, stderr } of await Promise.all([run.ended, tail.ended])) {
-        expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
+      const cancelResult = await runHeddle(
+        ['runs', 'cancel', runId, ...TEMPORAL_RUNTIME_ARGS, ...project.serverArgs],
+        {
+          cwd,
+        },
+      );
+      expect(cancelResult.exitCode, cancelResult.stderr).toBe(0);
+      for (const { exitCode, stdout, stderr } of await Promise.all([run.result, tail.result])) {
+        expect({ exitCode, stdout }).toEqual({ exitCode: 4, stdout: '' });
         expect(stderr).toContain('○ Cancelled');
       }
     },
@@ -205,11 +208,11 @@ describeTemporal('runs of a shared folder', (server) => {
     async () => {
       const { project, runId } = await startWaitingRun();
       for (const verb of ['cancel', 'resume']) {
-        const { exit, stderr } = await heddle(['runs', verb, runId], { cwd: project.cwd });
-        expect(exit).toBe(2);
+        const { exitCode, stderr } = await runHeddle(['runs', verb, runId], { cwd: project.cwd });
+        expect(exitCode).toBe(2);
         expect(stderr).toContain('--runtime temporal --address HOST:PORT');
       }
-      expect(await project.runs()).toMatchObject([{ status: 'paused' }]);
+      expect(await project.listRuns()).toMatchObject([{ status: 'paused' }]);
     },
   );
 
@@ -219,33 +222,36 @@ describeTemporal('runs of a shared folder', (server) => {
       const project = createProject(server, WAITING_WORKFLOW);
       const { cwd } = project;
       const { worker } = await startWorker(project);
-      const run = project.start(['run', 'flow.json', ...REMOTE]);
+      const run = project.start(['run', 'flow.json', ...REMOTE_RUN_ARGS]);
       await run.waitForText('‖ Nap');
       for (const command of [run, worker]) {
         command.child.kill('SIGKILL');
-        await command.ended;
+        await command.result;
       }
       const localRun = startHeddle(['run', 'flow.json'], { cwd });
       await localRun.waitForText('‖ Nap');
       localRun.child.kill('SIGKILL');
-      await localRun.ended;
-      const [local, remote] = await project.runs();
-      const resumed = await heddle(['runs', 'resume', remote!.runId], { cwd });
-      expect({ exit: resumed.exit, stdout: resumed.stdout }).toEqual({ exit: 2, stdout: '' });
-      expect(resumed.stderr).toContain('--runtime temporal --address HOST:PORT');
-      const cancelled = await heddle(
-        ['runs', 'cancel', local!.runId, ...ON_TEMPORAL, ...project.serverArgs],
+      await localRun.result;
+      const [localRecord, remoteRecord] = await project.listRuns();
+      const resumeResult = await runHeddle(['runs', 'resume', remoteRecord!.runId], { cwd });
+      expect({ exitCode: resumeResult.exitCode, stdout: resumeResult.stdout }).toEqual({
+        exitCode: 2,
+        stdout: '',
+      });
+      expect(resumeResult.stderr).toContain('--runtime temporal --address HOST:PORT');
+      const cancelResult = await runHeddle(
+        ['runs', 'cancel', localRecord!.runId, ...TEMPORAL_RUNTIME_ARGS, ...project.serverArgs],
         {
           cwd,
         },
       );
-      expect(cancelled.exit).toBe(2);
-      expect(cancelled.stderr).toContain('does not belong to this runtime');
-      const resumedLocally = startHeddle(['runs', 'resume', local!.runId], { cwd });
-      await resumedLocally.waitForText(local!.runId.slice(-8));
-      resumedLocally.child.kill('SIGINT');
-      expect((await resumedLocally.ended).exit).toBe(4);
-      expect(await project.runs()).toMatchObject([{ status: 'cancelled' }, { status: 'paused' }]);
+      expect(cancelResult.exitCode).toBe(2);
+      expect(cancelResult.stderr).toContain('does not belong to this runtime');
+      const localResume = startHeddle(['runs', 'resume', localRecord!.runId], { cwd });
+      await localResume.waitForText(localRecord!.runId.slice(-8));
+      localResume.child.kill('SIGINT');
+      expect((await localResume.result).exitCode).toBe(4);
+      expect(await project.listRuns()).toMatchObject([{ status: 'cancelled' }, { status: 'paused' }]);
     },
   );
 
@@ -253,19 +259,19 @@ describeTemporal('runs of a shared folder', (server) => {
     'without a worker keep a cancel request for the next worker, and the command says so',
     async () => {
       const project = createProject(server, WAITING_WORKFLOW);
-      const run = project.start(['run', 'flow.json', ...REMOTE]);
-      await expect.poll(async () => (await project.runs()).length, { timeout: 20_000 }).toBe(1);
-      const [record] = await project.runs();
-      const cancelled = await heddle(
-        ['runs', 'cancel', record!.runId, ...ON_TEMPORAL, ...project.serverArgs],
+      const run = project.start(['run', 'flow.json', ...REMOTE_RUN_ARGS]);
+      await expect.poll(async () => (await project.listRuns()).length, { timeout: 20_000 }).toBe(1);
+      const [record] = await project.listRuns();
+      const cancelResult = await runHeddle(
+        ['runs', 'cancel', record!.runId, ...TEMPORAL_RUNTIME_ARGS, ...project.serverArgs],
         {
           cwd: project.cwd,
         },
       );
-      expect(cancelled.exit).toBe(2);
-      expect(cancelled.stderr).toContain('the next worker cancels the run');
+      expect(cancelResult.exitCode).toBe(2);
+      expect(cancelResult.stderr).toContain('the next worker cancels the run');
       await startWorker(project);
-      expect((await run.ended).exit).toBe(4);
+      expect((await run.result).exitCode).toBe(4);
     },
   );
 });
@@ -274,29 +280,29 @@ describeTemporal('runs in PostgreSQL', (server) => {
   it.skipIf(!hasPostgres)(
     'can be started, listed, shown, tailed and rerun by commands that name the database',
     async () => {
-      const url = await postgresDatabase();
+      const url = await createPostgresDatabase();
       const project = createProject(server, busyWorkflow(1));
-      const store = ['--postgres', url];
-      const result = await project.run(...store);
-      expect(result.exit, result.stderr).toBe(0);
+      const storeArgs = ['--postgres', url];
+      const result = await project.run(...storeArgs);
+      expect(result.exitCode, result.stderr).toBe(0);
       const { cwd } = project;
-      const list = await heddle(['runs', 'list', '--json', ...store], { cwd });
-      const [{ runId }] = (JSON.parse(list.stdout) as { data: [{ runId: string }] }).data;
-      expect((await heddle(['runs', 'show', runId, ...store], { cwd })).stdout).toContain('completed');
-      expect((await heddle(['runs', 'tail', runId, ...store], { cwd })).exit).toBe(0);
-      const rerun = [
+      const listResult = await runHeddle(['runs', 'list', '--json', ...storeArgs], { cwd });
+      const [{ runId }] = (JSON.parse(listResult.stdout) as { data: [{ runId: string }] }).data;
+      expect((await runHeddle(['runs', 'show', runId, ...storeArgs], { cwd })).stdout).toContain('completed');
+      expect((await runHeddle(['runs', 'tail', runId, ...storeArgs], { cwd })).exitCode).toBe(0);
+      const rerunArgs = [
         'runs',
         'rerun',
         runId,
         '--from',
         'work',
-        ...ON_TEMPORAL,
+        ...TEMPORAL_RUNTIME_ARGS,
         ...project.serverArgs,
-        ...store,
+        ...storeArgs,
       ];
-      const { exit, stdout } = await heddle(rerun, { cwd });
+      const { exitCode, stdout } = await runHeddle(rerunArgs, { cwd });
       expect(JSON.parse(stdout)).toMatchObject({ result: 7 });
-      expect(exit).toBe(0);
+      expect(exitCode).toBe(0);
     },
   );
 });

@@ -3,12 +3,12 @@ import { defineRun } from '../../packages/temporal/dist/workflow/define-run.js';
 
 /** The workflow of runs whose timers use the clock of a test: an activity of the test waits for each timer. */
 const run: ReturnType<typeof defineRun> = defineRun(async (dueMs: number) => {
-  const { until } = proxyActivities<{ until(dueMs: number): Promise<void> }>({
+  const { waitUntil } = proxyActivities<{ waitUntil(dueMs: number): Promise<void> }>({
     taskQueue: `${workflowInfo().taskQueue}-clock`,
     startToCloseTimeout: '1 hour',
     cancellationType: ActivityCancellationType.TRY_CANCEL,
   });
-  await until?.(dueMs);
+  await waitUntil?.(dueMs);
 });
 
 export { run as 'heddle.run' };

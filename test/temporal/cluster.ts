@@ -4,26 +4,26 @@ import type { Engine, EngineOptions } from '@heddle/engine';
 import { createWorker, temporal } from '@heddle/temporal';
 import type { HeddleWorker, TemporalOptions, WorkerOptions } from '@heddle/temporal';
 import { onTestFinished } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 
 /** Engines that only start runs, and workers that run them, on a new task queue with one data folder. */
 export interface Cluster {
   readonly queue: string;
   readonly data: string;
   /** Opens an engine without a worker, which is closed after the test. */
-  engine(options?: EngineOptions, temporalOptions?: Partial<TemporalOptions>): Promise<Engine>;
+  openEngine(options?: EngineOptions, temporalOptions?: Partial<TemporalOptions>): Promise<Engine>;
   /** Starts a worker, which is stopped after the test. */
-  worker(options?: Partial<WorkerOptions>): Promise<HeddleWorker>;
+  startWorker(options?: Partial<WorkerOptions>): Promise<HeddleWorker>;
 }
 
 /** Returns a new cluster that uses the server. */
 export function createCluster({ address, namespace }: { address: string; namespace: string }): Cluster {
   const queue = `test-${randomUUID()}`;
-  const data = dataFolder();
+  const data = createDataFolder();
   return {
     queue,
     data,
-    engine: async (options = {}, temporalOptions = {}) => {
+    openEngine: async (options = {}, temporalOptions = {}) => {
       const runtime = temporal({
         address,
         namespace,
@@ -36,7 +36,7 @@ export function createCluster({ address, namespace }: { address: string; namespa
       onTestFinished(() => engine.close({ graceMs: 0 }));
       return engine;
     },
-    worker: async (options = {}) => {
+    startWorker: async (options = {}) => {
       const worker = await createWorker({
         address,
         namespace,

@@ -8,16 +8,16 @@ import { block, fn, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';
 import { createCluster } from './cluster.ts';
 
-const POLL = { timeout: 30_000 };
+const POLL_OPTIONS = { timeout: 30_000 };
 const [key1, key2] = [randomBytes(32), randomBytes(32)];
 const SECRET = 'sk-very-secret';
-const LARGE = 'large-'.repeat(2000);
-const TOPIC = [{ id: 't', name: 'topic', type: 'string' }];
+const LARGE_TEXT = 'large-'.repeat(2000);
+const TOPIC_FORMAT = [{ id: 't', name: 'topic', type: 'string' }];
 
 const child = workflow([fn('Inner', 'return "about " + <start.topic>')], ['Start -> Inner'], {
   id: 'child-of-ada',
   name: 'Child of Ada',
-  inputFormat: TOPIC,
+  inputFormat: TOPIC_FORMAT,
 });
 
 /** A workflow that computes, runs an effect, uses a secret, a large value, a child and a pause, and fails. */
@@ -25,13 +25,13 @@ const parent = workflow(
   [
     fn('Weave', 'return { said: <start.topic> + "!", key: "{{API_KEY}}" }'),
     work('Effort'),
-    fn('Large', `return ${JSON.stringify(LARGE)}`),
+    fn('Large', `return ${JSON.stringify(LARGE_TEXT)}`),
     block('Call', 'workflow_input', { workflowId: 'child-of-ada', inputMapping: '{"topic": "linen"}' }),
     block('Ask', 'human_in_the_loop', {}),
     fn('Tear', 'throw new Error("torn by " + <ask.note>)'),
   ],
   ['Start -> Weave -> Effort -> Large -> Call -> Ask -> Tear'],
-  { id: 'parent-of-ada', name: 'Parent of Ada', inputFormat: TOPIC },
+  { id: 'parent-of-ada', name: 'Parent of Ada', inputFormat: TOPIC_FORMAT },
 );
 
 /** Runs `parent` to its end. Returns the histories of the run and of its child as text, and the token of its pause. */
@@ -43,8 +43,8 @@ async function runAndReadHistories(
   const run = await engine.execute({ workflow: parent }, { topic: 'wool' });
   expect(run).toMatchObject({ status: 'paused' });
   const { token = '' } = (await engine.getRun(run.runId)).pauses[0] ?? {};
-  const ended = await engine.resume(run.runId, { input: { note: 'moths' } });
-  expect(ended).toMatchObject({
+  const endedRun = await engine.resume(run.runId, { input: { note: 'moths' } });
+  expect(endedRun).toMatchObject({
     status: 'failed',
     error: { message: expect.stringContaining('moths') as string },
   });
@@ -60,23 +60,26 @@ describeTemporal('the data on the server', (server) => {
 
   it('without encryption contains no secrets, large values, error messages or tokens', async () => {
     const cluster = createCluster(server);
-    const engine = await cluster.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true });
+    const engine = await cluster.openEngine({ blocks, env: { API_KEY: SECRET } }, { worker: true });
     const { text, token } = await runAndReadHistories(server, engine);
     // Small outputs are in the history until they are stored.
     expect(text).toContain('wool!');
-    for (const hidden of [SECRET, LARGE.slice(0, 600), 'torn by', token]) {
-      expect(text.includes(hidden), hidden.slice(0, 30)).toBe(false);
+    for (const hiddenText of [SECRET, LARGE_TEXT.slice(0, 600), 'torn by', token]) {
+      expect(text.includes(hiddenText), hiddenText.slice(0, 30)).toBe(false);
     }
   });
 
   it('with encryption contains ids, types and key ids, but no data of a run', async () => {
     const cluster = createCluster(server);
     const encryption: Encryption = { keyId: 'key-1', keys: { 'key-1': key1 } };
-    const engine = await cluster.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true, encryption });
+    const engine = await cluster.openEngine(
+      { blocks, env: { API_KEY: SECRET } },
+      { worker: true, encryption },
+    );
     const { text, token } = await runAndReadHistories(server, engine);
-    for (const plain of ['heddle.run', 'work', 'key-1']) expect(text).toContain(plain);
+    for (const plainText of ['heddle.run', 'work', 'key-1']) expect(text).toContain(plainText);
     const names = ['Weave', 'Effort', 'Large', 'Call', 'Ask', 'Tear', 'Inner', 'of Ada'];
-    for (const hidden of [
+    for (const hiddenText of [
       'wool',
       'linen',
       'silk',
@@ -88,7 +91,7 @@ describeTemporal('the data on the server', (server) => {
       'large-',
       ...names,
     ]) {
-      expect(text.includes(hidden), hidden).toBe(false);
+      expect(text.includes(hiddenText), hiddenText).toBe(false);
     }
   });
 
@@ -98,18 +101,18 @@ describeTemporal('the data on the server', (server) => {
       { keyId: 'key-1', keys: { 'key-1': key1 } },
       { keyId: 'key-2', keys: { 'key-1': key1, 'key-2': key2 } },
     ];
-    const engine = await cluster.engine({}, { encryption: oldEncryption });
-    const keylessWorker = await cluster.worker({ onError: () => undefined });
+    const engine = await cluster.openEngine({}, { encryption: oldEncryption });
+    const keylessWorker = await cluster.startWorker({ onError: () => undefined });
     const run = await engine.start({ workflow: workflow([fn('A', 'return 1')], ['Start -> A']) });
     await expect
-      .poll(() => engine.getRun(run.runId), POLL)
+      .poll(() => engine.getRun(run.runId), POLL_OPTIONS)
       .toMatchObject({
         suspended: expect.stringMatching(/encrypted with the key "key-1".*no keys/) as string,
       });
     await keylessWorker.stop({ drainMs: 0 });
-    await cluster.worker({ encryption: newEncryption });
+    await cluster.startWorker({ encryption: newEncryption });
     await expect
-      .poll(() => engine.getRun(run.runId), POLL)
+      .poll(() => engine.getRun(run.runId), POLL_OPTIONS)
       .toMatchObject({ status: 'completed', suspended: null, output: { result: 1 } });
   });
 });

@@ -1,9 +1,9 @@
 import { describeServices } from '../conformance/runtime.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { runtimeOn } from './runtime.ts';
+import { createRuntime } from './runtime.ts';
 
 describeTemporal('conformance', (server) => {
   const shares = { share: 1 / 14, restartShare: 1 / 8 };
   const runtime = { durable: true, shared: true, ...shares };
-  describeServices('Temporal', (whenDone) => runtimeOn(server, whenDone), runtime);
+  describeServices('Temporal', (registerCleanup) => createRuntime(server, registerCleanup), runtime);
 });

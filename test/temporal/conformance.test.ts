@@ -1,7 +1,7 @@
 import { describeGraphs } from '../conformance/runtime.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { runtimeOn } from './runtime.ts';
+import { createRuntime } from './runtime.ts';
 
 describeTemporal('conformance', (server) => {
-  describeGraphs('Temporal', (whenDone) => runtimeOn(server, whenDone), 1 / 25);
+  describeGraphs('Temporal', (registerCleanup) => createRuntime(server, registerCleanup), 1 / 25);
 });

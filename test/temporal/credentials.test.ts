@@ -3,10 +3,10 @@ import type { AgentTool } from '@heddle/blocks';
 import { keysInText, openWorkerStore, Sealer } from '@heddle/service';
 import { OAuthClients, readOAuthClients, storeCredential } from '@heddle/service/credentials';
 import { expect, it, onTestFinished } from 'vitest';
-import { openServiceStore, tenantIsolation, testApi } from '../support/api.ts';
+import { openServiceStore, tenantOptionsOf, createTestApi } from '../support/api.ts';
 import { startModelServer } from '../support/model-server.ts';
 import { startOAuthServer } from '../support/oauth-server.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';
@@ -16,7 +16,7 @@ const KEY = 'sk-the-key-of-the-workspace';
 const STORES = hasPostgres ? (['a data folder', 'PostgreSQL'] as const) : (['a data folder'] as const);
 
 /** A tool that returns the token of its credential. */
-const shop: AgentTool = {
+const shopTool: AgentTool = {
   id: 'shop',
   description: 'Lists the orders.',
   parameters: { type: 'object', properties: {} },
@@ -27,25 +27,26 @@ describeTemporal('stored credentials', (server) => {
   it.each(STORES)(
     'are used by workers with %s, and are not in histories, logs, records, responses or requests to models',
     async (kind) => {
-      const model = await startModelServer(({ number, headers }) =>
+      const modelServer = await startModelServer(({ number, headers }) =>
         number === 1
-          ? { tools: [{ name: 'shop', args: {} }] }
+          ? { toolCalls: [{ name: 'shop', args: {} }] }
           : number === 2
             ? { text: `You sent ${headers.authorization}.` }
             : { status: 401, message: `The key ${headers.authorization} is not valid.` },
       );
-      onTestFinished(() => model.close());
-      const oauth = await startOAuthServer({ expiresIn: 3600 });
-      onTestFinished(() => oauth.close());
+      onTestFinished(() => modelServer.close());
+      const oauthServer = await startOAuthServer({ expiresIn: 3600 });
+      onTestFinished(() => oauthServer.close());
       const cluster = createCluster(server);
-      const url = kind === 'PostgreSQL' ? await postgresDatabase() : undefined;
-      const runStore = url === undefined ? {} : { data: undefined, postgres: url };
+      const postgresUrl = kind === 'PostgreSQL' ? await createPostgresDatabase() : undefined;
+      const runStore = postgresUrl === undefined ? {} : { data: undefined, postgres: postgresUrl };
       const secret = 'x'.repeat(32);
-      const serviceLocation = url === undefined ? { data: cluster.data } : { postgres: { url } };
+      const serviceLocation =
+        postgresUrl === undefined ? { data: cluster.data } : { postgres: { url: postgresUrl } };
       const store = await openServiceStore({ ...serviceLocation, secret });
-      const engine = await cluster.engine(tenantIsolation(store), runStore as object);
+      const engine = await cluster.openEngine(tenantOptionsOf(store), runStore as object);
       const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
-      const api = await testApi({ engine, store, sealer });
+      const api = await createTestApi({ engine, store, sealer });
       const { workspaceId } = api;
       await storeCredential(store.database, sealer, {
         ...{ workspaceId, name: 'Models', provider: 'openai' },
@@ -53,40 +54,48 @@ describeTemporal('stored credentials', (server) => {
       });
       const { credential } = await storeCredential(store.database, sealer, {
         ...{ workspaceId, name: 'Shop', provider: 'shop' },
-        material: { type: 'oauth', accessToken: 'at-expired', refreshToken: oauth.issue(), expiresMs: 0 },
+        material: {
+          type: 'oauth',
+          accessToken: 'at-expired',
+          refreshToken: oauthServer.issueRefreshToken(),
+          expiresMs: 0,
+        },
       });
-      const endpoints = { authorizationUrl: `${oauth.origin}/authorize`, tokenUrl: `${oauth.origin}/token` };
+      const endpoints = {
+        authorizationUrl: `${oauthServer.origin}/authorize`,
+        tokenUrl: `${oauthServer.origin}/token`,
+      };
       const clients = readOAuthClients(JSON.stringify({ shop: { clientId: 'heddle', ...endpoints } }));
       const errors: unknown[] = [];
-      const report = (error: unknown): void => void errors.push(error);
-      const serviceOwnership = await openWorkerStore(serviceLocation, sealer, {
+      const onError = (error: unknown): void => void errors.push(error);
+      const workerStore = await openWorkerStore(serviceLocation, sealer, {
         clients: new OAuthClients({ clients }),
-        report,
+        onError,
       });
-      onTestFinished(() => serviceOwnership.close());
-      const { services } = model;
-      await cluster.worker({
+      onTestFinished(() => workerStore.close());
+      const { services } = modelServer;
+      await cluster.startWorker({
         ...(runStore as object),
         ...{
-          resolveChild: serviceOwnership.resolveChild,
-          tenant: serviceOwnership.tenant,
-          tenantCredentials: serviceOwnership.credentials,
+          resolveChild: workerStore.resolveChild,
+          tenant: workerStore.tenant,
+          tenantCredentials: workerStore.credentials,
         },
-        ...{ blocks: blocks({ tools: [shop] }), services, onError: report },
+        ...{ blocks: blocks({ tools: [shopTool] }), services, onError },
       });
       const messages = [{ role: 'user', content: 'What did I send?' }];
       const tools = [{ type: 'shop', params: { credential: credential.id } }];
       const askBlock = block('Ask', 'agent', { model: 'gpt-4o', messages, tools });
       const failBlock = block('Fail', 'agent', { model: 'gpt-4o', messages });
-      const graph = workflow(
+      const definition = workflow(
         [askBlock, fn('Next', 'return [<ask.content>, <ask.toolCalls>]'), failBlock],
         ['Start -> Ask -> Next -> Fail'],
       );
-      const id = await api.deploy(graph);
+      const id = await api.deploy(definition);
       const response = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
-      const authorizations = model.requests.map(({ headers }) => headers.authorization);
+      const authorizations = modelServer.requests.map(({ headers }) => headers.authorization);
       expect(authorizations).toEqual([`Bearer ${KEY}`, `Bearer ${KEY}`, `Bearer ${KEY}`]);
-      expect(oauth.requests).toHaveLength(1);
+      expect(oauthServer.requests).toHaveLength(1);
       const { runId = '' } = (await engine.listRuns({ workflowId: id })).runs[0] ?? {};
       const logs = JSON.stringify(await engine.getLogs(runId));
       expect(logs).toContain('You sent Bearer «redacted:Models».');
@@ -100,7 +109,7 @@ describeTemporal('stored credentials', (server) => {
         logs,
         run,
         history,
-        JSON.stringify(model.requests.map(({ body }) => body)),
+        JSON.stringify(modelServer.requests.map(({ body }) => body)),
       ];
       for (const text of [...outputs, errors.map(String).join()])
         expect(text).not.toMatch(/sk-the-key|\bat-|\brt-/);

@@ -16,14 +16,14 @@ import { clientOf, eventCountsOf } from './history.ts';
 import { createCluster } from './cluster.ts';
 import { eventTypeOf } from './replay/histories.ts';
 
-const POLL = { timeout: 45_000 };
+const POLL_OPTIONS = { timeout: 45_000 };
 const quietOptions = { onError: (): void => undefined };
-const oneBlock = workflow([fn('A', 'return 1')], ['Start -> A']);
+const oneBlockWorkflow = workflow([fn('A', 'return 1')], ['Start -> A']);
 
 /** Opens the stores of `data` with some methods replaced. The stores are closed after the test. */
-function storesWith(
+function openStoresWith(
   data: string,
-  changesOf: (stores: SharedStores) => {
+  overridesFor: (stores: SharedStores) => {
     runs?: Partial<SharedStores['runs']>;
     values?: Partial<SharedStores['values']>;
     definitions?: Partial<SharedStores['definitions']>;
@@ -31,7 +31,7 @@ function storesWith(
 ): SharedStores {
   const stores = openStores({ data, shared: true });
   onTestFinished(() => stores.close());
-  const { runs = {}, values = {}, definitions = {} } = changesOf(stores);
+  const { runs = {}, values = {}, definitions = {} } = overridesFor(stores);
   return {
     ...stores,
     runs: overrideMethods(stores.runs, runs),
@@ -41,14 +41,14 @@ function storesWith(
 }
 
 /** Opens the stores of `data`. Between `stall` and `resume`, no record is written. */
-function stallingStores(data: string) {
-  const { promise: resumed, resolve: resume } = Promise.withResolvers<void>();
+function openStallableStores(data: string) {
+  const { promise: resumption, resolve: resume } = Promise.withResolvers<void>();
   let isStalled = false;
-  const stores = storesWith(data, ({ runs }) => ({
+  const stores = openStoresWith(data, ({ runs }) => ({
     runs: {
-      saveRecord: async (...saved) => {
-        if (isStalled) await resumed;
-        return runs.saveRecord(...saved);
+      saveRecord: async (...args) => {
+        if (isStalled) await resumption;
+        return runs.saveRecord(...args);
       },
     },
   }));
@@ -66,8 +66,8 @@ describeTemporal('faults', (server) => {
   describe.each([
     ['an unreachable server', { address: '127.0.0.1:9' }, /127\.0\.0\.1:9 cannot be reached/],
     ['an unknown namespace', { namespace: 'nowhere' }, /namespace "nowhere".*cannot be used/],
-  ])('%s', (_, invalidPart, message) => {
-    const target = { ...server, ...invalidPart };
+  ])('%s', (_, invalidOption, message) => {
+    const target = { ...server, ...invalidOption };
     const failure = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
 
     it('is reported when an engine opens', async () => {
@@ -86,38 +86,38 @@ describeTemporal('faults', (server) => {
   describe('a run that was recorded when its server was unreachable', () => {
     const sampledIt = sampledTests(1 / 3, 'runs of an unreachable server of Temporal');
     /** Opens an engine, cuts it off from its server, and calls `start`, which fails. */
-    async function startUnreachable(): Promise<{
+    async function startRunWithoutServer(): Promise<{
       cluster: ReturnType<typeof createCluster>;
       runId: string;
       error: unknown;
     }> {
       const cluster = createCluster(server);
       const proxy = await startProxy(server.address);
-      const engine = await cluster.engine(quietOptions, {
+      const engine = await cluster.openEngine(quietOptions, {
         address: proxy.address,
       } as Partial<TemporalOptions>);
       proxy.disconnect();
       const runId = `stranded-${cluster.queue}`;
       const error: unknown = await engine
-        .start({ workflow: oneBlock }, {}, { runId })
+        .start({ workflow: oneBlockWorkflow }, {}, { runId })
         .catch((reason: unknown) => reason);
       return { cluster, runId, error };
     }
 
     sampledIt('fails for its caller, and is started by a later worker', async () => {
-      const { cluster, runId, error } = await startUnreachable();
+      const { cluster, runId, error } = await startRunWithoutServer();
       expect(error).toMatchObject({ code: 'RUNTIME_UNREACHABLE' });
-      await cluster.worker();
-      const engine = await cluster.engine();
+      await cluster.startWorker();
+      const engine = await cluster.openEngine();
       await expect
-        .poll(() => engine.getRun(runId), POLL)
+        .poll(() => engine.getRun(runId), POLL_OPTIONS)
         .toMatchObject({ status: 'completed', suspended: null });
       expect((await engine.listRuns()).runs).toHaveLength(1);
     });
 
     sampledIt('is started by a later engine, for any worker', async () => {
-      const { cluster, runId } = await startUnreachable();
-      const engine = await cluster.engine();
+      const { cluster, runId } = await startRunWithoutServer();
+      const engine = await cluster.openEngine();
       const client = await clientOf(server);
       await expect
         .poll(
@@ -126,24 +126,24 @@ describeTemporal('faults', (server) => {
               .getHandle(runId)
               .describe()
               .catch(() => undefined),
-          POLL,
+          POLL_OPTIONS,
         )
         .toBeDefined();
       expect(await engine.getRun(runId)).toMatchObject(suspendedRun(/recorded but not started/));
-      await cluster.worker();
+      await cluster.startWorker();
       await expect
-        .poll(() => engine.getRun(runId), POLL)
+        .poll(() => engine.getRun(runId), POLL_OPTIONS)
         .toMatchObject({ status: 'completed', suspended: null });
     });
 
     sampledIt('can be cancelled before any block has run', async () => {
-      const { cluster, runId } = await startUnreachable();
+      const { cluster, runId } = await startRunWithoutServer();
       // A worker that gets a task would complete the run.
-      const worker = await cluster.worker({ tuning: { roles: ['effects'] } });
-      const engine = await cluster.engine();
-      const cancelled = engine.cancel(runId, 'no longer needed');
-      await cluster.worker();
-      expect(await cancelled).toBe(true);
+      const worker = await cluster.startWorker({ tuning: { roles: ['effects'] } });
+      const engine = await cluster.openEngine();
+      const cancellation = engine.cancel(runId, 'no longer needed');
+      await cluster.startWorker();
+      expect(await cancellation).toBe(true);
       expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
       expect(worker.status().taskCounters).toEqual([]);
     });
@@ -154,16 +154,16 @@ describeTemporal('faults', (server) => {
     { timeout: 240_000 },
     async () => {
       const cluster = createCluster(server);
-      const engine = await cluster.engine({ env: { WOOL: 'sheep' } });
-      const incompleteWorker = await cluster.worker(quietOptions);
-      const source = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
-      const { runId } = await engine.start({ workflow: source });
+      const engine = await cluster.openEngine({ env: { WOOL: 'sheep' } });
+      const incompleteWorker = await cluster.startWorker(quietOptions);
+      const definition = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
+      const { runId } = await engine.start({ workflow: definition });
       await expect
-        .poll(() => engine.getRun(runId), POLL)
+        .poll(() => engine.getRun(runId), POLL_OPTIONS)
         .toMatchObject(suspendedRun(/needs a value for \{\{WOOL\}\}/));
       // The worker without the value does not keep the run. Either worker gets the next attempt, and the delay between
       // attempts doubles up to 30 s.
-      await cluster.worker({ env: { WOOL: 'sheep' } });
+      await cluster.startWorker({ env: { WOOL: 'sheep' } });
       await expect
         .poll(() => engine.getRun(runId), { timeout: 150_000 })
         .toMatchObject({
@@ -178,8 +178,8 @@ describeTemporal('faults', (server) => {
 
   sampledIt('a worker without an executor for a block type fails the block and names the type', async () => {
     const cluster = createCluster(server);
-    const engine = await cluster.engine({ blocks: [new Script().executor] });
-    await cluster.worker(quietOptions);
+    const engine = await cluster.openEngine({ blocks: [new Script().executor] });
+    await cluster.startWorker(quietOptions);
     const run = await engine.execute({ workflow: workflow([work('A')], ['Start -> A']) });
     expect(run).toMatchObject({
       status: 'failed',
@@ -191,24 +191,24 @@ describeTemporal('faults', (server) => {
     'a run with a newer plan than the worker supports waits for a newer worker, and shows the reason',
     async () => {
       const cluster = createCluster(server);
-      const engine = await cluster.engine();
-      const newerPlanStores = storesWith(cluster.data, ({ definitions }) => ({
+      const engine = await cluster.openEngine();
+      const newerPlanStores = openStoresWith(cluster.data, ({ definitions }) => ({
         definitions: {
           plan: async (hash: string) => ({ ...((await definitions.plan(hash)) as object), format: 99 }),
         },
       }));
-      const worker = await cluster.worker({
+      const worker = await cluster.startWorker({
         ...quietOptions,
         stores: newerPlanStores,
       } as Partial<WorkerOptions>);
-      const { runId } = await engine.start({ workflow: oneBlock });
+      const { runId } = await engine.start({ workflow: oneBlockWorkflow });
       await expect
-        .poll(() => engine.getRun(runId), POLL)
+        .poll(() => engine.getRun(runId), POLL_OPTIONS)
         .toMatchObject(suspendedRun(/format version 99, but this engine supports 1/));
       await worker.stop({ drainMs: 0 });
-      await cluster.worker();
+      await cluster.startWorker();
       await expect
-        .poll(() => engine.getRun(runId), POLL)
+        .poll(() => engine.getRun(runId), POLL_OPTIONS)
         .toMatchObject({ status: 'completed', suspended: null });
     },
   );
@@ -217,12 +217,12 @@ describeTemporal('faults', (server) => {
     'a run of a newer version of Heddle fails on the server, and its record has the reason',
     async () => {
       const cluster = createCluster(server);
-      const engine = await cluster.engine();
-      await cluster.worker(quietOptions);
+      const engine = await cluster.openEngine();
+      await cluster.startWorker(quietOptions);
       changeInputs((input) => ({ ...input, format: 99 }));
-      const { runId } = await engine.start({ workflow: oneBlock });
+      const { runId } = await engine.start({ workflow: oneBlockWorkflow });
       await expect
-        .poll(() => engine.getRun(runId), POLL)
+        .poll(() => engine.getRun(runId), POLL_OPTIONS)
         .toMatchObject(suspendedRun(/newer Heddle started this run \(format 99/));
       const client = await clientOf(server);
       await expect(client.workflow.getHandle(runId).result()).rejects.toMatchObject({
@@ -236,27 +236,31 @@ describeTemporal('faults', (server) => {
   sampledIt('a missing stored value suspends the run, which continues when the value is back', async () => {
     const cluster = createCluster(server);
     const script = new Script();
-    const engine = await cluster.engine({ blocks: [script.executor] });
+    const engine = await cluster.openEngine({ blocks: [script.executor] });
     let isLost = false;
-    const stores = storesWith(cluster.data, ({ values }) => ({
+    const stores = openStoresWith(cluster.data, ({ values }) => ({
       values: { get: (key) => (isLost ? undefined : values.get(key)) },
     }));
-    await cluster.worker({ ...quietOptions, blocks: [script.executor], stores } as Partial<WorkerOptions>);
-    const source = workflow(
+    await cluster.startWorker({
+      ...quietOptions,
+      blocks: [script.executor],
+      stores,
+    } as Partial<WorkerOptions>);
+    const definition = workflow(
       [fn('Large', 'return "x".repeat(20000)'), work('A'), fn('Z', 'return <large.result>.length')],
       ['Start -> Large -> A -> Z'],
     );
-    const { runId } = await engine.start({ workflow: source });
+    const { runId } = await engine.start({ workflow: definition });
     const call = await script.nextCall('A');
     isLost = true;
     call.done();
     await expect
-      .poll(() => engine.getRun(runId), POLL)
+      .poll(() => engine.getRun(runId), POLL_OPTIONS)
       .toMatchObject(suspendedRun(/value .* is not in the value store/));
     expect(await eventCountsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
     isLost = false;
     await expect
-      .poll(() => engine.getRun(runId), POLL)
+      .poll(() => engine.getRun(runId), POLL_OPTIONS)
       .toMatchObject({
         status: 'completed',
         suspended: null,
@@ -268,28 +272,30 @@ describeTemporal('faults', (server) => {
     'an activity that writes a record sends heartbeats, so that another worker soon repeats it if this worker dies',
     async () => {
       const cluster = createCluster(server);
-      const { stores, stall, resume } = stallingStores(cluster.data);
-      const engine = await cluster.engine({}, { worker: true, stores } as Partial<TemporalOptions>);
-      const pauses = workflow(
+      const { stores, stall, resume } = openStallableStores(cluster.data);
+      const engine = await cluster.openEngine({}, { worker: true, stores } as Partial<TemporalOptions>);
+      const pausingWorkflow = workflow(
         [block('H', 'human_in_the_loop'), block('I', 'human_in_the_loop')],
         ['Start -> H', 'Start -> I'],
       );
-      const { runId } = await engine.execute({ workflow: pauses });
+      const { runId } = await engine.execute({ workflow: pausingWorkflow });
       const [pause] = (await engine.getRun(runId)).pauses;
       stall();
       // A regular activity writes the record after an answer.
-      const answered = engine.resume(runId, { token: pause?.token ?? '' });
+      const resumption = engine.resume(runId, { token: pause?.token ?? '' });
       const handle = (await clientOf(server)).workflow.getHandle(runId);
       const findActivity = async () => (await handle.describe()).raw.pendingActivities?.[0];
-      await expect.poll(findActivity, POLL).toMatchObject({
+      await expect.poll(findActivity, POLL_OPTIONS).toMatchObject({
         activityType: { name: 'heddle.settle' },
         lastHeartbeatTime: expect.anything() as object,
       });
       const { events } = await handle.fetchHistory();
-      const scheduled = events?.find((event) => event.activityTaskScheduledEventAttributes);
-      expect(Number(scheduled?.activityTaskScheduledEventAttributes?.heartbeatTimeout?.seconds)).toBe(10);
+      const scheduledEvent = events?.find((event) => event.activityTaskScheduledEventAttributes);
+      expect(Number(scheduledEvent?.activityTaskScheduledEventAttributes?.heartbeatTimeout?.seconds)).toBe(
+        10,
+      );
       resume();
-      await answered;
+      await resumption;
       expect((await engine.getRun(runId)).pauses).toHaveLength(1);
     },
   );
@@ -298,14 +304,14 @@ describeTemporal('faults', (server) => {
     'a cancel request that arrives while a run continues in a new history cancels the run',
     async () => {
       const cluster = createCluster(server);
-      const { stores, stall, resume } = stallingStores(cluster.data);
-      const engine = await cluster.engine({}, {
+      const { stores, stall, resume } = openStallableStores(cluster.data);
+      const engine = await cluster.openEngine({}, {
         worker: true,
         stores,
         continueAsNewAfter: 1,
       } as Partial<TemporalOptions>);
       // The wait is a command. Therefore the answer to H uses up the budget of the history.
-      const pausing = workflow(
+      const pausingWorkflow = workflow(
         [
           block('H', 'human_in_the_loop'),
           block('I', 'human_in_the_loop'),
@@ -313,28 +319,28 @@ describeTemporal('faults', (server) => {
         ],
         ['Start -> H', 'Start -> I', 'Start -> W'],
       );
-      const { runId } = await engine.execute({ workflow: pausing });
+      const { runId } = await engine.execute({ workflow: pausingWorkflow });
       const handle = (await clientOf(server)).workflow.getHandle(runId);
-      const eventTypes = async () => ((await handle.fetchHistory()).events ?? []).map(eventTypeOf);
-      await expect.poll(eventTypes, POLL).toContain('timerStarted');
+      const readEventTypes = async () => ((await handle.fetchHistory()).events ?? []).map(eventTypeOf);
+      await expect.poll(readEventTypes, POLL_OPTIONS).toContain('timerStarted');
       const [pause] = (await engine.getRun(runId)).pauses.filter(({ kind }) => kind === 'human');
       stall();
-      const answered = engine.resume(runId, { token: pause?.token ?? '' });
-      await expect.poll(eventTypes, POLL).toContain('activityTaskScheduled');
-      const cancelled = engine.cancel(runId, 'no longer needed');
+      const resumption = engine.resume(runId, { token: pause?.token ?? '' });
+      await expect.poll(readEventTypes, POLL_OPTIONS).toContain('activityTaskScheduled');
+      const cancellation = engine.cancel(runId, 'no longer needed');
       await expect
-        .poll(async () => (await eventTypes()).slice(-2), POLL)
+        .poll(async () => (await readEventTypes()).slice(-2), POLL_OPTIONS)
         .toEqual(['workflowTaskStarted', 'workflowTaskCompleted']);
-      expect(await eventTypes()).toContain('workflowExecutionCancelRequested');
+      expect(await readEventTypes()).toContain('workflowExecutionCancelRequested');
       resume();
-      expect(await cancelled).toBe(true);
-      await answered;
+      expect(await cancellation).toBe(true);
+      await resumption;
       expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
     },
   );
 
   it('a fault that stops a child run also stops its parent, whose record has the same reason', async () => {
-    const engine = await createCluster(server).engine(quietOptions, { worker: true });
+    const engine = await createCluster(server).openEngine(quietOptions, { worker: true });
     await engine.deploy(workflow([fn('F', 'return 1')], ['Start -> F'], { id: 'child', name: 'Child' }));
     changeChildInputs((input) => ({ ...input, format: 1_000 }));
     const parent = workflow(
@@ -343,7 +349,7 @@ describeTemporal('faults', (server) => {
     );
     const { runId } = await engine.start({ workflow: parent });
     const reason = /A newer Heddle started this run/;
-    await expect.poll(() => engine.getRun(runId), POLL).toMatchObject(suspendedRun(reason));
+    await expect.poll(() => engine.getRun(runId), POLL_OPTIONS).toMatchObject(suspendedRun(reason));
     const [child] = await engine.childRuns(runId);
     expect(await engine.getRun(child?.runId ?? '')).toMatchObject(suspendedRun(reason));
     expect(await eventCountsOf(await clientOf(server), runId)).toMatchObject({
@@ -355,7 +361,7 @@ describeTemporal('faults', (server) => {
     const sampledIt = sampledTests(1 / 3, 'limits of the server of Temporal');
     // Ids count towards the size, because they are part of the control flow.
     const wideNames = Array.from({ length: 1400 }, (_, index) => `B${index}${'x'.repeat(900)}`);
-    const wide = workflow(
+    const wideWorkflow = workflow(
       wideNames.map((name) => fn(name, 'return 1')),
       wideNames.map((name) => `Start -> ${name}`),
       { id: 'wide', name: 'Wide' },
@@ -363,8 +369,8 @@ describeTemporal('faults', (server) => {
     const message = /"Wide" is too large for Temporal: .* Split it/;
 
     sampledIt('refuse a run whose plan is too large, without a record', async () => {
-      const engine = await createCluster(server).engine();
-      await expect(engine.start({ workflow: wide })).rejects.toMatchObject({
+      const engine = await createCluster(server).openEngine();
+      await expect(engine.start({ workflow: wideWorkflow })).rejects.toMatchObject({
         code: 'OPTIONS_INVALID',
         message: expect.stringMatching(message) as string,
       });
@@ -372,8 +378,8 @@ describeTemporal('faults', (server) => {
     });
 
     sampledIt('fail a block that calls a child with a plan above the limit', async () => {
-      const engine = await createCluster(server).engine(quietOptions, { worker: true });
-      await engine.deploy(wide);
+      const engine = await createCluster(server).openEngine(quietOptions, { worker: true });
+      await engine.deploy(wideWorkflow);
       const caller = workflow([block('W', 'workflow_input', { workflowId: 'wide' })], ['Start -> W']);
       expect(await engine.execute({ workflow: caller })).toMatchObject({
         status: 'failed',
@@ -384,7 +390,7 @@ describeTemporal('faults', (server) => {
     sampledIt('suspend a run before its state reaches the limit, and its record has the reason', async () => {
       const script = new Script({}, () => ({ output: {} }));
       const blocks = [script.executor];
-      const engine = await createCluster(server).engine(
+      const engine = await createCluster(server).openEngine(
         { ...quietOptions, blocks },
         { worker: true, continueAsNewAfter: 1 },
       );
@@ -399,7 +405,7 @@ describeTemporal('faults', (server) => {
       );
       const { runId } = await engine.start({ workflow: chain });
       await expect
-        .poll(() => engine.getRun(runId), POLL)
+        .poll(() => engine.getRun(runId), POLL_OPTIONS)
         .toMatchObject(suspendedRun(/too large for Temporal/));
       expect(await eventCountsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
     });
@@ -419,12 +425,12 @@ function changeInputs(change: (input: object) => object): void {
   });
 }
 
-/** Changes the input of the child workflows that workers of this test ask for. */
+/** Changes the input of the child workflows that workers of this test start. */
 function changeChildInputs(change: (input: object) => object): void {
   const toPayload = defaultPayloadConverter.toPayload.bind(defaultPayloadConverter);
   vi.spyOn(defaultPayloadConverter, 'toPayload').mockImplementation((value) => {
     const { children } = (value ?? {}) as { children?: { input: object }[] };
-    const changed = children?.map((child) => ({ ...child, input: change(child.input) }));
-    return toPayload(changed ? { ...(value as object), children: changed } : value);
+    const changedChildren = children?.map((child) => ({ ...child, input: change(child.input) }));
+    return toPayload(changedChildren ? { ...(value as object), children: changedChildren } : value);
   });
 }

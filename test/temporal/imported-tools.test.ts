@@ -16,31 +16,31 @@ describeTemporal('tools', (server) => {
     const shop = await startShop(({ headers, url }) => ({
       body: JSON.stringify({ url, sent: headers.authorization ?? null }),
     }));
-    const models = await startModelServer(({ number }) => {
+    const modelServer = await startModelServer(({ number }) => {
       const args = { operation: 'shop_createOrder', arguments: { body: { article: 'lamp' } } };
-      if (number === 1) return { tools: [{ name: 'shop_search', args: { query: 'create order' } }] };
-      return number === 2 ? { tools: [{ name: 'shop_call', args }] } : { text: 'Ordered.' };
+      if (number === 1) return { toolCalls: [{ name: 'shop_search', args: { query: 'create order' } }] };
+      return number === 2 ? { toolCalls: [{ name: 'shop_call', args }] } : { text: 'Ordered.' };
     });
     onTestFinished(async () => {
-      await Promise.all([shop.close(), models.close()]);
+      await Promise.all([shop.close(), modelServer.close()]);
     });
     const cluster = createCluster(server);
-    const engine = await cluster.engine();
-    await cluster.worker({
+    const engine = await cluster.openEngine();
+    await cluster.startWorker({
       blocks: blocks({ toolFiles: [file] }),
-      services: { ...models.services, shop: shop.url },
+      services: { ...modelServer.services, shop: shop.url },
       credentials: { openai: 'key-of-openai', shop: KEY },
     });
-    const agent = block('Ask', 'agent', {
+    const agentBlock = block('Ask', 'agent', {
       messages: [{ role: 'user', content: 'Order a lamp.' }],
       model: 'gpt-4o',
       tools: [{ type: 'service', toolId: 'shop' }],
     });
-    const tool = block('Get', 'tool', {
+    const toolBlock = block('Get', 'tool', {
       toolId: 'shop_getOrder',
       arguments: '{"id": "<ask.toolCalls.list[1].result.url>"}',
     });
-    const run = await engine.start({ workflow: workflow([agent, tool], ['Start -> Ask -> Get']) });
+    const run = await engine.start({ workflow: workflow([agentBlock, toolBlock], ['Start -> Ask -> Get']) });
     const result = await run.result();
     expect(result).toMatchObject({
       status: 'completed',
@@ -54,47 +54,47 @@ describeTemporal('tools', (server) => {
       JSON.stringify(result),
       JSON.stringify(await engine.getLogs(run.runId)),
       await historyText(await clientOf(server), run.runId),
-      JSON.stringify(models.requests.map(({ body }) => body)),
+      JSON.stringify(modelServer.requests.map(({ body }) => body)),
     ];
     for (const text of texts) expect(text).not.toContain(KEY);
     expect(texts[1]).toContain('redacted:shop');
   });
 
   it('from MCP servers are called by a worker in sessions that end with their activities, and the calls can be cancelled', async () => {
-    const sky = await startSessionServer();
-    const models = await startModelServer(({ number }) =>
-      number === 1 ? { tools: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
+    const mcpServer = await startSessionServer();
+    const modelServer = await startModelServer(({ number }) =>
+      number === 1 ? { toolCalls: [{ name: 'forecast', args: { city: 'Narvik' } }] } : { text: 'Rain.' },
     );
-    onTestFinished(() => models.close());
+    onTestFinished(() => modelServer.close());
     const cluster = createCluster(server);
-    const engine = await cluster.engine();
-    await cluster.worker({
+    const engine = await cluster.openEngine();
+    await cluster.startWorker({
       blocks: blocks(),
-      services: { ...models.services, 'mcp-sky': sky.url },
+      services: { ...modelServer.services, 'mcp-sky': mcpServer.url },
       credentials: { openai: 'key-of-openai', 'mcp-sky': KEY },
     });
-    const agent = block('Ask', 'agent', {
+    const agentBlock = block('Ask', 'agent', {
       messages: [{ role: 'user', content: 'Weather?' }],
       model: 'gpt-4o',
       tools: [{ type: 'mcp-server', params: { serverId: 'sky' } }],
     });
-    const call = (name: string, tool: string) =>
+    const mcpBlock = (name: string, tool: string) =>
       block(name, 'mcp', { server: 'sky', tool, arguments: { city: name } });
-    const graph = workflow([agent, call('Oslo', 'forecast')], ['Start -> Ask -> Oslo']);
-    const run = await engine.start({ workflow: graph });
+    const definition = workflow([agentBlock, mcpBlock('Oslo', 'forecast')], ['Start -> Ask -> Oslo']);
+    const run = await engine.start({ workflow: definition });
     expect(await run.result()).toMatchObject({
       status: 'completed',
       output: { content: [{ type: 'text', text: 'Rain in Oslo' }] },
     });
-    expect(sky.calls).toEqual(['Narvik', 'Oslo']);
-    expect(new Set(sky.initialized)).toEqual(new Set([`Bearer ${KEY}`]));
-    await expect.poll(() => sky.ended.length).toBe(sky.initialized.length);
+    expect(mcpServer.calls).toEqual(['Narvik', 'Oslo']);
+    expect(new Set(mcpServer.initialized)).toEqual(new Set([`Bearer ${KEY}`]));
+    await expect.poll(() => mcpServer.ended.length).toBe(mcpServer.initialized.length);
     expect(await historyText(await clientOf(server), run.runId)).not.toContain(KEY);
-    const slow = await engine.start({ workflow: workflow([call('Slow', 'slow')], ['Start -> Slow']) });
-    await expect.poll(() => sky.calls, { timeout: 10_000 }).toContain('slow');
-    await slow.cancel();
-    expect(await slow.result()).toMatchObject({ status: 'cancelled' });
-    await expect.poll(() => sky.calls, { timeout: 10_000 }).toContain('cancelled');
-    await expect.poll(() => sky.ended.length).toBe(sky.initialized.length);
+    const slowRun = await engine.start({ workflow: workflow([mcpBlock('Slow', 'slow')], ['Start -> Slow']) });
+    await expect.poll(() => mcpServer.calls, { timeout: 10_000 }).toContain('slow');
+    await slowRun.cancel();
+    expect(await slowRun.result()).toMatchObject({ status: 'cancelled' });
+    await expect.poll(() => mcpServer.calls, { timeout: 10_000 }).toContain('cancelled');
+    await expect.poll(() => mcpServer.ended.length).toBe(mcpServer.initialized.length);
   });
 });

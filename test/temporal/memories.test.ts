@@ -7,29 +7,31 @@ import {
 } from '../agents/killable-process.ts';
 import { describeMemories } from '../conformance/runtime/memories.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { runtimeOn } from './runtime.ts';
+import { createRuntime } from './runtime.ts';
 import { createCluster } from './cluster.ts';
 
 describeTemporal('agents with a memory', (server) => {
-  describeMemories((whenDone) => runtimeOn(server, whenDone));
+  describeMemories((registerCleanup) => createRuntime(server, registerCleanup));
 
   describe('whose worker is killed after the answer of the model', () => {
     it.each(MEMORY_POINTS)(
       'at the point "%s", %s, have the exchange in the conversation once',
-      async (stop, _when, calls) => {
-        const { common, expectOneExchange } = await startRememberingModel();
+      async (stopPoint, _when, callCount) => {
+        const { commonOptions, expectOneExchange } = await startRememberingModel();
         const cluster = createCluster(server);
         const { address, namespace } = server;
         const worker = { address, namespace, taskQueue: cluster.queue, data: cluster.data };
-        const engine = await cluster.engine();
+        const engine = await cluster.openEngine();
         const run = await engine.start({ workflow: CONVERSATION_WORKFLOW }, { question: 'one' });
-        expect(await startProcess({ worker, ...common, question: 'one', stop }).lastLine).toBe(stop);
-        const other = startProcess({ worker, ...common, question: 'two' });
+        expect(await startProcess({ worker, ...commonOptions, question: 'one', stopPoint }).lastLine).toBe(
+          stopPoint,
+        );
+        const otherProcess = startProcess({ worker, ...commonOptions, question: 'two' });
         const { output } = await run.result();
         await engine.execute({ workflow: CONVERSATION_WORKFLOW }, { question: 'two' });
-        expectOneExchange(output, calls);
-        other.end();
-        await other.lastLine;
+        expectOneExchange(output, callCount);
+        otherProcess.end();
+        await otherProcess.lastLine;
       },
     );
   });

@@ -44,7 +44,7 @@ export interface ServerAttempt {
 
 /**
  * Provides a project with the path of a file that describes its server. The server is opened immediately if
- * `isImmediate`, else when a test requests it (`SERVER_REQUESTED`). Returns a function that stops the server.
+ * `isImmediate`, else when a test requests it (`SERVER_REQUEST_SUFFIX`). Returns a function that stops the server.
  */
 export function provideServer(
   project: TestProject,
@@ -61,15 +61,15 @@ export function provideServer(
     renameSync(`${file}.new`, file);
     return result;
   };
-  let opened = isImmediate ? start() : undefined;
+  let serverAttempt = isImmediate ? start() : undefined;
   const timer = setInterval(() => {
-    if (existsSync(file + SERVER_REQUEST_SUFFIX)) opened ??= start();
+    if (existsSync(file + SERVER_REQUEST_SUFFIX)) serverAttempt ??= start();
   }, POLL_MS);
   timer.unref();
   project.provide('temporal', file);
   return async () => {
     clearInterval(timer);
-    await (await opened)?.stop();
+    await (await serverAttempt)?.stop();
     rmSync(folder, { recursive: true, force: true });
   };
 }

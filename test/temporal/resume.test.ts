@@ -1,16 +1,16 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { pauseToken } from '../../packages/engine/src/execution/tokens.ts';
+import { derivePauseToken } from '../../packages/engine/src/execution/tokens.ts';
 import { hashToken } from '../../packages/temporal/src/chunk.ts';
 import { RESUME_UPDATE } from '../../packages/temporal/src/messages.ts';
 import type { ResumeMessage } from '../../packages/temporal/src/messages.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';
 import { openEngine } from './replay/open-engine.ts';
 
-const PAUSING = workflow([work('A'), block('H', 'human_in_the_loop')], ['Start -> A -> H']);
+const PAUSING_WORKFLOW = workflow([work('A'), block('H', 'human_in_the_loop')], ['Start -> A -> H']);
 
 describeTemporal('answers to pauses', (server) => {
   // A worker that dies within a task may have recorded a pause that the run reaches only later, when another worker
@@ -18,14 +18,14 @@ describeTemporal('answers to pauses', (server) => {
   it('wait until the run reaches their pause', async () => {
     const script = new Script();
     const { engine, stores, close } = await openEngine(server, {
-      data: dataFolder(),
+      data: createDataFolder(),
       options: { blocks: [script.executor] },
     });
     onTestFinished(close);
-    const { runId } = await engine.start({ workflow: PAUSING });
+    const { runId } = await engine.start({ workflow: PAUSING_WORKFLOW });
     const call = await script.nextCall('A');
     const header = await stores.runs.header(runId);
-    const token = pauseToken(header?.tokenKey ?? '', { block: 'H', scope: [], try: 1 });
+    const token = derivePauseToken(header?.tokenKey ?? '', { block: 'H', scope: [], try: 1 });
     const handle = (await clientOf(server)).workflow.getHandle(runId);
     const sendAnswer = (updateId: string, position: { seq?: number }): Promise<number> => {
       const entry = { atMs: 1, type: 'resumed', block: 'H', scope: [], token, output: { v: { n: 1 } } };

@@ -16,8 +16,8 @@ describeTemporal('the server’s status of a run that the engine cancelled', (se
   it('is cancelled', async () => {
     const script = new Script();
     const cluster = createCluster(server);
-    const engine = await cluster.engine({ blocks: [script.executor] });
-    await cluster.worker({ blocks: [script.executor] });
+    const engine = await cluster.openEngine({ blocks: [script.executor] });
+    await cluster.startWorker({ blocks: [script.executor] });
     const { runId } = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
     await script.nextCall('A');
     expect(await engine.cancel(runId)).toBe(true);
@@ -27,15 +27,15 @@ describeTemporal('the server’s status of a run that the engine cancelled', (se
 
   it('is cancelled for a paused run, and for a run whose caller disconnected before the run started', async () => {
     const cluster = createCluster(server);
-    const engine = await cluster.engine();
-    await cluster.worker();
+    const engine = await cluster.openEngine();
+    await cluster.startWorker();
     const source = { workflow: workflow([block('H', 'human_in_the_loop')], ['Start -> H']) };
-    const paused = await engine.start(source);
-    await paused.result();
-    expect(await engine.cancel(paused.runId)).toBe(true);
-    const disconnected = await engine.start(source, {}, { signal: AbortSignal.abort() });
-    await disconnected.result();
-    expect([await statusOf(paused.runId), await statusOf(disconnected.runId)]).toEqual([
+    const pausedRun = await engine.start(source);
+    await pausedRun.result();
+    expect(await engine.cancel(pausedRun.runId)).toBe(true);
+    const disconnectedRun = await engine.start(source, {}, { signal: AbortSignal.abort() });
+    await disconnectedRun.result();
+    expect([await statusOf(pausedRun.runId), await statusOf(disconnectedRun.runId)]).toEqual([
       'CANCELLED',
       'CANCELLED',
     ]);

@@ -10,18 +10,18 @@ import { temporal } from '@heddle/temporal';
 import { onTestFinished } from 'vitest';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { Context } from '@temporalio/activity';
-import type { RuntimeUnderTest, WhenDone } from '../conformance/runtime/suite.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import type { RuntimeUnderTest, RegisterCleanup } from '../conformance/runtime/runtime-under-test.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 
-let clockedBundle: Promise<string> | undefined;
+let clockedBundlePath: Promise<string> | undefined;
 
 /** Returns a factory of engines that share a server, a queue and a data folder. Each has a worker in this process. */
-export function runtimeOn(
+export function createRuntime(
   { address, namespace }: { address: string; namespace: string },
-  whenDone: WhenDone = onTestFinished,
+  registerCleanup: RegisterCleanup = onTestFinished,
 ): RuntimeUnderTest {
   const queue = `test-${randomUUID()}`;
-  const data = dataFolder(whenDone);
+  const data = createDataFolder(registerCleanup);
   const engines: Engine[] = [];
   let servedClock: { clock: Clock; stop: () => Promise<void> } | undefined;
   const useClock = async (clock: Clock): Promise<void> => {
@@ -29,7 +29,7 @@ export function runtimeOn(
     await servedClock?.stop();
     servedClock = { clock, stop: await serveClock(clock, { address, namespace, queue }) };
   };
-  whenDone(async () => {
+  registerCleanup(async () => {
     for (const engine of engines) await engine.close({ graceMs: 0 });
     await servedClock?.stop();
   });
@@ -37,7 +37,7 @@ export function runtimeOn(
     open: async (options = {}) => {
       const { clock } = options;
       if (clock) await useClock(clock);
-      const bundle = clock && (await (clockedBundle ??= bundleClocked()));
+      const bundle = clock && (await (clockedBundlePath ??= bundleClockedWorkflow()));
       const engine = await createEngine({
         ...options,
         runtime: temporal({
@@ -55,7 +55,7 @@ export function runtimeOn(
 }
 
 /** Bundles the workflow whose timers use the clock of a test. Returns the path of the bundle. */
-async function bundleClocked(): Promise<string> {
+async function bundleClockedWorkflow(): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: fileURLToPath(new URL('clocked-workflow.ts', import.meta.url)),
     logger: new DefaultLogger('WARN'),
@@ -71,24 +71,24 @@ async function serveClock(
   { address, namespace, queue }: { address: string; namespace: string; queue: string },
 ): Promise<() => Promise<void>> {
   const connection = await NativeConnection.connect({ address });
-  const closing = new AbortController();
+  const closeController = new AbortController();
   const worker = await Worker.create({
     connection,
     namespace,
     taskQueue: `${queue}-clock`,
-    activities: { until: (dueMs: number) => waitUntil(clock, dueMs, closing.signal) },
+    activities: { waitUntil: (dueMs: number) => waitUntil(clock, dueMs, closeController.signal) },
   });
-  const running = worker.run();
+  const workerRun = worker.run();
   return async () => {
-    closing.abort();
+    closeController.abort();
     worker.shutdown();
-    await running;
+    await workerRun;
     await connection.close();
   };
 }
 
-function waitUntil(clock: Clock, dueMs: number, closing: AbortSignal): Promise<void> {
-  const signal = AbortSignal.any([closing, Context.current().cancellationSignal]);
+function waitUntil(clock: Clock, dueMs: number, closeSignal: AbortSignal): Promise<void> {
+  const signal = AbortSignal.any([closeSignal, Context.current().cancellationSignal]);
   // A test clock does not fire timers whose time has already passed.
   if (dueMs <= clock.now()) return Promise.resolve();
   return new Promise((resolve, reject) => {

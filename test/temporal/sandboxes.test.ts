@@ -1,6 +1,6 @@
 import { openSandboxes, openServiceStore } from '@heddle/service';
 import { expect, it, onTestFinished } from 'vitest';
-import { tenantIsolation, testApi } from '../support/api.ts';
+import { tenantOptionsOf, createTestApi } from '../support/api.ts';
 import { startHeddle } from '../support/heddle.ts';
 import { openImages } from '../support/images.ts';
 import { describeTemporal } from '../support/temporal.ts';
@@ -13,33 +13,35 @@ describeTemporal('heddle worker', (server) => {
     const store = await openServiceStore({ data: cluster.data });
     const sandboxes = openSandboxes({
       store,
-      openImages: async () => images,
-      onError: (error) => api.faults.push(error),
+      openImageStore: async () => images,
+      onError: (error) => api.reportedErrors.push(error),
     });
     const images = openImages({});
     onTestFinished(() => sandboxes.close());
-    const engine = await cluster.engine(tenantIsolation(store));
-    const api = await testApi({ engine, store, sandboxes });
+    const engine = await cluster.openEngine(tenantOptionsOf(store));
+    const api = await createTestApi({ engine, store, sandboxes });
     const { address, namespace } = server;
-    const target = ['--address', address, '--namespace', namespace, '--queue', cluster.queue];
-    const worker = startHeddle(['worker', '--json', '--data', cluster.data, ...target]);
-    await worker.firstLine();
+    const serverArgs = ['--address', address, '--namespace', namespace, '--queue', cluster.queue];
+    const worker = startHeddle(['worker', '--json', '--data', cluster.data, ...serverArgs]);
+    await worker.readFirstLine();
 
     const createSandbox = async (name: string, workspaceId = api.workspaceId): Promise<string> => {
       const body = { workspaceId, name, language: 'javascript' };
       return (await api.call<{ id: string }>('POST', '/api/v2/sandboxes', { body })).data.id;
     };
-    const responseFor = async (sandboxId: string): Promise<string> => {
+    const executeInSandbox = async (sandboxId: string): Promise<string> => {
       const code = block('Code', 'function', { code: 'return 1', sandboxId });
       const id = await api.deploy(workflow([code], ['Start -> Code']));
       const { body } = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
       return JSON.stringify(body);
     };
-    const ownId = await createSandbox('tools');
-    expect(await responseFor(ownId)).toContain('The sandbox \\"tools\\" has no packages');
-    const other = await api.store.workspaces.createWorkspace('Other', api.userId);
-    expect(await responseFor(await createSandbox('theirs', other))).toContain('There is no sandbox');
+    const ownSandboxId = await createSandbox('tools');
+    expect(await executeInSandbox(ownSandboxId)).toContain('The sandbox \\"tools\\" has no packages');
+    const otherWorkspaceId = await api.store.workspaces.createWorkspace('Other', api.userId);
+    expect(await executeInSandbox(await createSandbox('theirs', otherWorkspaceId))).toContain(
+      'There is no sandbox',
+    );
     worker.child.kill('SIGTERM');
-    expect(await worker.ended).toMatchObject({ exit: 0 });
+    expect(await worker.result).toMatchObject({ exitCode: 0 });
   });
 });

@@ -7,7 +7,7 @@ import { Client, Connection, WorkflowFailedError } from '@temporalio/client';
 import { expect, it, onTestFinished } from 'vitest';
 import { CANCEL_SIGNAL } from '../../packages/temporal/src/messages.ts';
 import type { CancelMessage } from '../../packages/temporal/src/messages.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { overrideMethods } from '../support/override-methods.ts';
 import { Script, work } from '../support/script.ts';
 import { describeTemporal } from '../support/temporal.ts';
@@ -15,7 +15,7 @@ import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { audit } from './chaos/audit.ts';
 import { createCluster } from './cluster.ts';
 import { openEngine } from './replay/open-engine.ts';
-import { runtimeOn } from './runtime.ts';
+import { createRuntime } from './runtime.ts';
 
 /** A segment is a part of a run that one process drives between two checkpoints. */
 describeTemporal('segments', (server) => {
@@ -28,7 +28,7 @@ describeTemporal('segments', (server) => {
   const activityTypesOf = async (client: Client, runId: string): Promise<string[]> => {
     const { events } = await client.workflow.getHandle(runId).fetchHistory();
     return (events ?? []).flatMap(
-      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
+      ({ activityTaskScheduledEventAttributes: attributes }) => attributes?.activityType?.name ?? [],
     );
   };
 
@@ -46,7 +46,7 @@ describeTemporal('segments', (server) => {
     const client = await clientOf();
     const script = new Script();
     const executor = { ...script.executor, class: 'compute' as const };
-    const engine = await runtimeOn(server).open({ blocks: [executor] });
+    const engine = await createRuntime(server).open({ blocks: [executor] });
     const run = await engine.start({
       workflow: workflow(
         [fn('F', 'return 1'), work('A'), fn('Z', 'return [<f.result>, <a.n>]')],
@@ -62,23 +62,23 @@ describeTemporal('segments', (server) => {
     // If the machine delays the worker, the server times a task out, and its blocks run again.
     void completeAllCalls(script, 'A', { n: 2 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [1, 2] } });
-    const timedOut = await countTimedOutTasks(client, run.runId);
-    expect(script.calls.length).toBeLessThanOrEqual(1 + timedOut);
+    const timedOutTaskCount = await countTimedOutTasks(client, run.runId);
+    expect(script.calls.length).toBeLessThanOrEqual(1 + timedOutTaskCount);
     const logs = await engine.getLogs(run.runId);
     expect(logs.map(({ blockName }) => blockName)).toEqual(['Start', 'F', 'A', 'Z']);
   });
 
   it('a loop of compute blocks needs no activity for any number of iterations', async () => {
     const client = await clientOf();
-    const engine = await runtimeOn(server).open();
-    const graph = workflow(
+    const engine = await createRuntime(server).open();
+    const definition = workflow(
       [
         loop('L', { loopType: 'for', count: 50 }, fn('F', 'return <loop.index>')),
         fn('Z', 'return <l.results>.length'),
       ],
       ['Start -> L -> F', 'L -> Z'],
     );
-    const run = await engine.start({ workflow: graph });
+    const run = await engine.start({ workflow: definition });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 50 } });
     expect(await activityTypesOf(client, run.runId)).toEqual([]);
   });
@@ -87,12 +87,12 @@ describeTemporal('segments', (server) => {
     const client = await clientOf();
     const script = new Script({ A: () => ({ output: {} }) });
     const { engine, stores, close } = await openEngine(server, {
-      data: dataFolder(),
+      data: createDataFolder(),
       options: { blocks: [{ ...script.executor, class: 'compute' }] },
     });
     onTestFinished(close);
-    const graph = workflow([work('A'), work('B')], ['Start -> A -> B']);
-    const run = await engine.start({ workflow: graph });
+    const definition = workflow([work('A'), work('B')], ['Start -> A -> B']);
+    const run = await engine.start({ workflow: definition });
     const call = await script.nextCall('B');
     const atMs = Date.now();
     const message: CancelMessage = { atMs, id: 'cancelled', chunk: { v: [{ atMs, type: 'cancelled' }] } };
@@ -106,52 +106,52 @@ describeTemporal('segments', (server) => {
   });
 
   it('all values that a run stores are removed with it: results, error messages and answers', async () => {
-    const opened = openStores({ data: dataFolder(), shared: true });
-    onTestFinished(() => opened.close());
+    const openedStores = openStores({ data: createDataFolder(), shared: true });
+    onTestFinished(() => openedStores.close());
     const keys = new Set<string>();
     const put = async (json: string): Promise<string> => {
-      const key = await opened.values.put(json);
+      const key = await openedStores.values.put(json);
       keys.add(key);
       return key;
     };
-    const values = overrideMethods(opened.values, { put });
+    const values = overrideMethods(openedStores.values, { put });
     const script = new Script({}, ({ attempt }) => {
       if (attempt === 1) throw new Error('The first attempt fails.');
       return { output: { text: 'x'.repeat(20_000) } };
     });
-    const engine = await createCluster(server).engine({ blocks: [script.executor] }, {
+    const engine = await createCluster(server).openEngine({ blocks: [script.executor] }, {
       worker: true,
-      stores: { ...opened, values },
+      stores: { ...openedStores, values },
     } as Partial<TemporalOptions>);
     const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 1 };
-    const graph = workflow(
+    const definition = workflow(
       [block('H', 'human_in_the_loop'), work('A', { retry }), fn('F', 'return <a.text>')],
       ['Start -> H -> A -> F'],
     );
-    const { runId } = await engine.execute({ workflow: graph });
+    const { runId } = await engine.execute({ workflow: definition });
     expect(await engine.resume(runId, { input: { name: 'Ada' } })).toMatchObject({ status: 'completed' });
     // The chunks with the pause, the answer, the failure and the two long results, and the text itself.
     expect(keys.size).toBeGreaterThanOrEqual(4);
-    expect(new Set(await opened.runs.remove(runId))).toEqual(keys);
+    expect(new Set(await openedStores.runs.remove(runId))).toEqual(keys);
   });
 
   it('all concurrent blocks start before the run continues after the first result, as on the local runtime', async () => {
-    const calc = { types: ['calc'], class: 'compute' as const, execute: () => ({ output: {} }) };
-    const graph = workflow(
+    const calcExecutor = { types: ['calc'], class: 'compute' as const, execute: () => ({ output: {} }) };
+    const definition = workflow(
       [block('H', 'human_in_the_loop'), ...['A', 'B', 'C'].map((name) => block(name, 'calc'))],
       ['Start -> H -> A -> C', 'H -> B'],
     );
-    const completedBlocks = async (engine: Engine): Promise<string[]> => {
-      const { runId } = await engine.execute({ workflow: graph });
+    const listCompletedBlocks = async (engine: Engine): Promise<string[]> => {
+      const { runId } = await engine.execute({ workflow: definition });
       await engine.resume(runId);
       const names: string[] = [];
       for await (const event of engine.follow(runId))
         if (event.type === 'block:completed') names.push(event.log.blockName);
       return names;
     };
-    const local = await createEngine({ blocks: [calc] });
-    onTestFinished(() => local.close());
-    const remote = await runtimeOn(server).open({ blocks: [calc] });
-    expect(await completedBlocks(remote)).toEqual(await completedBlocks(local));
+    const localEngine = await createEngine({ blocks: [calcExecutor] });
+    onTestFinished(() => localEngine.close());
+    const remoteEngine = await createRuntime(server).open({ blocks: [calcExecutor] });
+    expect(await listCompletedBlocks(remoteEngine)).toEqual(await listCompletedBlocks(localEngine));
   });
 });

@@ -10,27 +10,27 @@ import {
   POLL_LIMITS,
   startDevServer,
 } from '../../packages/temporal/src/server/index.ts';
-import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { findReadinessProblem } from '../../packages/temporal/src/server/ready.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { describeTemporal } from '../support/temporal.ts';
 
-const POLL = { timeout: 30_000 };
+const POLL_OPTIONS = { timeout: 30_000 };
 
 /** Returns why the server at `address` is not ready, or undefined if it has the namespace and the search attributes. */
-const problemAt = async (
+const findProblem = async (
   address: string,
   namespace: string,
   searchAttributes: string[] = [],
-): Promise<string | undefined> => whyNotReady({ address, namespace, searchAttributes });
+): Promise<string | undefined> => findReadinessProblem({ address, namespace, searchAttributes });
 
 describeTemporal('the server of this test run', ({ address, namespace }) => {
   it('is ready, and has the namespace', async () => {
-    expect(await problemAt(address, namespace)).toBeUndefined();
+    expect(await findProblem(address, namespace)).toBeUndefined();
   });
 
   it('is not ready for an unknown namespace or unknown search attributes', async () => {
-    expect(await problemAt(address, 'nowhere')).toMatch(/Namespace nowhere is not found/);
-    expect(await problemAt(address, namespace, ['Loom', 'Weft'])).toBe(
+    expect(await findProblem(address, 'nowhere')).toMatch(/Namespace nowhere is not found/);
+    expect(await findProblem(address, namespace, ['Loom', 'Weft'])).toBe(
       'it does not know the search attribute Loom, Weft',
     );
   });
@@ -39,10 +39,10 @@ describeTemporal('the server of this test run', ({ address, namespace }) => {
 describeTemporal('a development server', ({ binary = '' }) => {
   /** Starts a server, which is stopped after the test. */
   async function start(options: Partial<DevServerOptions> = {}): Promise<DevServer> {
-    const started = await startDevServer({ binary, namespace: 'loom', ...options });
-    if (started.kind === 'failed') throw new Error(started.reason);
-    onTestFinished(async () => started.server.stop());
-    return started.server;
+    const startResult = await startDevServer({ binary, namespace: 'loom', ...options });
+    if (startResult.kind === 'failed') throw new Error(startResult.reason);
+    onTestFinished(async () => startResult.server.stop());
+    return startResult.server;
   }
 
   /** Returns the arguments of the process `pid`. */
@@ -62,28 +62,40 @@ describeTemporal('a development server', ({ binary = '' }) => {
     const { address, exited, stop } = await start();
     await stop();
     expect(await exited).toBe('exit code 0');
-    expect(await problemAt(address, 'loom')).toBeDefined();
+    expect(await findProblem(address, 'loom')).toBeDefined();
   });
 
   it.skipIf(binary === '')('registers the given search attributes, and writes to its log file', async () => {
-    const logFile = join(dataFolder(), 'server.log');
+    const logFile = join(createDataFolder(), 'server.log');
     const { address } = await start({ logFile, searchAttributes: { Weft: 'Keyword' } });
-    expect(await problemAt(address, 'loom', ['Weft'])).toBeUndefined();
-    await expect.poll(() => readFileSync(logFile, 'utf8'), POLL).toContain(address.split(':')[1]);
+    expect(await findProblem(address, 'loom', ['Weft'])).toBeUndefined();
+    await expect.poll(() => readFileSync(logFile, 'utf8'), POLL_OPTIONS).toContain(address.split(':')[1]);
   });
 
   it.skipIf(binary === '')(
-    'keeps its namespaces across restarts if it has a file, and can use the same port again',
+    'keeps its namespaces across restarts if it has a database file, and can use the same port again',
     async () => {
-      const dbFile = join(dataFolder(), 'data/temporal.db');
+      const dbFile = join(createDataFolder(), 'data/temporal.db');
       const searchAttributes = { Weft: 'Keyword' } as const;
-      const first = await start({ dbFile, searchAttributes });
-      execFileSync(binary, ['operator', 'namespace', 'create', '-n', 'kept', '--address', first.address]);
+      const firstServer = await start({ dbFile, searchAttributes });
+      execFileSync(binary, [
+        'operator',
+        'namespace',
+        'create',
+        '-n',
+        'kept',
+        '--address',
+        firstServer.address,
+      ]);
       expect(existsSync(`${dbFile}-wal`)).toBe(true);
-      await first.stop();
-      const restarted = await start({ dbFile, searchAttributes, port: Number(first.address.split(':')[1]) });
-      expect(restarted.address).toBe(first.address);
-      expect(await problemAt(restarted.address, 'kept')).toBeUndefined();
+      await firstServer.stop();
+      const restartedServer = await start({
+        dbFile,
+        searchAttributes,
+        port: Number(firstServer.address.split(':')[1]),
+      });
+      expect(restartedServer.address).toBe(firstServer.address);
+      expect(await findProblem(restartedServer.address, 'kept')).toBeUndefined();
     },
   );
 
@@ -94,10 +106,10 @@ describeTemporal('a development server', ({ binary = '' }) => {
     const options = JSON.stringify({ binary, namespace: 'loom' });
     const code = `import { startDevServer } from ${module}; console.log((await startDevServer(${options})).server.address);`;
     const flags = ['--conditions=@heddle/source', '--input-type=module', '-e', code];
-    const starter = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'] });
-    const [address] = (await once(createInterface(starter.stdout), 'line')) as [string];
-    expect(await problemAt(address, 'loom')).toBeUndefined();
-    starter.kill('SIGKILL');
-    await expect.poll(async () => problemAt(address, 'loom'), POLL).toBeDefined();
+    const parentProcess = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [address] = (await once(createInterface(parentProcess.stdout), 'line')) as [string];
+    expect(await findProblem(address, 'loom')).toBeUndefined();
+    parentProcess.kill('SIGKILL');
+    await expect.poll(async () => findProblem(address, 'loom'), POLL_OPTIONS).toBeDefined();
   });
 });

@@ -10,21 +10,21 @@ describe('if no server answers', () => {
     ['1', 'fail', true, 'heddle'],
   ])(
     'and HEDDLE_REQUIRE_TEMPORAL is "%s", the tests %s, and the reason is printed',
-    async (value, word, isRequired, name) => {
+    async (value, outcome, isRequired, name) => {
       vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
       onTestFinished(() => void vi.useRealTimers());
       // Nothing listens on port 9.
       vi.stubEnv('TEMPORAL_ADDRESS', '127.0.0.1:9');
       vi.stubEnv('HEDDLE_REQUIRE_TEMPORAL', value);
       vi.stubEnv('TEMPORAL_NAMESPACE', 'loom');
-      const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+      const writeSpy = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
       const provide = vi.fn<(key: string, file: string) => void>();
       const stop = setup({ name, provide } as unknown as TestProject);
       const file = provide.mock.calls[0]?.[1] ?? '';
       // In this project, the server does not have to be built, and it starts only when a test requests it.
       if (name === 'heddle') {
         vi.advanceTimersByTime(60_000);
-        expect(write).not.toHaveBeenCalled();
+        expect(writeSpy).not.toHaveBeenCalled();
         writeFileSync(file + SERVER_REQUEST_SUFFIX, '');
         vi.advanceTimersByTime(1000);
       }
@@ -33,7 +33,7 @@ describe('if no server answers', () => {
       await stop();
       const reason = 'TEMPORAL_ADDRESS=127.0.0.1:9, namespace loom: nothing listens there.';
       expect(server).toEqual({ kind: 'none', reason, isRequired });
-      expect(write.mock.calls).toEqual([[`Tests of the Temporal runtime ${word}: ${reason}\n`]]);
+      expect(writeSpy.mock.calls).toEqual([[`Tests of the Temporal runtime ${outcome}: ${reason}\n`]]);
     },
   );
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { findServer, type FoundServer, startDevServer } from '../../packages/temporal/src/server/index.ts';
-import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
+import { findReadinessProblem } from '../../packages/temporal/src/server/ready.ts';
 import { reportNoServer, type ServerAttempt, provideServer } from './provide-server.ts';
 
 const NAMESPACE = 'heddle-tests';
@@ -17,30 +17,34 @@ const FETCH_SCRIPT = fileURLToPath(new URL('fetch-server.ts', import.meta.url));
  * the project's files.
  */
 export function setup(project: TestProject): () => Promise<void> {
-  const ended = new AbortController();
+  const stopController = new AbortController();
   const isImmediate = project.name === 'temporal';
-  const stop = provideServer(project, () => open(ended.signal), isImmediate);
+  const stop = provideServer(project, () => openServer(stopController.signal), isImmediate);
   return async () => {
-    ended.abort();
+    stopController.abort();
     await stop();
   };
 }
 
-async function open(signal: AbortSignal): Promise<ServerAttempt> {
-  const server = await find(signal);
+async function openServer(signal: AbortSignal): Promise<ServerAttempt> {
+  const server = await findOrFetchServer(signal);
   if (server.kind === 'none') return reportNoServer(server.reason);
-  if (server.kind === 'address') return useExisting(server.address);
+  if (server.kind === 'address') return useExistingServer(server.address);
   const binary = server.binary.path;
   // The database is a file. A database in memory is lost when its last connection closes, and the server closes a
   // connection when a request is aborted.
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
-  const started = await startDevServer({ binary, namespace: NAMESPACE, dbFile: join(folder, 'temporal.db') });
-  if (started.kind === 'failed') {
+  const startResult = await startDevServer({
+    binary,
+    namespace: NAMESPACE,
+    dbFile: join(folder, 'temporal.db'),
+  });
+  if (startResult.kind === 'failed') {
     removeFolder();
-    return reportNoServer(started.reason);
+    return reportNoServer(startResult.reason);
   }
-  const { address, namespace, stop } = started.server;
+  const { address, namespace, stop } = startResult.server;
   return {
     server: { kind: 'serving', address, namespace, binary },
     stop: async () => {
@@ -50,10 +54,10 @@ async function open(signal: AbortSignal): Promise<ServerAttempt> {
   };
 }
 
-async function find(signal: AbortSignal): Promise<FoundServer> {
+async function findOrFetchServer(signal: AbortSignal): Promise<FoundServer> {
   const sources = ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', 'cache'] as const;
-  const found = await findServer({ env: process.env, log: () => undefined, sources });
-  return found.kind === 'none' ? fetchServer(signal) : found;
+  const foundServer = await findServer({ env: process.env, log: () => undefined, sources });
+  return foundServer.kind === 'none' ? fetchServer(signal) : foundServer;
 }
 
 function fetchServer(signal: AbortSignal): Promise<FoundServer> {
@@ -63,15 +67,13 @@ function fetchServer(signal: AbortSignal): Promise<FoundServer> {
     const child = fork(FETCH_SCRIPT, [], { execArgv, signal });
     child.once('message', (found) => resolve(found as FoundServer));
     child.once('error', (error) => fail(`The download failed: ${error.message}.`));
-    child.once('exit', (code, killSignal) =>
-      fail(`The process of the download ended with ${code ?? killSignal}.`),
-    );
+    child.once('exit', (code, killSignal) => fail(`The download process ended with ${code ?? killSignal}.`));
   });
 }
 
-async function useExisting(address: string): Promise<ServerAttempt> {
+async function useExistingServer(address: string): Promise<ServerAttempt> {
   const namespace = process.env['TEMPORAL_NAMESPACE'] ?? 'default';
-  const problem = await whyNotReady({ address, namespace, searchAttributes: [] });
+  const problem = await findReadinessProblem({ address, namespace, searchAttributes: [] });
   if (problem !== undefined)
     return reportNoServer(`TEMPORAL_ADDRESS=${address}, namespace ${namespace}: ${problem}.`);
   const server = { kind: 'serving', address, namespace, binary: undefined } as const;

@@ -2,7 +2,7 @@ import { blocks } from '@heddle/blocks';
 import type { BlocksOptions } from '@heddle/blocks';
 import type { EngineOptions } from '@heddle/engine';
 import { expect, it } from 'vitest';
-import { AGENT_FIELDS, ANSWER, modelServer } from '../agents/metered.ts';
+import { AGENT_FIELDS, RESPONSE, startModel } from '../agents/metered-agents.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import type { ModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
@@ -24,12 +24,12 @@ function optionsFor(
 
 describeTemporal('agents on Temporal workers that share a data folder', (temporalServer) => {
   it('share one spending limit', async () => {
-    const server = await modelServer(() => ({ ...ANSWER, output: 1000 }));
+    const server = await startModel(() => ({ ...RESPONSE, outputTokens: 1000 }));
     const cluster = createCluster(temporalServer);
     const options = optionsFor(server, { maxCost: { tenant: { dollars: 0.025 } } });
-    await cluster.worker(options);
-    await cluster.worker(options);
-    const engine = await cluster.engine();
+    await cluster.startWorker(options);
+    await cluster.startWorker(options);
+    const engine = await cluster.openEngine();
     const runs = await Promise.all(Array.from({ length: 6 }, () => engine.execute(AGENT_FLOW)));
     expect(runs.filter(({ status }) => status === 'completed')).toHaveLength(2);
     expect(runs.filter(({ error }) => error?.code === 'SPENDING_CAP_REACHED')).toHaveLength(4);
@@ -39,13 +39,13 @@ describeTemporal('agents on Temporal workers that share a data folder', (tempora
   it.each([
     ['while a call streams', { text: 'Hel', stalls: true as const }, {}],
     ['in the delay before a call is retried', { status: 503, headers: { 'retry-after': '50' } }, {}],
-    ['while it waits for the rate limit of its key', ANSWER, { openai: { requestsPerMinute: 2 } }],
+    ['while it waits for the rate limit of its key', RESPONSE, { openai: { requestsPerMinute: 2 } }],
   ])('stop within a second when their run is cancelled %s', async (_when, answer, rates) => {
-    const server = await modelServer(() => answer);
+    const server = await startModel(() => answer);
     const cluster = createCluster(temporalServer);
-    const worker = await cluster.worker(optionsFor(server, { rates }));
-    const engine = await cluster.engine();
-    if (answer === ANSWER) await engine.execute(AGENT_FLOW);
+    const worker = await cluster.startWorker(optionsFor(server, { rateLimits: rates }));
+    const engine = await cluster.openEngine();
+    if (answer === RESPONSE) await engine.execute(AGENT_FLOW);
     const run = await engine.start(AGENT_FLOW);
     await expect.poll(() => server.requests.length).toBe(1);
     const isStarted = async () =>
@@ -62,7 +62,7 @@ describeTemporal('agents on Temporal workers that share a data folder', (tempora
   });
 
   it('read the skills of their workspace from the worker, and get the same skills at the next attempt', async () => {
-    const refund = {
+    const refundSkill = {
       id: '1f0c',
       name: 'refund-orders',
       description: 'How to refund an order.',
@@ -70,37 +70,40 @@ describeTemporal('agents on Temporal workers that share a data folder', (tempora
     };
     const lookups: [tenant: string | undefined, references: readonly string[]][] = [];
     const reads: [tenant: string | undefined, id: string][] = [];
-    let current = refund;
+    let currentSkill = refundSkill;
     const tenantSkills: NonNullable<EngineOptions['tenantSkills']> = {
       find: (tenant, references) => {
         lookups.push([tenant, references]);
-        return tenant === 'mine' ? [current] : [];
+        return tenant === 'mine' ? [currentSkill] : [];
       },
       read: (tenant, id) => {
         reads.push([tenant, id]);
-        return tenant === 'mine' && id === current.id ? current : undefined;
+        return tenant === 'mine' && id === currentSkill.id ? currentSkill : undefined;
       },
     };
-    const unavailable = { status: 503, headers: { 'retry-after': '0' } };
-    const server = await modelServer(({ number }) => {
-      if (number === 1) return { tools: [{ name: 'load_skill', args: { name: refund.name } }] };
-      current = { ...refund, description: 'Changed.', content: 'Changed.' };
-      return number < 6 ? unavailable : ANSWER;
+    const unavailableResponse = { status: 503, headers: { 'retry-after': '0' } };
+    const server = await startModel(({ number }) => {
+      if (number === 1) return { toolCalls: [{ name: 'load_skill', args: { name: refundSkill.name } }] };
+      currentSkill = { ...refundSkill, description: 'Changed.', content: 'Changed.' };
+      return number < 6 ? unavailableResponse : RESPONSE;
     });
     const cluster = createCluster(temporalServer);
-    const engine = await cluster.engine();
+    const engine = await cluster.openEngine();
     const options = { ...optionsFor(server, {}), tenantSkills };
-    await cluster.worker({ ...options, resolveChild: async () => undefined, tenant: () => 'mine' });
+    await cluster.startWorker({ ...options, resolveChild: async () => undefined, tenant: () => 'mine' });
     const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
-    const agent = block('A', 'agent', { ...AGENT_FIELDS, skills: [{ skillId: refund.id }] }, { retry });
+    const agent = block('A', 'agent', { ...AGENT_FIELDS, skills: [{ skillId: refundSkill.id }] }, { retry });
     const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
-    const list = [{ name: 'load_skill', result: refund.content, success: true }];
-    expect(result).toMatchObject({ status: 'completed', output: { toolCalls: { count: 1, list } } });
+    const toolCalls = [{ name: 'load_skill', result: refundSkill.content, success: true }];
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: { toolCalls: { count: 1, list: toolCalls } },
+    });
     expect(server.requests).toHaveLength(6);
     expect(server.requests[5]?.body).toEqual(server.requests[1]?.body);
     const firstRequest = JSON.stringify(server.requests[0]?.body);
     expect(firstRequest).toContain('- refund-orders: How to refund an order.');
-    expect(firstRequest).not.toContain(refund.content);
-    expect([lookups, reads]).toEqual([[['mine', [refund.id]]], [['mine', refund.id]]]);
+    expect(firstRequest).not.toContain(refundSkill.content);
+    expect([lookups, reads]).toEqual([[['mine', [refundSkill.id]]], [['mine', refundSkill.id]]]);
   });
 });

@@ -7,26 +7,31 @@ import { defineRunTests } from '../studio/flows/run.ts';
 import { defineStudioTests } from '../studio/flows/studio.ts';
 import { chromiumTool } from '../support/browser.ts';
 import type { GetServeArgs } from '../studio/setup.ts';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { sample } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { ON_TEMPORAL } from './cli.ts';
+import { TEMPORAL_RUNTIME_ARGS } from './cli.ts';
 
 const FLOWS = [
-  { name: 'with the keyboard only', flows: defineKeyboardTests },
-  { name: 'in a browser', flows: defineStudioTests },
-  { name: 'the page of a run', flows: defineRunTests },
-  { name: 'pages', flows: definePageTests },
-  { name: 'accessibility', flows: defineAccessibilityTests },
+  { name: 'with the keyboard only', defineTests: defineKeyboardTests },
+  { name: 'in a browser', defineTests: defineStudioTests },
+  { name: 'the page of a run', defineTests: defineRunTests },
+  { name: 'pages', defineTests: definePageTests },
+  { name: 'accessibility', defineTests: defineAccessibilityTests },
 ];
 
 describeTemporal('the Studio with runs on Temporal', ({ address, namespace }) => {
-  const getServeArgs: GetServeArgs = (whenDone) => {
-    const options = ['--address', address, '--namespace', namespace, '--queue', `studio-${randomUUID()}`];
-    return Promise.resolve([...ON_TEMPORAL, ...options, '--data', dataFolder(whenDone)]);
+  const getServeArgs: GetServeArgs = (registerCleanup) => {
+    const serverArgs = ['--address', address, '--namespace', namespace, '--queue', `studio-${randomUUID()}`];
+    return Promise.resolve([
+      ...TEMPORAL_RUNTIME_ARGS,
+      ...serverArgs,
+      '--data',
+      createDataFolder(registerCleanup),
+    ]);
   };
   const sampledFlows = sample(FLOWS, 1, 'flows of the Studio on Temporal');
-  describe.skipIf(!chromiumTool).each(sampledFlows)('$name', ({ flows }) => {
-    flows(getServeArgs);
+  describe.skipIf(!chromiumTool).each(sampledFlows)('$name', ({ defineTests }) => {
+    defineTests(getServeArgs);
   });
 });

@@ -9,10 +9,10 @@ describeTemporal('a run that was terminated directly on the server', (server) =>
   it('can be cancelled, and its logs can be read', async () => {
     const cluster = createCluster(server);
     const script = new Script();
-    const engine = await cluster.engine({ blocks: [script.executor] });
-    await cluster.worker({ blocks: [script.executor] });
-    const graph = workflow([fn('First', 'return 1'), work('A')], ['Start -> First -> A']);
-    const { runId } = await engine.start({ workflow: graph });
+    const engine = await cluster.openEngine({ blocks: [script.executor] });
+    await cluster.startWorker({ blocks: [script.executor] });
+    const definition = workflow([fn('First', 'return 1'), work('A')], ['Start -> First -> A']);
+    const { runId } = await engine.start({ workflow: definition });
     await script.nextCall('A');
     const client = await clientOf(server);
     await client.workflow.getHandle(runId).terminate('by hand');

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { dataFolder } from '../support/data-folder.ts';
+import { createDataFolder } from '../support/data-folder.ts';
 import { sampledSteps, sampledTests, scale } from '../support/scale.ts';
 import type { Steps } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { expectOneRunPerEventWhenKilledInTurn } from '../triggers/server-and-worker-steps.ts';
 import { expectDeliveredOnceWhenKilled } from '../triggers/flow-killed-steps.ts';
 import { expectOneRunPerItemWhenKilled } from '../triggers/feeds/killed-steps.ts';
@@ -18,7 +18,7 @@ interface KillCase {
   stepRange: string;
   /** In a quick run of the tests, the process is killed only at every `stride`th step. */
   stride: number;
-  expectOnce: (backend: Backend, steps: Steps) => Promise<void>;
+  expectOneRun: (backend: Backend, steps: Steps) => Promise<void>;
 }
 
 const KILL_CASES: readonly KillCase[] = [
@@ -26,28 +26,28 @@ const KILL_CASES: readonly KillCase[] = [
     stepRange: 'from the due time of a schedule to its run',
     stride: 2,
     // The steps before the last four do not use the server.
-    expectOnce: (backend, { first, stride }) =>
-      expectOneRunPerDueTimeWhenKilled(backend, { stride, first: first + scale(3, 0) }),
+    expectOneRun: (backend, { firstStep, stride }) =>
+      expectOneRunPerDueTimeWhenKilled(backend, { stride, firstStep: firstStep + scale(3, 0) }),
   },
   {
     stepRange: 'from a delivery to its run',
     stride: 5,
-    expectOnce: (backend, steps) => expectDeliveredOnceWhenKilled(backend, undefined, steps),
+    expectOneRun: (backend, steps) => expectDeliveredOnceWhenKilled(backend, undefined, steps),
   },
   {
     stepRange: 'from a delivery to the run that flow control lets start',
     stride: 12,
-    expectOnce: (backend, steps) => expectDeliveredOnceWhenKilled(backend, { concurrency: 1 }, steps),
+    expectOneRun: (backend, steps) => expectDeliveredOnceWhenKilled(backend, { concurrency: 1 }, steps),
   },
   {
     stepRange: 'from the end of a run to the run of its event',
     stride: 6,
-    expectOnce: (backend, steps) => expectOneRunPerEventWhenKilled(backend, steps),
+    expectOneRun: (backend, steps) => expectOneRunPerEventWhenKilled(backend, steps),
   },
   {
     stepRange: 'from the poll of a feed to the run of its item',
     stride: 9,
-    expectOnce: expectOneRunPerItemWhenKilled,
+    expectOneRun: expectOneRunPerItemWhenKilled,
   },
 ];
 
@@ -55,15 +55,15 @@ describeTemporal('triggers', ({ address, namespace }) => {
   const share = 1 / (KILL_CASES.length + 1);
   const sampledIt = sampledTests(share, 'kinds of triggers whose process is killed on Temporal');
 
-  for (const { stepRange, stride, expectOnce } of KILL_CASES) {
+  for (const { stepRange, stride, expectOneRun } of KILL_CASES) {
     const steps = sampledSteps(stride, `steps ${stepRange} on Temporal`);
     sampledIt(
       `start exactly one run if their process is killed at any step ${stepRange}`,
       { timeout: scale(300_000, 1_800_000) },
       async () => {
-        const data = dataFolder();
+        const data = createDataFolder();
         const temporal = { address, namespace, taskQueue: `test-${randomUUID()}`, data };
-        await expectOnce({ store: { data }, engine: {}, temporal }, steps);
+        await expectOneRun({ store: { data }, engine: {}, temporal }, steps);
       },
     );
   }
@@ -73,8 +73,8 @@ describeTemporal('triggers', ({ address, namespace }) => {
       'start exactly one run for each event if a server and a worker are killed in turn',
       { timeout: 600_000 },
       async () => {
-        const postgres = await postgresDatabase();
-        const temporal = { address, namespace, taskQueue: `test-${randomUUID()}`, data: dataFolder() };
+        const postgres = await createPostgresDatabase();
+        const temporal = { address, namespace, taskQueue: `test-${randomUUID()}`, data: createDataFolder() };
         await expectOneRunPerEventWhenKilledInTurn(
           { store: { postgres }, engine: {}, temporal },
           scale(2, 12),

@@ -7,11 +7,11 @@ import { describeTemporal } from '../support/temporal.ts';
 import { fn, workflow } from '../support/workflow.ts';
 import { createCluster } from './cluster.ts';
 
-const POLL = { timeout: 30_000 };
-const twoSteps = workflow([work('A'), fn('Z', 'return <a.n> + 1')], ['Start -> A -> Z']);
+const POLL_OPTIONS = { timeout: 30_000 };
+const twoStepWorkflow = workflow([work('A'), fn('Z', 'return <a.n> + 1')], ['Start -> A -> Z']);
 
 /** Executes a block that never ends, and ignores its abort signal. */
-const unresponsive = { ...new Script().executor, execute: () => new Promise<never>(() => undefined) };
+const unresponsiveExecutor = { ...new Script().executor, execute: () => new Promise<never>(() => undefined) };
 
 async function get(url: string): Promise<{ status: number; text: string }> {
   const response = await fetch(url);
@@ -22,28 +22,34 @@ describeTemporal('a worker', (server) => {
   it('runs the workflows that engines without a worker start, and stops on request', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
     const cluster = createCluster(server);
-    const engine = await cluster.engine({ blocks: [script.executor] });
-    const worker = await cluster.worker({ blocks: [script.executor] });
+    const engine = await cluster.openEngine({ blocks: [script.executor] });
+    const worker = await cluster.startWorker({ blocks: [script.executor] });
     expect(worker.status()).toMatchObject({ state: 'polling', roles: ['engine', 'effects', 'segments'] });
-    expect(await engine.execute({ workflow: twoSteps })).toMatchObject({
+    expect(await engine.execute({ workflow: twoStepWorkflow })).toMatchObject({
       status: 'completed',
       output: { result: 2 },
     });
     expect(worker.status().taskCounters.map(({ task }) => task)).toContain('effect');
     await worker.stop();
     await worker.finished;
-    expect(worker.status()).toMatchObject({ state: 'stopped', activities: 0 });
+    expect(worker.status()).toMatchObject({ state: 'stopped', activityCount: 0 });
   });
 
   it('serves only the queues of its roles', async () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
     const cluster = createCluster(server);
-    const engine = await cluster.engine({ blocks: [script.executor] });
-    const engineWorker = await cluster.worker({ blocks: [script.executor], tuning: { roles: ['engine'] } });
-    const { runId } = await engine.start({ workflow: twoSteps });
-    await expect.poll(() => engineWorker.status().taskCounters.length, POLL).toBeGreaterThan(0);
+    const engine = await cluster.openEngine({ blocks: [script.executor] });
+    const engineWorker = await cluster.startWorker({
+      blocks: [script.executor],
+      tuning: { roles: ['engine'] },
+    });
+    const { runId } = await engine.start({ workflow: twoStepWorkflow });
+    await expect.poll(() => engineWorker.status().taskCounters.length, POLL_OPTIONS).toBeGreaterThan(0);
     expect(script.calls).toEqual([]);
-    const effectWorker = await cluster.worker({ blocks: [script.executor], tuning: { roles: ['effects'] } });
+    const effectWorker = await cluster.startWorker({
+      blocks: [script.executor],
+      tuning: { roles: ['effects'] },
+    });
     const run = await engine.attach(runId);
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
     expect(effectWorker.status().taskCounters).toMatchObject([
@@ -54,14 +60,20 @@ describeTemporal('a worker', (server) => {
 
   it('runs only workflow code and effects if the sandboxes are on separate workers', async () => {
     const cluster = createCluster(server);
-    const engine = await cluster.engine({}, { localSegments: false });
-    const engineWorker = await cluster.worker({
+    const engine = await cluster.openEngine({}, { localSegments: false });
+    const engineWorker = await cluster.startWorker({
       localSegments: false,
       tuning: { roles: ['engine', 'effects'] },
     });
-    const sandboxWorker = await cluster.worker({ localSegments: false, tuning: { roles: ['segments'] } });
-    const graph = workflow([fn('A', 'return 20'), fn('B', 'return <a.result> + 1')], ['Start -> A -> B']);
-    expect(await engine.execute({ workflow: graph })).toMatchObject({
+    const sandboxWorker = await cluster.startWorker({
+      localSegments: false,
+      tuning: { roles: ['segments'] },
+    });
+    const definition = workflow(
+      [fn('A', 'return 20'), fn('B', 'return <a.result> + 1')],
+      ['Start -> A -> B'],
+    );
+    expect(await engine.execute({ workflow: definition })).toMatchObject({
       status: 'completed',
       output: { result: 21 },
     });
@@ -71,42 +83,42 @@ describeTemporal('a worker', (server) => {
 
   describe('that stops', () => {
     it('waits for running blocks, and reports their results', async () => {
-      const [first, second] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
+      const [firstScript, secondScript] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
       const cluster = createCluster(server);
-      const engine = await cluster.engine({ blocks: [first.executor] });
-      const stoppingWorker = await cluster.worker({ blocks: [first.executor] });
-      const run = await engine.start({ workflow: twoSteps });
-      const call = await first.nextCall('A');
-      const stopped = stoppingWorker.stop({ drainMs: 30_000 });
-      expect(stoppingWorker.status()).toMatchObject({ state: 'draining', activities: 1 });
+      const engine = await cluster.openEngine({ blocks: [firstScript.executor] });
+      const stoppingWorker = await cluster.startWorker({ blocks: [firstScript.executor] });
+      const run = await engine.start({ workflow: twoStepWorkflow });
+      const call = await firstScript.nextCall('A');
+      const stopPromise = stoppingWorker.stop({ drainMs: 30_000 });
+      expect(stoppingWorker.status()).toMatchObject({ state: 'draining', activityCount: 1 });
       call.done({ n: 1 });
-      await stopped;
-      await cluster.worker({ blocks: [second.executor] });
+      await stopPromise;
+      await cluster.startWorker({ blocks: [secondScript.executor] });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
-      expect([first.aborted, second.calls]).toEqual([[], []]);
+      expect([firstScript.aborted, secondScript.calls]).toEqual([[], []]);
     });
 
     it('cancels blocks after the grace period and reports finished work, so that other workers continue immediately', async () => {
-      const [first, second] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
+      const [firstScript, secondScript] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
       const cluster = createCluster(server);
-      const engine = await cluster.engine({ blocks: [first.executor] });
-      const stoppingWorker = await cluster.worker({ blocks: [first.executor] });
-      const run = await engine.start({ workflow: twoSteps });
-      await first.nextCall('A');
-      await cluster.worker({ blocks: [second.executor] });
+      const engine = await cluster.openEngine({ blocks: [firstScript.executor] });
+      const stoppingWorker = await cluster.startWorker({ blocks: [firstScript.executor] });
+      const run = await engine.start({ workflow: twoStepWorkflow });
+      await firstScript.nextCall('A');
+      await cluster.startWorker({ blocks: [secondScript.executor] });
       await stoppingWorker.stop({ drainMs: 0 });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 8 } });
-      expect([first.aborted, first.calls, second.calls]).toEqual([['A'], ['A'], ['A']]);
+      expect([firstScript.aborted, firstScript.calls, secondScript.calls]).toEqual([['A'], ['A'], ['A']]);
     });
 
     it('abandons blocks that do not stop, and another worker continues the run', async () => {
-      const second = new Script({ A: () => ({ output: { n: 7 } }) });
+      const secondScript = new Script({ A: () => ({ output: { n: 7 } }) });
       const cluster = createCluster(server);
-      const engine = await cluster.engine({ blocks: [unresponsive] });
-      const hangingWorker = await cluster.worker({ blocks: [unresponsive] });
-      const run = await engine.start({ workflow: twoSteps });
-      await expect.poll(() => hangingWorker.status().activities, POLL).toBe(1);
-      await cluster.worker({ blocks: [second.executor] });
+      const engine = await cluster.openEngine({ blocks: [unresponsiveExecutor] });
+      const hangingWorker = await cluster.startWorker({ blocks: [unresponsiveExecutor] });
+      const run = await engine.start({ workflow: twoStepWorkflow });
+      await expect.poll(() => hangingWorker.status().activityCount, POLL_OPTIONS).toBe(1);
+      await cluster.startWorker({ blocks: [secondScript.executor] });
       await hangingWorker.stop({ drainMs: 0, killMs: 100 });
       await hangingWorker.finished;
       expect(hangingWorker.status()).toMatchObject({ state: 'stopped' });
@@ -114,7 +126,7 @@ describeTemporal('a worker', (server) => {
     });
 
     it('can be stopped twice', async () => {
-      const worker = await createCluster(server).worker();
+      const worker = await createCluster(server).startWorker();
       await Promise.all([worker.stop(), worker.stop({ drainMs: 0 })]);
       await worker.stop();
       expect(worker.status().state).toBe('stopped');
@@ -125,26 +137,27 @@ describeTemporal('a worker', (server) => {
     it('serves its state and its counters over HTTP', async () => {
       const script = new Script();
       const cluster = createCluster(server);
-      const engine = await cluster.engine({ blocks: [script.executor] });
-      const worker = await cluster.worker({ blocks: [script.executor], http: { port: 0 } });
+      const engine = await cluster.openEngine({ blocks: [script.executor] });
+      const worker = await cluster.startWorker({ blocks: [script.executor], http: { port: 0 } });
       const { url = '' } = worker;
       expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
       expect(await get(`${url}/healthz`)).toEqual({ status: 200, text: 'polling\n' });
       expect((await get(`${url}/`)).status).toBe(404);
-      const run = await engine.start({ workflow: twoSteps });
+      const run = await engine.start({ workflow: twoStepWorkflow });
       const call = await script.nextCall('A');
       const { text } = await get(`${url}/metrics`);
       expect(text).toMatch(/^heddle_worker_state\{state="polling"\} 1$/m);
       expect(text).toMatch(/^heddle_activities_running 1$/m);
-      const stopped = worker.stop({ drainMs: 30_000 });
+      const stopPromise = worker.stop({ drainMs: 30_000 });
       expect(await get(`${url}/healthz`)).toEqual({ status: 503, text: 'draining\n' });
       call.done({ n: 1 });
-      await stopped;
+      await stopPromise;
       await expect(get(`${url}/healthz`)).rejects.toThrow(/fetch failed/);
-      const nextWorker = await cluster.worker({ blocks: [script.executor], http: { port: 0 } });
+      const nextWorker = await cluster.startWorker({ blocks: [script.executor], http: { port: 0 } });
       await run.result();
-      const done = /^heddle_tasks_total\{task="segment",type="",local="true",outcome="done"\} [1-9]\d*$/m;
-      expect((await get(`${nextWorker.url}/metrics`)).text).toMatch(done);
+      const donePattern =
+        /^heddle_tasks_total\{task="segment",type="",local="true",outcome="done"\} [1-9]\d*$/m;
+      expect((await get(`${nextWorker.url}/metrics`)).text).toMatch(donePattern);
     });
 
     it('cannot start if the port is in use', async () => {
@@ -152,7 +165,7 @@ describeTemporal('a worker', (server) => {
       onTestFinished(() => void portOwner.close());
       await once(portOwner, 'listening');
       const { port } = portOwner.address() as AddressInfo;
-      await expect(createCluster(server).worker({ http: { port } })).rejects.toMatchObject({
+      await expect(createCluster(server).startWorker({ http: { port } })).rejects.toMatchObject({
         code: 'OPTIONS_INVALID',
         message: expect.stringContaining(`127.0.0.1:${port}`) as string,
       });
@@ -160,18 +173,18 @@ describeTemporal('a worker', (server) => {
   });
 
   it('reports an invalid setting of one role even if the worker of another role exists already', async () => {
-    const tuning = { roles: ['effects', 'engine'], cachedWorkflows: 1 } as const;
+    const tuning = { roles: ['effects', 'engine'], maxCachedWorkflows: 1 } as const;
     const failure = {
       code: 'OPTIONS_INVALID',
-      message: expect.stringContaining('cachedWorkflows') as string,
+      message: expect.stringContaining('maxCachedWorkflows') as string,
     };
-    await expect(createCluster(server).engine({}, { worker: tuning })).rejects.toMatchObject(failure);
-    await expect(createCluster(server).worker({ tuning })).rejects.toMatchObject(failure);
+    await expect(createCluster(server).openEngine({}, { worker: tuning })).rejects.toMatchObject(failure);
+    await expect(createCluster(server).startWorker({ tuning })).rejects.toMatchObject(failure);
   });
 
   it('cannot have two executors for one block type', async () => {
     const blocks = [new Script().executor, new Script().executor];
-    await expect(createCluster(server).worker({ blocks })).rejects.toMatchObject({
+    await expect(createCluster(server).startWorker({ blocks })).rejects.toMatchObject({
       code: 'EXECUTOR_DUPLICATE',
     });
   });

@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { callsIn, modelWithCalls } from '../conformance/runtime/workflow-tools.ts';
+import { callsIn, startModelWithCalls } from '../conformance/runtime/workflow-tools.ts';
 import { MemoryFiles } from '../support/tenant-files.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { engineWith, startWebServer } from './setup.ts';
+import { openTenantEngine, startWebServer } from './setup.ts';
 
 const propertiesOf = (toolDefinition: JsonObject | undefined): object =>
   (toolDefinition as { parameters: { properties: object } } | undefined)?.parameters.properties ?? {};
@@ -11,8 +11,8 @@ const propertiesOf = (toolDefinition: JsonObject | undefined): object =>
 describe('file tools of an agent', () => {
   /** Runs an agent that has these tools and whose model makes these calls. */
   async function runAgent(tools: JsonObject[], calls: { name: string; args: Json }[], options: object = {}) {
-    const model = await modelWithCalls(calls);
-    const engine = await engineWith({ ...model.options, ...options });
+    const model = await startModelWithCalls(calls);
+    const engine = await openTenantEngine({ ...model.options, ...options });
     const messages = [{ role: 'user', content: 'Go.' }];
     const agent = block('A', 'agent', { model: 'local/scripted', messages, tools });
     const result = await engine.execute({ workflow: workflow([agent], ['Start -> A']) });
@@ -32,15 +32,15 @@ describe('file tools of an agent', () => {
       { tenantFiles: files },
     );
     expect(result).toMatchObject({ status: 'completed' });
-    const names = Object.keys(propertiesOf(toolDefinitions[0]));
-    expect(names).not.toContain('folderPath');
+    const propertyNames = Object.keys(propertiesOf(toolDefinitions[0]));
+    expect(propertyNames).not.toContain('folderPath');
     expect(callsIn(result.output)).toMatchObject([{ success: false }]);
-    const second = await runAgent(
+    const secondRun = await runAgent(
       [tool('file_write', { writeFolderPath: '/Agents' })],
       [{ name: 'file_write', args: { fileName: 'a.md', content: 'hi' } }],
       { tenantFiles: files },
     );
-    expect(callsIn(second.result.output)).toMatchObject([
+    expect(callsIn(secondRun.result.output)).toMatchObject([
       { success: true, result: { folderPath: '/Agents' } },
     ]);
   });
@@ -48,26 +48,26 @@ describe('file tools of an agent', () => {
   it('cannot reach private addresses, paths of the host, or files of another workspace', async () => {
     const files = new MemoryFiles();
     const foreignId = await files.put('theirs', 'secret.txt', 'Buy low.');
-    const forged = { id: 'x', name: 'x', size: 1, type: 'text/plain', key: `sha256:${'0'.repeat(64)}` };
-    const read = (file: Json) => ({ name: 'file_get_content', args: { file } });
-    const write = (args: JsonObject) => ({ name: 'file_write', args: { content: 'x', ...args } });
+    const forgedFile = { id: 'x', name: 'x', size: 1, type: 'text/plain', key: `sha256:${'0'.repeat(64)}` };
+    const readCall = (file: Json) => ({ name: 'file_get_content', args: { file } });
+    const writeCall = (args: JsonObject) => ({ name: 'file_write', args: { content: 'x', ...args } });
     const hostileCalls: [call: { name: string; args: Json }, message: RegExp][] = [
       [{ name: 'file_fetch', args: { fileUrl: 'http://169.254.169.254/latest/meta-data/' } }, /169\.254/],
       [{ name: 'file_fetch', args: { fileUrl: 'http://127.0.0.1:1/' } }, /127\.0\.0\.1/],
       [{ name: 'file_fetch', args: { fileUrl: 'file:///etc/passwd' } }, /http:\/\//],
       [{ name: 'file_fetch', args: { fileUrl: 'http://x.example/', headers: { Host: 'y' } } }, /schema/],
-      [read('http://127.0.0.1:1/'), /127\.0\.0\.1/],
-      [read('file:///etc/passwd'), /http:\/\//],
-      [read('/etc/passwd'), /neither a URL nor the id/],
-      [read('..\\..\\x'), /neither a URL nor the id/],
-      [read(foreignId), /has no file "wf_1"/],
-      [read(forged), /has no file "x"/],
-      [write({ fileName: '../../etc/cron.d/x' }), /file name/],
-      [write({ fileName: 'a.txt', folderPath: '/a/../../b' }), /has an invalid folder/],
-      [write({ fileName: 'a.txt', folderPath: '/a/%2e%2E/b' }), /has an invalid folder/],
-      [write({ fileName: 'a.txt', folderPath: '/a%2Fb' }), /has an invalid folder/],
-      [write({ fileName: 'a.txt', folderPath: 'C:\\x' }), /has an invalid folder/],
-      [write({ fileName: 'a.txt', tenant: 'theirs' }), /schema/],
+      [readCall('http://127.0.0.1:1/'), /127\.0\.0\.1/],
+      [readCall('file:///etc/passwd'), /http:\/\//],
+      [readCall('/etc/passwd'), /neither a URL nor the id/],
+      [readCall('..\\..\\x'), /neither a URL nor the id/],
+      [readCall(foreignId), /has no file "wf_1"/],
+      [readCall(forgedFile), /has no file "x"/],
+      [writeCall({ fileName: '../../etc/cron.d/x' }), /file name/],
+      [writeCall({ fileName: 'a.txt', folderPath: '/a/../../b' }), /has an invalid folder/],
+      [writeCall({ fileName: 'a.txt', folderPath: '/a/%2e%2E/b' }), /has an invalid folder/],
+      [writeCall({ fileName: 'a.txt', folderPath: '/a%2Fb' }), /has an invalid folder/],
+      [writeCall({ fileName: 'a.txt', folderPath: 'C:\\x' }), /has an invalid folder/],
+      [writeCall({ fileName: 'a.txt', tenant: 'theirs' }), /schema/],
       [{ name: 'file_append', args: { file: foreignId, content: 'x' } }, /has no file "wf_1"/],
     ];
     const { result } = await runAgent(
@@ -79,28 +79,28 @@ describe('file tools of an agent', () => {
     expect(calls.map(({ success }) => success)).toEqual(hostileCalls.map(() => false));
     for (const [index, [, message]] of hostileCalls.entries()) expect(calls[index]?.result).toMatch(message);
     expect(JSON.stringify(calls)).not.toContain('Buy low');
-    expect(files.changes).toBe(1);
+    expect(files.changeCount).toBe(1);
   });
 
   it('send headers that the author has set only to a URL that the author has set', async () => {
-    const web = await startWebServer({ '/a.txt': 'yes' });
+    const webServer = await startWebServer({ '/a.txt': 'yes' });
     const headers = { Authorization: 'Bearer of-the-author' };
-    const withoutUrl = await runAgent(
+    const runWithoutUrl = await runAgent(
       [tool('file_fetch', { headers })],
-      [{ name: 'file_fetch', args: { fileUrl: `${web.url}/stolen` } }],
-      web.egressOptions,
+      [{ name: 'file_fetch', args: { fileUrl: `${webServer.url}/stolen` } }],
+      webServer.egressOptions,
     );
-    expect(withoutUrl.result.error).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
-    expect(withoutUrl.result.error?.message).toContain('but not "fileUrl"');
-    const withUrl = await runAgent(
-      [tool('file_fetch', { headers, fileUrl: `${web.url}/a.txt` })],
+    expect(runWithoutUrl.result.error).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
+    expect(runWithoutUrl.result.error?.message).toContain('but not "fileUrl"');
+    const runWithUrl = await runAgent(
+      [tool('file_fetch', { headers, fileUrl: `${webServer.url}/a.txt` })],
       [{ name: 'file_fetch', args: {} }],
-      web.egressOptions,
+      webServer.egressOptions,
     );
-    expect(callsIn(withUrl.result.output)).toMatchObject([
+    expect(callsIn(runWithUrl.result.output)).toMatchObject([
       { success: true, result: { combinedContent: 'yes' } },
     ]);
-    expect(web.requests.map(({ path, headers: { authorization } }) => [path, authorization])).toEqual([
+    expect(webServer.requests.map(({ path, headers: { authorization } }) => [path, authorization])).toEqual([
       ['/a.txt', 'Bearer of-the-author'],
     ]);
   });

@@ -5,7 +5,7 @@ import { describeTenantFiles } from '../conformance/ports/tenant-files.ts';
 import { MemoryFiles } from '../support/tenant-files.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { engineWith, fileOf, runBlock, startWebServer } from './setup.ts';
+import { openTenantEngine, fileOf, runBlock, startWebServer } from './setup.ts';
 
 describeTenantFiles('memory', () => new MemoryFiles());
 
@@ -17,7 +17,7 @@ describe('a file block', () => {
     ['file', { inputMethod: 'upload', file: '<start.docs>' }],
     ['file_v2', { file: '<start.docs>' }],
   ])('parses the files of the input and outputs their contents: %s', async (type, fields) => {
-    const engine = await engineWith();
+    const engine = await openTenantEngine();
     const docs = [fileOf('a.csv', 'id,name\n1,Ada', 'text/csv'), fileOf('b.json', '{"n": 1}')];
     const result = await runBlock(engine, type, fields, docs);
     expect(result).toMatchObject({
@@ -34,9 +34,9 @@ describe('a file block', () => {
   });
 
   it('downloads a file from a URL and stores it as a file of the run', async () => {
-    const web = await startWebServer({ '/notes/loom%20one.md': '# Looms' });
-    const engine = await engineWith(web.egressOptions);
-    const filePath = `${web.url}/notes/loom%20one.md`;
+    const webServer = await startWebServer({ '/notes/loom%20one.md': '# Looms' });
+    const engine = await openTenantEngine(webServer.egressOptions);
+    const filePath = `${webServer.url}/notes/loom%20one.md`;
     const olderVersion = await runBlock(engine, 'file', { inputMethod: 'url', filePath });
     expect(olderVersion.output).toMatchObject({ files: [{ name: 'loom one.md', content: '# Looms' }] });
     const newerVersion = await runBlock(engine, 'file_v5', {
@@ -48,28 +48,28 @@ describe('a file block', () => {
       files: [{ name: 'loom one.md', size: 7 }],
       combinedContent: '# Looms',
     });
-    expect(web.requests.map(({ headers }) => headers['x-shop'])).toEqual([undefined, 'weave']);
+    expect(webServer.requests.map(({ headers }) => headers['x-shop'])).toEqual([undefined, 'weave']);
     const [file] = filesIn(newerVersion.output);
     const content = file && (await engine.openFile(newerVersion.runId, file));
     expect(content?.bytes).toBe(7);
   });
 
   it('encodes the values of references in a URL, so that they change no other part of the URL', async () => {
-    const web = await startWebServer({ '/a/..%2Fsecret.txt': 'kept' });
-    const engine = await engineWith(web.egressOptions);
+    const webServer = await startWebServer({ '/a/..%2Fsecret.txt': 'kept' });
+    const engine = await openTenantEngine(webServer.egressOptions);
     const source = {
       workflow: workflow(
-        [block('A', 'file_v4', { operation: 'file_fetch', fileUrl: `${web.url}/a/<start.name>` })],
+        [block('A', 'file_v4', { operation: 'file_fetch', fileUrl: `${webServer.url}/a/<start.name>` })],
         ['Start -> A'],
       ),
     };
     const result = await engine.execute(source, { name: '../secret.txt' });
     expect(result.output).toMatchObject({ combinedContent: 'kept' });
-    expect(web.requests.map(({ path }) => path)).toEqual(['/a/..%2Fsecret.txt']);
+    expect(webServer.requests.map(({ path }) => path)).toEqual(['/a/..%2Fsecret.txt']);
   });
 
   it('reads a range of lines of each file', async () => {
-    const engine = await engineWith();
+    const engine = await openTenantEngine();
     const fields = { operation: 'file_get_content', getContentFile: '<start.docs>', contentOffset: '2' };
     const docs = [fileOf('a.txt', 'one\ntwo\nthree'), fileOf('b.txt', 'alone')];
     const result = await runBlock(engine, 'file_v5', { ...fields, contentLimit: '1' }, docs);
@@ -82,26 +82,26 @@ describe('a file block', () => {
     });
   });
 
-  it.each<[what: string, content: string | Uint8Array, name: string, message: RegExp]>([
+  it.each<[description: string, content: string | Uint8Array, name: string, message: RegExp]>([
     ['a PDF', PDF, 'order.pdf', /"order\.pdf" is a PDF.*mistral_parse/],
     ['Word', Buffer.from('PK\x03\x04 \0', 'latin1'), 'a.docx', /"a\.docx" is a Word document/],
     ['bytes', Buffer.from([1, 0, 2]), 'x.txt', /"x\.txt" is not text/],
     ['another character set', Buffer.from('Gr\xfc\xdfe', 'latin1'), 'x.txt', /is not UTF-8 text/],
   ])('names the type of a file that it cannot read: %s', async (_what, content, name, message) => {
-    const engine = await engineWith();
+    const engine = await openTenantEngine();
     const result = await runBlock(engine, 'file_v2', { file: '<start.docs>' }, [fileOf(name, content)]);
     expect(result.error).toMatchObject({ code: 'FILE_TYPE_UNSUPPORTED' });
     expect(result.error?.message).toMatch(message);
   });
 
   it('reads UTF-16 with a byte order mark', async () => {
-    const engine = await engineWith();
+    const engine = await openTenantEngine();
     const docs = [fileOf('x.csv', Buffer.from('\ufeffid;Größe', 'utf16le'))];
     const result = await runBlock(engine, 'file_v3', { file: '<start.docs>' }, docs);
     expect(result.output).toMatchObject({ combinedContent: 'id;Größe' });
   });
 
-  it.each<[what: string, fields: JsonObject]>([
+  it.each<[description: string, fields: JsonObject]>([
     [
       'a file that the editor has stored',
       { file: [{ name: 'x', path: '/api/files/serve/x', key: 'workspace/x', size: 1 }] },
@@ -110,36 +110,36 @@ describe('a file block', () => {
     ['a file: URL', { file: 'file:///etc/passwd' }],
     ['a data: URL', { file: 'data:text/plain,x' }],
   ])('refuses %s', async (_what, fields) => {
-    const engine = await engineWith({ tenantFiles: new MemoryFiles() });
+    const engine = await openTenantEngine({ tenantFiles: new MemoryFiles() });
     const result = await runBlock(engine, 'file_v3', fields);
     expect(result.error).toMatchObject({ code: 'TOOL_ARGUMENTS_INVALID' });
   });
 
   it('fails for workspace files on a host that does not store files, and its deployment and check warn of the failure', async () => {
-    const engine = await engineWith();
+    const engine = await openTenantEngine();
     const fields = { operation: 'file_write', fileName: 'a.txt', content: 'x' };
     const result = await runBlock(engine, 'file_v5', fields);
     expect(result.error).toMatchObject({ code: 'FEATURE_MISSING', details: { feature: 'files' } });
-    const file = workflow(
+    const definition = workflow(
       [block('A', 'file_v5', fields), block('B', 'file', { filePath: 'https://example.com/x' })],
       ['Start -> A', 'A -> B'],
     );
-    const deployed = await engine.deploy(file);
-    const warnings = deployed.diagnostics.filter(({ code }) => code === 'FEATURE_MISSING');
+    const deployment = await engine.deploy(definition);
+    const warnings = deployment.diagnostics.filter(({ code }) => code === 'FEATURE_MISSING');
     expect(warnings.map(({ message }) => message)).toEqual([
       '"A" fails when it is reached: its operation "file_write" uses files of the workspace, which this host does not store.',
     ]);
-    const engineWithFiles = await engineWith({ tenantFiles: new MemoryFiles() });
-    expect(engineWithFiles.check(file).map(({ code }) => code)).not.toContain('FEATURE_MISSING');
+    const engineWithFiles = await openTenantEngine({ tenantFiles: new MemoryFiles() });
+    expect(engineWithFiles.check(definition).map(({ code }) => code)).not.toContain('FEATURE_MISSING');
   });
 });
 
 describe('files of the workspace', () => {
   it('are written, appended to, edited, listed, moved and read by blocks of its workflows', async () => {
     const files = new MemoryFiles();
-    const engine = await engineWith({ tenantFiles: files });
+    const engine = await openTenantEngine({ tenantFiles: files });
     const fileBlock = (name: string, fields: JsonObject) => block(name, 'file_v5', fields);
-    const steps = [
+    const fileBlocks = [
       fileBlock('Write', {
         operation: 'file_write',
         fileName: 'log.md',
@@ -167,12 +167,19 @@ describe('files of the workspace', () => {
     ];
     const edges = ['Start -> Write', 'Write -> Append', 'Append -> Edit', 'Edit -> Insert'];
     const laterEdges = ['Insert -> List', 'List -> Move', 'Move -> Read', 'Read -> Texts'];
-    const result = await engine.execute({ workflow: workflow(steps, [...edges, ...laterEdges]) });
+    const result = await engine.execute({ workflow: workflow(fileBlocks, [...edges, ...laterEdges]) });
     expect(result).toMatchObject({ status: 'completed', output: { contents: ['zero\none\n2'] } });
-    const logs = new Map((await engine.getLogs(result.runId)).map((log) => [log.blockName, log.output]));
-    expect(logs.get('Write')).toEqual({ id: 'wf_1', name: 'log.md', size: 3, folderPath: '/Q3%20R' });
-    expect(logs.get('Edit')).toMatchObject({ id: 'wf_1', lineCount: 2 });
-    expect(logs.get('List')).toMatchObject({
+    const outputsByBlock = new Map(
+      (await engine.getLogs(result.runId)).map((log) => [log.blockName, log.output]),
+    );
+    expect(outputsByBlock.get('Write')).toEqual({
+      id: 'wf_1',
+      name: 'log.md',
+      size: 3,
+      folderPath: '/Q3%20R',
+    });
+    expect(outputsByBlock.get('Edit')).toMatchObject({ id: 'wf_1', lineCount: 2 });
+    expect(outputsByBlock.get('List')).toMatchObject({
       path: '/',
       truncated: false,
       entries: [
@@ -180,24 +187,26 @@ describe('files of the workspace', () => {
         { kind: 'file', id: 'wf_1', name: 'log.md', folderPath: '/Q3%20R', depth: 2 },
       ],
     });
-    expect(logs.get('Move')).toEqual({ fileId: 'wf_1', folderPath: '/Done' });
-    expect(logs.get('Read')).toMatchObject({ files: [{ name: 'log.md', workspaceFileId: 'wf_1' }] });
+    expect(outputsByBlock.get('Move')).toEqual({ fileId: 'wf_1', folderPath: '/Done' });
+    expect(outputsByBlock.get('Read')).toMatchObject({
+      files: [{ name: 'log.md', workspaceFileId: 'wf_1' }],
+    });
   });
 
   it('are listed up to a depth, and deeper entries do not count towards the limit', async () => {
     const files = new MemoryFiles();
     for (const folder of ['/a/b/c', '/a/b/c/d']) await files.put('mine', 'deep.md', 'x', folder);
     await files.put('mine', 'top.md', 'x', '/a');
-    const engine = await engineWith({ tenantFiles: files });
-    const list = async (fields: JsonObject) =>
+    const engine = await openTenantEngine({ tenantFiles: files });
+    const listEntries = async (fields: JsonObject) =>
       (await runBlock(engine, 'file_v5', { operation: 'file_list', folderRecursive: true, ...fields }))
         .output;
     const [a, b, top] = [{ path: '/a' }, { path: '/a/b' }, { name: 'top.md', depth: 2 }];
-    expect(await list({ folderDepth: 2, folderLimit: 3 })).toMatchObject({
+    expect(await listEntries({ folderDepth: 2, folderLimit: 3 })).toMatchObject({
       entries: [a, b, top],
       truncated: false,
     });
-    expect(await list({ folderDepth: 2, folderLimit: 2 })).toMatchObject({
+    expect(await listEntries({ folderDepth: 2, folderLimit: 2 })).toMatchObject({
       entries: [a, b],
       truncated: true,
     });
@@ -207,30 +216,32 @@ describe('files of the workspace', () => {
     const files = new MemoryFiles();
     await files.put('mine', 'deep.md', 'x', '/a/b');
     const list: MemoryFiles['list'] = (tenant, query) => files.list(tenant, { ...query, depth: Infinity });
-    const engine = await engineWith({ tenantFiles: files.with({ list }) });
+    const engine = await openTenantEngine({ tenantFiles: files.withMethods({ list }) });
     const fields = { operation: 'file_list', folderRecursive: true, folderDepth: 1 };
     const { output } = await runBlock(engine, 'file_v5', fields);
     expect(output).toMatchObject({ entries: [{ path: '/a' }] });
   });
 
-  it('are copied from files of the run with unique names, and are overwritten only if the author sets it', async () => {
+  it('are copied from files of the run with unique names, and are overwritten only if the author allows it', async () => {
     const files = new MemoryFiles();
-    const engine = await engineWith({ tenantFiles: files });
-    const write = { operation: 'file_write', fileName: 'a.csv', writeFileId: '<start.docs>' };
+    const engine = await openTenantEngine({ tenantFiles: files });
+    const writeFields = { operation: 'file_write', fileName: 'a.csv', writeFileId: '<start.docs>' };
     const docs = [fileOf('x.csv', 'id\n1', 'text/csv')];
-    expect((await runBlock(engine, 'file_v5', write, docs)).output).toMatchObject({ name: 'a.csv' });
-    expect((await runBlock(engine, 'file_v5', write, docs)).output).toMatchObject({ name: 'a (1).csv' });
-    const replaced = { ...write, overwrite: 'true', writeFileId: null, content: 'new' };
-    expect((await runBlock(engine, 'file_v4', replaced)).output).toMatchObject({ id: 'wf_1', size: 3 });
-    expect(files.text('mine', 'a.csv')).toBe('new');
-    expect(files.text('mine', 'a (1).csv')).toBe('id\n1');
+    expect((await runBlock(engine, 'file_v5', writeFields, docs)).output).toMatchObject({ name: 'a.csv' });
+    expect((await runBlock(engine, 'file_v5', writeFields, docs)).output).toMatchObject({
+      name: 'a (1).csv',
+    });
+    const replaceFields = { ...writeFields, overwrite: 'true', writeFileId: null, content: 'new' };
+    expect((await runBlock(engine, 'file_v4', replaceFields)).output).toMatchObject({ id: 'wf_1', size: 3 });
+    expect(files.readText('mine', 'a.csv')).toBe('new');
+    expect(files.readText('mine', 'a (1).csv')).toBe('id\n1');
   });
 
   it('of another workspace cause the same errors as unknown files, in each operation', async () => {
     const files = new MemoryFiles();
     const id = await files.put('theirs', 'secret.txt', 'Buy low.', '/Plans');
-    const engine = await engineWith({ tenantFiles: files });
-    const calls = (file: string, folder: string): JsonObject[] => [
+    const engine = await openTenantEngine({ tenantFiles: files });
+    const createCalls = (file: string, folder: string): JsonObject[] => [
       { operation: 'file_get', getFileId: file },
       { operation: 'file_read', readFileId: file },
       { operation: 'file_read', folderSelection: folder },
@@ -242,48 +253,48 @@ describe('files of the workspace', () => {
       { operation: 'file_list', folderPath: folder },
       { operation: 'file_write', fileName: 'copy.txt', writeFileId: file },
     ];
-    const unknownCalls = calls('wf_9', '/Nosuch');
-    for (const [index, fields] of calls(id, '/Plans').entries()) {
+    const unknownCalls = createCalls('wf_9', '/Nosuch');
+    for (const [index, fields] of createCalls(id, '/Plans').entries()) {
       const foreignResult = await runBlock(engine, 'file_v5', fields);
       const unknownResult = await runBlock(engine, 'file_v5', unknownCalls[index] ?? {});
       expect(foreignResult.error).toMatchObject({ code: 'FILE_UNKNOWN' });
       const messageForUnknown = foreignResult.error?.message.replace(id, 'wf_9').replace('/Plans', '/Nosuch');
       expect(messageForUnknown).toBe(unknownResult.error?.message);
     }
-    expect(files.text('theirs', 'secret.txt')).toBe('Buy low.');
-    expect(files.changes).toBe(1);
+    expect(files.readText('theirs', 'secret.txt')).toBe('Buy low.');
+    expect(files.changeCount).toBe(1);
   });
 
   it('are changed once if the response of the host is lost', async () => {
     const files = new MemoryFiles();
     const id = await files.put('mine', 'log.txt', 'a');
-    let replaceCalls = 0;
-    const lossyFiles = files.with({
-      replace: async (...call) => {
-        const changed = await files.replace(...call);
-        replaceCalls += 1;
-        if (replaceCalls === 1) throw new Error('The connection was lost.');
-        return changed;
+    let replaceCallCount = 0;
+    const lossyFiles = files.withMethods({
+      replace: async (...args) => {
+        const replacedFile = await files.replace(...args);
+        replaceCallCount += 1;
+        if (replaceCallCount === 1) throw new Error('The connection was lost.');
+        return replacedFile;
       },
     });
     const clock = new TestClock();
-    const engine = await engineWith({ tenantFiles: lossyFiles, clock });
+    const engine = await openTenantEngine({ tenantFiles: lossyFiles, clock });
     const fields = { operation: 'file_append', appendFileName: id, appendContent: 'b' };
-    const running = runBlock(engine, 'file_v5', fields);
+    const resultPromise = runBlock(engine, 'file_v5', fields);
     await clock.waitForTimer(1000);
     clock.advance(1000);
-    expect(await running).toMatchObject({ status: 'completed', output: { id, size: 2 } });
-    expect(files.text('mine', 'log.txt')).toBe('ab');
-    expect(replaceCalls).toBe(1);
+    expect(await resultPromise).toMatchObject({ status: 'completed', output: { id, size: 2 } });
+    expect(files.readText('mine', 'log.txt')).toBe('ab');
+    expect(replaceCallCount).toBe(1);
   });
 
   it('keep a change that another call makes at the same time', async () => {
     const files = new MemoryFiles();
     const id = await files.put('mine', 'log.txt', 'a');
-    let concurrentCalls = 1;
-    const contendedFiles = files.with({
+    let remainingConcurrentCalls = 1;
+    const contendedFiles = files.withMethods({
       replace: async (tenant, change, key) => {
-        if (concurrentCalls-- > 0) {
+        if (remainingConcurrentCalls-- > 0) {
           const { revision = '' } = (await files.find('mine', id)) ?? {};
           const chunks = (async function* () {
             yield Buffer.from('A');
@@ -293,13 +304,13 @@ describe('files of the workspace', () => {
         return files.replace(tenant, change, key);
       },
     });
-    const engine = await engineWith({ tenantFiles: contendedFiles });
+    const engine = await openTenantEngine({ tenantFiles: contendedFiles });
     const fields = { operation: 'file_append', appendFileName: 'log.txt', appendContent: 'b' };
     expect(await runBlock(engine, 'file_v5', fields)).toMatchObject({ status: 'completed' });
-    expect(files.text('mine', 'log.txt')).toBe('Ab');
+    expect(files.readText('mine', 'log.txt')).toBe('Ab');
   });
 
-  it.each<[what: string, fields: JsonObject, message: RegExp]>([
+  it.each<[description: string, fields: JsonObject, message: RegExp]>([
     [
       'an edit of a string that occurs twice',
       { operation: 'file_edit', oldString: 'a', newString: 'b' },
@@ -314,45 +325,55 @@ describe('files of the workspace', () => {
   ])('are not changed by %s', async (_what, fields, message) => {
     const files = new MemoryFiles();
     await files.put('mine', 'log.txt', 'a\nb\na');
-    const engine = await engineWith({ tenantFiles: files });
+    const engine = await openTenantEngine({ tenantFiles: files });
     const result = await runBlock(engine, 'file_v5', { ...fields, editFileName: 'log.txt' });
     expect(result.error?.message).toMatch(message);
-    expect(files.changes).toBe(1);
+    expect(files.changeCount).toBe(1);
   });
 
   it('can have many lines, but a result has a maximum length', async () => {
     const files = new MemoryFiles();
-    const lines = (count: number): string => 'a b\n'.repeat(count);
-    for (const name of ['a.txt', 'b.txt']) await files.put('mine', name, lines(1000) + 'x'.repeat(4_500_000));
-    const engine = await engineWith({ tenantFiles: files });
-    const change = { editFileName: 'a.txt', insertContent: lines(150_000), oldString: 'a', newString: '' };
-    const inserted = await runBlock(engine, 'file_v5', { ...change, operation: 'file_insert', afterLine: 1 });
-    expect(inserted.output).toMatchObject({ lineCount: 151_001 });
-    const edited = await runBlock(engine, 'file_v5', { ...change, operation: 'file_edit' });
-    expect(edited.error?.message).toMatch(/more than 20 times, on lines 1, 2, 3/);
-    const read = { operation: 'file_get_content', folderSelection: '/', contentOffset: 1 };
-    expect((await runBlock(engine, 'file_v5', read)).error).toMatchObject({ code: 'FILE_TOO_LARGE' });
+    const repeatLine = (count: number): string => 'a b\n'.repeat(count);
+    for (const name of ['a.txt', 'b.txt'])
+      await files.put('mine', name, repeatLine(1000) + 'x'.repeat(4_500_000));
+    const engine = await openTenantEngine({ tenantFiles: files });
+    const changeFields = {
+      editFileName: 'a.txt',
+      insertContent: repeatLine(150_000),
+      oldString: 'a',
+      newString: '',
+    };
+    const insertResult = await runBlock(engine, 'file_v5', {
+      ...changeFields,
+      operation: 'file_insert',
+      afterLine: 1,
+    });
+    expect(insertResult.output).toMatchObject({ lineCount: 151_001 });
+    const editResult = await runBlock(engine, 'file_v5', { ...changeFields, operation: 'file_edit' });
+    expect(editResult.error?.message).toMatch(/more than 20 times, on lines 1, 2, 3/);
+    const readFields = { operation: 'file_get_content', folderSelection: '/', contentOffset: 1 };
+    expect((await runBlock(engine, 'file_v5', readFields)).error).toMatchObject({ code: 'FILE_TOO_LARGE' });
   });
 
   it('cause a retryable error if the host fails, and the error of the host is reported', async () => {
     const reportedErrors: unknown[] = [];
-    const failingFiles = new MemoryFiles().with({
+    const failingFiles = new MemoryFiles().withMethods({
       list: () => {
         throw new Error('disk 7 is gone');
       },
     });
     const clock = new TestClock();
-    const engine = await engineWith({
+    const engine = await openTenantEngine({
       tenantFiles: failingFiles,
       clock,
       onError: (error) => reportedErrors.push(error),
     });
-    const running = runBlock(engine, 'file_v5', { operation: 'file_list' });
+    const resultPromise = runBlock(engine, 'file_v5', { operation: 'file_list' });
     await clock.waitForTimer(1000);
     clock.advance(1000);
     await clock.waitForTimer(2000);
     clock.advance(2000);
-    const { error } = await running;
+    const { error } = await resultPromise;
     expect(error).toMatchObject({ code: 'FILES_UNAVAILABLE' });
     expect(error?.message).not.toContain('disk 7');
     expect(String(reportedErrors[0])).toContain('disk 7');

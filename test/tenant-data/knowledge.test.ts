@@ -1,17 +1,17 @@
 import type { Json, JsonObject } from '@heddle/core';
 import type { TenantKnowledge } from '@heddle/engine/tenant-data';
 import { describe, expect, it } from 'vitest';
-import { callsIn, modelWithCalls } from '../conformance/runtime/workflow-tools.ts';
+import { callsIn, startModelWithCalls } from '../conformance/runtime/workflow-tools.ts';
 import { describeTenantKnowledge } from '../conformance/ports/tenant-knowledge.ts';
 import { MemoryKnowledge } from '../support/tenant-knowledge.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
-import { engineWith, runBlock } from './setup.ts';
+import { openTenantEngine, runBlock } from './setup.ts';
 
 describeTenantKnowledge('memory', () => {
   const knowledge = new MemoryKnowledge();
-  knowledge.add('ada', 'kb_ada');
-  knowledge.add('bob', 'kb_bob');
+  knowledge.addKnowledgeBase('ada', 'kb_ada');
+  knowledge.addKnowledgeBase('bob', 'kb_bob');
   return { knowledge, bases: { ada: 'kb_ada', bob: 'kb_bob' } };
 });
 
@@ -20,18 +20,18 @@ const CONNECTOR = { id: 'con_1', connectorType: 'notion', status: 'active' };
 /** Returns a store with one knowledge base of the tenant `mine` and one of `theirs`. */
 async function createKnowledgeBases(): Promise<MemoryKnowledge> {
   const knowledge = new MemoryKnowledge();
-  knowledge.add('mine', 'kb', { con_1: CONNECTOR });
-  knowledge.add('theirs', 'kb2', { con_1: CONNECTOR });
+  knowledge.addKnowledgeBase('mine', 'kb', { con_1: CONNECTOR });
+  knowledge.addKnowledgeBase('theirs', 'kb2', { con_1: CONNECTOR });
   await putDocument(knowledge, 'theirs', 'kb2', 'plans.md', 'Buy looms low.');
   return knowledge;
 }
 
 const putDocument = async (
   knowledge: MemoryKnowledge,
-  ...[tenant, base, name, content, tags = {}]: [string, string, string, string, JsonObject?]
+  ...[tenant, knowledgeBaseId, name, content, tags = {}]: [string, string, string, string, JsonObject?]
 ) => {
   const document = { name, content, mimeType: 'text/plain', tags, replaces: undefined };
-  return knowledge.createDocument(tenant, base, document, `put ${name}`);
+  return knowledge.createDocument(tenant, knowledgeBaseId, document, `put ${name}`);
 };
 
 describe('a knowledge block', () => {
@@ -39,7 +39,7 @@ describe('a knowledge block', () => {
     const knowledge = await createKnowledgeBases();
     await putDocument(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.\nSheep graze.', { team: 'weavers' });
     await putDocument(knowledge, 'mine', 'kb', 'b.md', 'Looms break.', { team: 'smiths' });
-    const engine = await engineWith({ tenantKnowledge: knowledge });
+    const engine = await openTenantEngine({ tenantKnowledge: knowledge });
     const result = await runBlock(engine, 'knowledge', {
       operation: 'search',
       knowledgeBaseSelector: 'kb',
@@ -78,7 +78,7 @@ describe('a knowledge block', () => {
   it('searches if no operation is set, even without a query if tag filters are set', async () => {
     const knowledge = await createKnowledgeBases();
     await putDocument(knowledge, 'mine', 'kb', 'a.md', 'Looms weave.', { team: 'weavers' });
-    const engine = await engineWith({ tenantKnowledge: knowledge });
+    const engine = await openTenantEngine({ tenantKnowledge: knowledge });
     const tagFilters = [{ tagName: 'team', tagValue: 'weavers' }];
     const result = await runBlock(engine, 'knowledge', { knowledgeBaseId: 'kb', tagFilters });
     expect(result.output).toMatchObject({ query: '', totalResults: 1, results: [{ similarity: 1 }] });
@@ -86,8 +86,8 @@ describe('a knowledge block', () => {
 
   it('creates, replaces, lists, shows and deletes documents, chunks, tags and connectors', async () => {
     const knowledge = await createKnowledgeBases();
-    const engine = await engineWith({ tenantKnowledge: knowledge });
-    const call = async (operation: string, fields: JsonObject = {}) => {
+    const engine = await openTenantEngine({ tenantKnowledge: knowledge });
+    const runOperation = async (operation: string, fields: JsonObject = {}) => {
       const result = await runBlock(engine, 'knowledge', {
         operation,
         manualKnowledgeBaseId: 'kb',
@@ -97,45 +97,73 @@ describe('a knowledge block', () => {
       return result.output as JsonObject;
     };
     const documentTags = JSON.stringify([{ tagName: 'team', value: 'weavers' }, { tagName: '' }]);
-    const doc = await call('create_document', { name: 'a.md', content: 'One.\nTwo.', documentTags });
-    const documentId = doc['documentId'] as string;
-    expect(doc['data']).toMatchObject({ documentId, documentName: 'a.md', type: 'document', enabled: true });
-    expect(await call('get_document', { documentId })).toMatchObject({
+    const createdDocument = await runOperation('create_document', {
+      name: 'a.md',
+      content: 'One.\nTwo.',
+      documentTags,
+    });
+    const documentId = createdDocument['documentId'] as string;
+    expect(createdDocument['data']).toMatchObject({
+      documentId,
+      documentName: 'a.md',
+      type: 'document',
+      enabled: true,
+    });
+    expect(await runOperation('get_document', { documentId })).toMatchObject({
       filename: 'a.md',
       mimeType: 'text/markdown',
       chunkCount: 2,
       tags: { team: 'weavers' },
     });
-    const added = await call('upload_chunk', { documentSelector: documentId, content: 'Three.' });
-    expect(added).toMatchObject({ documentName: 'a.md', data: { chunkIndex: 2, content: 'Three.' } });
-    const { chunkId = '' } = added['data'] as JsonObject;
-    expect(await call('update_chunk', { documentId, chunkId, enabled: 'false' })).toMatchObject({
+    const addedChunk = await runOperation('upload_chunk', {
+      documentSelector: documentId,
+      content: 'Three.',
+    });
+    expect(addedChunk).toMatchObject({ documentName: 'a.md', data: { chunkIndex: 2, content: 'Three.' } });
+    const { chunkId = '' } = addedChunk['data'] as JsonObject;
+    expect(await runOperation('update_chunk', { documentId, chunkId, enabled: 'false' })).toMatchObject({
       id: chunkId,
       enabled: false,
     });
-    const listed = await call('list_chunks', { documentId, chunkEnabledFilter: 'false', limit: '5' });
-    expect(listed).toMatchObject({ chunks: [{ id: chunkId }], totalChunks: 1, limit: 5, offset: 0 });
-    expect(await call('delete_chunk', { documentId, chunkId })).toMatchObject({ chunkId, documentId });
-    const replaced = await call('upsert_document', { name: 'a.md', content: 'New.' });
-    expect(replaced['data']).toMatchObject({ isUpdate: true, previousDocumentId: documentId });
-    const all = await call('list_documents', { search: 'A.M', enabledFilter: 'enabled' });
-    expect(all).toMatchObject({ totalDocuments: 1, documents: [{ id: replaced['documentId'] }], limit: 50 });
-    expect(await call('list_tags')).toMatchObject({ totalTags: 1, tags: [{ displayName: 'team' }] });
-    expect(await call('list_connectors')).toMatchObject({ totalConnectors: 1, connectors: [CONNECTOR] });
-    expect(await call('get_connector', { connectorId: 'con_1' })).toEqual({
+    const listedChunks = await runOperation('list_chunks', {
+      documentId,
+      chunkEnabledFilter: 'false',
+      limit: '5',
+    });
+    expect(listedChunks).toMatchObject({ chunks: [{ id: chunkId }], totalChunks: 1, limit: 5, offset: 0 });
+    expect(await runOperation('delete_chunk', { documentId, chunkId })).toMatchObject({
+      chunkId,
+      documentId,
+    });
+    const replacedDocument = await runOperation('upsert_document', { name: 'a.md', content: 'New.' });
+    expect(replacedDocument['data']).toMatchObject({ isUpdate: true, previousDocumentId: documentId });
+    const listedDocuments = await runOperation('list_documents', { search: 'A.M', enabledFilter: 'enabled' });
+    expect(listedDocuments).toMatchObject({
+      totalDocuments: 1,
+      documents: [{ id: replacedDocument['documentId'] }],
+      limit: 50,
+    });
+    expect(await runOperation('list_tags')).toMatchObject({ totalTags: 1, tags: [{ displayName: 'team' }] });
+    expect(await runOperation('list_connectors')).toMatchObject({
+      totalConnectors: 1,
+      connectors: [CONNECTOR],
+    });
+    expect(await runOperation('get_connector', { connectorId: 'con_1' })).toEqual({
       connector: CONNECTOR,
       syncLogs: [],
     });
-    expect(await call('trigger_sync', { connectorId: 'con_1' })).toMatchObject({ connectorId: 'con_1' });
-    const newDocument = { documentId: replaced['documentId'] as string };
-    expect(await call('delete_document', newDocument)).toMatchObject(newDocument);
-    expect(await call('list_documents')).toMatchObject({ totalDocuments: 0 });
+    expect(await runOperation('trigger_sync', { connectorId: 'con_1' })).toMatchObject({
+      connectorId: 'con_1',
+    });
+    const newDocument = { documentId: replacedDocument['documentId'] as string };
+    expect(await runOperation('delete_document', newDocument)).toMatchObject(newDocument);
+    expect(await runOperation('list_documents')).toMatchObject({ totalDocuments: 0 });
   });
 
   it('returns the same errors for ids of another workspace as for unknown ids, in each operation', async () => {
     const knowledge = await createKnowledgeBases();
-    const engine = await engineWith({ tenantKnowledge: knowledge });
-    const { changes } = knowledge;
+    const engine = await openTenantEngine({ tenantKnowledge: knowledge });
+    const { changeCount } = knowledge;
     const operations: [operation: string, fields: JsonObject][] = [
       ['search', { query: 'looms' }],
       ['list_documents', {}],
@@ -153,18 +181,26 @@ describe('a knowledge block', () => {
       ['trigger_sync', { connectorId: 'con_1' }],
     ];
     for (const [operation, fields] of operations) {
-      const foreign = await runBlock(engine, 'knowledge', { operation, knowledgeBaseId: 'kb2', ...fields });
-      const unknown = await runBlock(engine, 'knowledge', { operation, knowledgeBaseId: 'kb9', ...fields });
-      expect(foreign.error).toMatchObject({ code: 'KNOWLEDGE_UNKNOWN' });
-      expect(foreign.error?.message.replace('kb2', 'kb9')).toBe(unknown.error?.message);
-      expect(foreign.error?.message).not.toContain('low');
+      const foreignResult = await runBlock(engine, 'knowledge', {
+        operation,
+        knowledgeBaseId: 'kb2',
+        ...fields,
+      });
+      const unknownResult = await runBlock(engine, 'knowledge', {
+        operation,
+        knowledgeBaseId: 'kb9',
+        ...fields,
+      });
+      expect(foreignResult.error).toMatchObject({ code: 'KNOWLEDGE_UNKNOWN' });
+      expect(foreignResult.error?.message.replace('kb2', 'kb9')).toBe(unknownResult.error?.message);
+      expect(foreignResult.error?.message).not.toContain('low');
     }
-    expect(knowledge.changes).toBe(changes);
+    expect(knowledge.changeCount).toBe(changeCount);
   });
 
   it('stores a document once if the response of the host is lost', async () => {
     const knowledge = await createKnowledgeBases();
-    const changesBefore = knowledge.changes;
+    const changesBefore = knowledge.changeCount;
     let attempts = 0;
     class LossyKnowledge extends MemoryKnowledge {
       override readonly createDocument: TenantKnowledge['createDocument'] = async (...args) => {
@@ -175,16 +211,16 @@ describe('a knowledge block', () => {
       };
     }
     const clock = new TestClock();
-    const engine = await engineWith({ tenantKnowledge: new LossyKnowledge(), clock });
+    const engine = await openTenantEngine({ tenantKnowledge: new LossyKnowledge(), clock });
     const fields = { operation: 'create_document', knowledgeBaseId: 'kb', name: 'a', content: 'x' };
-    const running = runBlock(engine, 'knowledge', fields);
+    const resultPromise = runBlock(engine, 'knowledge', fields);
     await clock.waitForTimer(1000);
     clock.advance(1000);
-    expect(await running).toMatchObject({ status: 'completed' });
-    expect([attempts, knowledge.changes - changesBefore]).toEqual([2, 1]);
+    expect(await resultPromise).toMatchObject({ status: 'completed' });
+    expect([attempts, knowledge.changeCount - changesBefore]).toEqual([2, 1]);
   });
 
-  it.each<[what: string, fields: JsonObject, message: RegExp]>([
+  it.each<[description: string, fields: JsonObject, message: RegExp]>([
     ['a search without a query or filters', {}, /neither a "query" nor "tagFilters"/],
     [
       'an unknown operator',
@@ -199,13 +235,13 @@ describe('a knowledge block', () => {
     ['too many results', { query: 'x', topK: 101 }, /topK/],
     ['an unsupported operation', { operation: 'list_folders' }, /does not support: use search,/],
   ])('refuses %s', async (_what, fields, message) => {
-    const engine = await engineWith({ tenantKnowledge: await createKnowledgeBases() });
+    const engine = await openTenantEngine({ tenantKnowledge: await createKnowledgeBases() });
     const result = await runBlock(engine, 'knowledge', { knowledgeBaseId: 'kb', ...fields });
     expect(result.error?.message).toMatch(message);
   });
 
   it('fails on a host without knowledge bases, and its deployment warns of the failure', async () => {
-    const engine = await engineWith();
+    const engine = await openTenantEngine();
     const fields = { knowledgeBaseId: 'kb', query: 'looms' };
     const result = await runBlock(engine, 'knowledge', fields);
     expect(result.error).toMatchObject({ code: 'FEATURE_MISSING', details: { feature: 'knowledge' } });
@@ -224,8 +260,8 @@ describe('knowledge as a tool of an agent', () => {
       { name: 'knowledge_list_documents', args: { knowledgeBaseId: 'kb2' } },
       { name: 'knowledge_list_documents', args: { knowledgeBaseId: 'kb2', workspaceId: 'theirs' } },
     ];
-    const model = await modelWithCalls(calls);
-    const engine = await engineWith({ ...model.options, tenantKnowledge: knowledge });
+    const model = await startModelWithCalls(calls);
+    const engine = await openTenantEngine({ ...model.options, tenantKnowledge: knowledge });
     const tools = [
       { type: 'knowledge', operation: 'search', params: { knowledgeBaseId: 'kb', topK: '2' } },
       { type: 'knowledge', operation: 'list_documents', params: {} },

@@ -9,7 +9,7 @@ import { onTestFinished } from 'vitest';
 import { block, workflow } from '../support/workflow.ts';
 
 /** Opens an engine whose workflows belong to the tenant `mine`. */
-export async function engineWith(options: EngineOptions = {}): Promise<Engine> {
+export async function openTenantEngine(options: EngineOptions = {}): Promise<Engine> {
   const engine = await createEngine({
     blocks: blocks(),
     tenant: () => 'mine',
@@ -46,7 +46,7 @@ export async function startWebServer(pages: { [path: string]: string | Uint8Arra
     response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/plain' });
     response.end(page ?? 'not here');
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();

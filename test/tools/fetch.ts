@@ -31,9 +31,9 @@ export type ToolSearchResult =
 
 type Env = Readonly<Record<string, string | undefined>>;
 
-const DOWNLOAD_MS = 300_000;
+const DOWNLOAD_TIMEOUT_MS = 300_000;
 /** The longest build takes four minutes on two free cores, and tests run at the same time. */
-const BUILD_MS = 1_800_000;
+const BUILD_TIMEOUT_MS = 1_800_000;
 
 /** Returns the folder of unpacked tools. It is outside the repository, so that all clones share it. */
 export function cacheFolder(env: Env): string {
@@ -54,7 +54,10 @@ function isExecutable(file: string): boolean {
 }
 
 /** Returns the path of the first executable of the tool in these folders. */
-function executableIn(folders: readonly string[], { command, alternatives = [] }: Tool): string | undefined {
+function findExecutable(
+  folders: readonly string[],
+  { command, alternatives = [] }: Tool,
+): string | undefined {
   const names = [command, ...alternatives];
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isExecutable);
 }
@@ -62,7 +65,7 @@ function executableIn(folders: readonly string[], { command, alternatives = [] }
 function findOnPath(tool: Tool, env: Env): string | undefined {
   const path = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
   const toolFolders = (tool.folders ?? []).map((folder) => join('/', folder));
-  return executableIn([...path, ...toolFolders], tool);
+  return findExecutable([...path, ...toolFolders], tool);
 }
 
 function runCommand(
@@ -70,7 +73,7 @@ function runCommand(
   args: readonly string[],
   options: { cwd?: string; env: Env; timeout?: number },
 ): SpawnSyncReturns<string> {
-  return spawnSync(command, args, { timeout: DOWNLOAD_MS, ...options, encoding: 'utf8' });
+  return spawnSync(command, args, { timeout: DOWNLOAD_TIMEOUT_MS, ...options, encoding: 'utf8' });
 }
 
 /** Runs a command. Returns a message with the last line of its output if the command failed. */
@@ -92,12 +95,12 @@ export function libraryFoldersOf(root: string): string[] {
     const base = join(root, folder);
     if (!existsSync(base)) return [];
     const triples = readdirSync(base).filter((name) => /-linux-/.test(name));
-    return [...triples.flatMap((triple) => withPrivateFolders(join(base, triple))), base];
+    return [...triples.flatMap((triple) => listLibraryFolders(join(base, triple))), base];
   });
 }
 
 /** Returns a library folder and its subfolders with private libraries of packages. */
-function withPrivateFolders(folder: string): string[] {
+function listLibraryFolders(folder: string): string[] {
   const subfolders = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   const libraryFolders = subfolders
     .map(({ name }) => join(folder, name))
@@ -115,9 +118,9 @@ function fontVariables(root: string): Env {
     : { FONTCONFIG_PATH: join(root, settings), XDG_DATA_HOME: join(root, 'usr/share') };
 }
 
-function findUnpacked(tool: Tool, root: string, env: Env): FoundTool | undefined {
+function findUnpackedTool(tool: Tool, root: string, env: Env): FoundTool | undefined {
   const programFolders = [...(tool.folders ?? []), 'bin', 'usr/bin', 'usr/sbin', 'sbin'];
-  const path = executableIn(
+  const path = findExecutable(
     programFolders.map((folder) => join(root, folder)),
     tool,
   );
@@ -173,7 +176,7 @@ function goInstall(target: string, root: string, env: Env): string | undefined {
   return tryCommand('go', ['install', target], {
     cwd: root,
     env: { ...env, GOBIN: join(root, 'bin'), GOFLAGS: '' },
-    timeout: BUILD_MS,
+    timeout: BUILD_TIMEOUT_MS,
   });
 }
 
@@ -216,7 +219,7 @@ function install(tool: Tool, method: InstallMethod, installFolder: string, env: 
   try {
     const problem = installBy(method, scratch, env);
     if (problem !== undefined) return problem;
-    const existing = findUnpacked(tool, installFolder, env);
+    const existing = findUnpackedTool(tool, installFolder, env);
     if (existing && check(tool, existing).tool) return undefined;
     rmSync(installFolder, { recursive: true, force: true });
     renameSync(scratch, installFolder);
@@ -227,14 +230,14 @@ function install(tool: Tool, method: InstallMethod, installFolder: string, env: 
 }
 
 /** Returns the tool if its check passes, otherwise the reason why it does not work. */
-function check({ check: args }: Tool, tool: FoundTool): ToolSearchResult {
+function check({ checkArgs: args }: Tool, tool: FoundTool): ToolSearchResult {
   const problem = tryCommand(tool.path, args, { env: tool.env });
   return problem === undefined ? { tool } : { reason: `does not work here: ${problem}` };
 }
 
 /** Returns true if `tool` is on PATH or in the cache. Does not start it. */
 export function isInstalled(name: string, tool: Tool, env: Env = process.env): boolean {
-  return (findOnPath(tool, env) ?? findUnpacked(tool, join(cacheFolder(env), name), env)) !== undefined;
+  return (findOnPath(tool, env) ?? findUnpackedTool(tool, join(cacheFolder(env), name), env)) !== undefined;
 }
 
 /** Finds `tool` on PATH or in the cache, or installs it into the cache. Never needs root. */
@@ -242,28 +245,28 @@ export function fetchTool(name: string, tool: Tool, env: Env = process.env): Too
   const reasons: string[] = [];
   const attempt = (label: string, candidate: FoundTool | undefined): FoundTool | undefined => {
     if (!candidate) return undefined;
-    const search = check(tool, candidate);
-    if (!search.tool) reasons.push(`${label}: ${search.reason}`);
-    return search.tool;
+    const result = check(tool, candidate);
+    if (!result.tool) reasons.push(`${label}: ${result.reason}`);
+    return result.tool;
   };
   const path = findOnPath(tool, env);
   const installFolder = join(cacheFolder(env), name);
   const available =
     attempt('PATH', path ? { path, env } : undefined) ??
-    attempt('cache', findUnpacked(tool, installFolder, env));
+    attempt('cache', findUnpackedTool(tool, installFolder, env));
   if (available) return { tool: available };
   for (const method of tool.installMethods) {
     const label = 'apt' in method ? 'apt-get download' : 'go' in method ? 'go install' : 'pip install';
     const problem = install(tool, method, installFolder, env);
     if (problem !== undefined) reasons.push(`${label}: ${problem}`);
     const installed =
-      problem === undefined ? attempt(label, findUnpacked(tool, installFolder, env)) : undefined;
+      problem === undefined ? attempt(label, findUnpackedTool(tool, installFolder, env)) : undefined;
     if (installed) return { tool: installed };
   }
   return { reason: `${name} (${tool.command}) is not on PATH. ${reasons.join('; ')}` };
 }
 
-const searches = new Map<string, ToolSearchResult>();
+const resultsByName = new Map<string, ToolSearchResult>();
 
 /** Returns true if the environment variable HEDDLE_REQUIRE (names, comma-separated) contains `name`. */
 export function isRequired(name: string, env: Env = process.env): boolean {
@@ -272,7 +275,7 @@ export function isRequired(name: string, env: Env = process.env): boolean {
 }
 
 /** Returns the tool `name` from the table. Throws if the table has no such tool. */
-export function toolNamed(name: string, tools = TOOLS): Tool {
+export function getTool(name: string, tools = TOOLS): Tool {
   const tool = tools[name];
   if (!tool) throw new Error(`No tool "${name}" in test/tools/tools.ts. Add it there.`);
   return tool;
@@ -283,11 +286,11 @@ export function toolNamed(name: string, tools = TOOLS): Tool {
  *
  * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE contains `name`.
  */
-export function requireTool(name: string, tools = TOOLS): FoundTool | undefined {
-  const tool = toolNamed(name, tools);
-  const search = searches.get(name) ?? fetchTool(name, tool);
-  searches.set(name, search);
-  return toFoundTool(name, search);
+export function resolveTool(name: string, tools = TOOLS): FoundTool | undefined {
+  const tool = getTool(name, tools);
+  const result = resultsByName.get(name) ?? fetchTool(name, tool);
+  resultsByName.set(name, result);
+  return toFoundTool(name, result);
 }
 
 /**
@@ -295,16 +298,16 @@ export function requireTool(name: string, tools = TOOLS): FoundTool | undefined 
  *
  * @throws if the tool is missing and the environment variable HEDDLE_REQUIRE contains `name`.
  */
-export function toFoundTool(name: string, search: ToolSearchResult): FoundTool | undefined {
-  if (search.tool) return search.tool;
-  if (isRequired(name)) throw new Error(`HEDDLE_REQUIRE names ${name}: ${search.reason}`);
-  process.stderr.write(`Tests skipped: ${search.reason}\n`);
+export function toFoundTool(name: string, result: ToolSearchResult): FoundTool | undefined {
+  if (result.tool) return result.tool;
+  if (isRequired(name)) throw new Error(`HEDDLE_REQUIRE names ${name}: ${result.reason}`);
+  process.stderr.write(`Tests skipped: ${result.reason}\n`);
   return undefined;
 }
 
 function main(names: readonly string[]): void {
   for (const name of names.length > 0 ? names : Object.keys(TOOLS)) {
-    const tool = requireTool(name);
+    const tool = resolveTool(name);
     if (tool) process.stdout.write(`${name}: ${tool.path}\n`);
     else process.exitCode = 1;
   }

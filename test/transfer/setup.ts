@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '@heddle/core';
 import { keysInText, openServiceStore, Sealer, setStoredSecret } from '@heddle/service';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { postgresDatabase } from '../support/postgres.ts';
+import { createPostgresDatabase } from '../support/postgres.ts';
 
 export const IMPORT = '/api/v2/workflows/import';
 export const PREVIEW = `${IMPORT}/preview`;
@@ -35,10 +35,10 @@ export interface ExportFile {
 }
 
 export interface TransferApi extends TestApi {
-  /** Creates another workspace of the same person. Returns its id. */
+  /** Creates another workspace of the same user. Returns its id. */
   createWorkspace(): Promise<string>;
   /** Creates a user with this role in the workspace. Returns an API key of the user. */
-  createMember(workspaceId: string, role: 'read' | 'write' | 'admin'): Promise<string>;
+  createMemberKey(workspaceId: string, role: 'read' | 'write' | 'admin'): Promise<string>;
   exportWorkflow(workflowId: string, query?: string): Promise<ExportFile>;
   /** Returns the actions on the resource in the audit log. */
   readAuditActions(resourceId: string): Promise<string[]>;
@@ -46,14 +46,14 @@ export interface TransferApi extends TestApi {
 }
 
 /** Returns a block in the workflow format. */
-export function blockWith(
+export function createBlock(
   id: string,
   type: string,
-  values: { [key: string]: [type: string, value: Json] },
+  fields: { [key: string]: [type: string, value: Json] },
 ): JsonObject {
-  const subBlocks = Object.entries(values).map(([key, [kind, value]]) => [
+  const subBlocks = Object.entries(fields).map(([key, [fieldType, value]]) => [
     key,
-    { id: key, type: kind, value },
+    { id: key, type: fieldType, value },
   ]);
   const position = { x: 0, y: 0 };
   return {
@@ -68,7 +68,7 @@ export function blockWith(
 }
 
 /** Returns an exported file with these blocks. */
-export function fileOf(blocks: JsonObject[], properties: JsonObject = {}): JsonObject {
+export function exportFileOf(blocks: JsonObject[], properties: JsonObject = {}): JsonObject {
   const blocksById = Object.fromEntries(blocks.map((block) => [block['id'], block])) as JsonObject;
   return {
     version: '1.0',
@@ -81,14 +81,14 @@ export function fileOf(blocks: JsonObject[], properties: JsonObject = {}): JsonO
 /** Returns a test API on this database, with helpers for exports and imports. */
 export async function openTransferApi(name: 'sqlite' | 'postgres'): Promise<TransferApi> {
   const secret = 'x'.repeat(32);
-  const url = name === 'postgres' ? await postgresDatabase() : undefined;
+  const url = name === 'postgres' ? await createPostgresDatabase() : undefined;
   const store = await openServiceStore(url === undefined ? {} : { postgres: { url }, secret });
-  const api = await testApi({ store });
+  const api = await createTestApi({ store });
   const sealer = new Sealer(keysInText(Buffer.alloc(32, 1).toString('base64')));
   return {
     ...api,
     createWorkspace: () => store.workspaces.createWorkspace('Other', api.userId),
-    async createMember(workspaceId, role) {
+    async createMemberKey(workspaceId, role) {
       const userId = await store.workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'B' });
       await store.workspaces.setMember(workspaceId, userId, role);
       return (await store.keys.create({ userId }, 'member')).key;

@@ -1,16 +1,16 @@
-import { nextDue } from '@heddle/blocks/triggers';
+import { nextDueTime } from '@heddle/blocks/triggers';
 import type { Schedule } from '@heddle/blocks/triggers';
 import { Temporal } from 'temporal-polyfill';
 import { describe, expect, it } from 'vitest';
-import { isFull, reportSkipped } from '../support/scale.ts';
+import { isFullRun, reportSkipped } from '../support/scale.ts';
 
-// Compares the due instants of three years with instants that the Temporal API of JavaScript calculates. It shares no
+// Compares the due times of three years with instants that the Temporal API of JavaScript calculates. It shares no
 // code with the scheduler.
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const FROM = Temporal.PlainDate.from('2025-01-01');
-const DAYS = 3 * 365;
+const FIRST_DATE = Temporal.PlainDate.from('2025-01-01');
+const DAY_COUNT = 3 * 365;
 
 /** Time zones with all kinds of UTC offset transitions: at midnight, by half an hour, in both hemispheres, and none. */
 const SAMPLE_ZONES = [
@@ -40,52 +40,52 @@ const SAMPLE_ZONES = [
   ],
   ...['Pacific/Chatham', 'Pacific/Apia'],
 ];
-const ZONES = isFull ? Intl.supportedValuesOf('timeZone') : SAMPLE_ZONES;
-if (!isFull) reportSkipped('the due instants of three years in all time zones');
+const ZONES = isFullRun ? Intl.supportedValuesOf('timeZone') : SAMPLE_ZONES;
+if (!isFullRun) reportSkipped('the due times of three years in all time zones');
 
 /** Returns the first instant of a local time. If a gap skips that time, returns the first instant after the gap. */
-function instantOf(local: Temporal.PlainDateTime, zone: string): number {
-  const earlier = local.toZonedDateTime(zone, { disambiguation: 'earlier' });
-  if (earlier.toPlainDateTime().equals(local)) return earlier.epochMilliseconds;
+function instantOf(localTime: Temporal.PlainDateTime, zone: string): number {
+  const earlier = localTime.toZonedDateTime(zone, { disambiguation: 'earlier' });
+  if (earlier.toPlainDateTime().equals(localTime)) return earlier.epochMilliseconds;
   const transition = earlier.getTimeZoneTransition('next');
-  if (!transition) throw new Error(`${zone} has no transition that skips ${local.toString()}.`);
+  if (!transition) throw new Error(`${zone} has no transition that skips ${localTime.toString()}.`);
   return transition.epochMilliseconds;
 }
 
 /** Returns the instants of the local times on the days that `isDue` accepts. */
-function instantsOn(
+function listInstants(
   zone: string,
   times: readonly Temporal.PlainTime[],
   isDue: (date: Temporal.PlainDate) => boolean,
 ): number[] {
   const instantSet = new Set<number>();
-  for (let day = 0; day < DAYS; day += 1) {
-    const date = FROM.add({ days: day });
+  for (let day = 0; day < DAY_COUNT; day += 1) {
+    const date = FIRST_DATE.add({ days: day });
     if (isDue(date)) for (const time of times) instantSet.add(instantOf(date.toPlainDateTime(time), zone));
   }
   return [...instantSet].toSorted((a, b) => a - b);
 }
 
-/** Returns as many due instants as expected, beginning with the first expected one. */
-function dueInstants(schedule: Schedule, expected: readonly number[]): number[] {
-  let from = (expected[0] ?? 0) - 1;
-  return expected.map(() => (from = nextDue(schedule, from) ?? NaN));
+/** Returns as many due times as expected, beginning with the first expected one. */
+function dueTimes(schedule: Schedule, expected: readonly number[]): number[] {
+  let previousMs = (expected[0] ?? 0) - 1;
+  return expected.map(() => (previousMs = nextDueTime(schedule, previousMs) ?? NaN));
 }
 
 function transitionsOf(zone: string): Temporal.ZonedDateTime[] {
-  const results: Temporal.ZonedDateTime[] = [];
-  const end = FROM.add({ days: DAYS }).toZonedDateTime(zone).epochMilliseconds;
-  let next = FROM.toZonedDateTime(zone).getTimeZoneTransition('next');
-  while (next && next.epochMilliseconds < end) {
-    results.push(next);
+  const transitions: Temporal.ZonedDateTime[] = [];
+  const endMs = FIRST_DATE.add({ days: DAY_COUNT }).toZonedDateTime(zone).epochMilliseconds;
+  let next = FIRST_DATE.toZonedDateTime(zone).getTimeZoneTransition('next');
+  while (next && next.epochMilliseconds < endMs) {
+    transitions.push(next);
     next = next.getTimeZoneTransition('next');
   }
-  return results;
+  return transitions;
 }
 
 const parseTime = (text: string): Temporal.PlainTime => Temporal.PlainTime.from(text);
 
-describe('the due instants of three years are those that the Temporal API of JavaScript calculates', () => {
+describe('the due times of three years are those that the Temporal API of JavaScript calculates', () => {
   it.each(ZONES)('for daily, weekly and monthly schedules in %s', (timeZone) => {
     const cases: [cron: string, times: string[], isDue: (date: Temporal.PlainDate) => boolean][] = [
       ['30 2 * * *', ['02:30'], () => true],
@@ -93,8 +93,8 @@ describe('the due instants of three years are those that the Temporal API of Jav
       ['45 23 30 * *', ['23:45'], (date) => date.day === 30],
     ];
     for (const [cron, times, isDue] of cases) {
-      const expected = instantsOn(timeZone, times.map(parseTime), isDue);
-      expect(dueInstants({ times: { cron }, timeZone }, expected), cron).toEqual(expected);
+      const expected = listInstants(timeZone, times.map(parseTime), isDue);
+      expect(dueTimes({ times: { cron }, timeZone }, expected), cron).toEqual(expected);
     }
   });
 
@@ -105,8 +105,8 @@ describe('the due instants of three years are those that the Temporal API of Jav
     for (const transition of transitionsOf(timeZone)) {
       const day = transition.toPlainDate();
       const isNear = (date: Temporal.PlainDate): boolean => Math.abs(date.until(day).total('days')) <= 2;
-      const expected = instantsOn(timeZone, times, isNear);
-      expect(dueInstants({ times: { cron }, timeZone }, expected), transition.toString()).toEqual(expected);
+      const expected = listInstants(timeZone, times, isNear);
+      expect(dueTimes({ times: { cron }, timeZone }, expected), transition.toString()).toEqual(expected);
     }
   });
 
@@ -114,12 +114,16 @@ describe('the due instants of three years are those that the Temporal API of Jav
     for (const transition of transitionsOf(timeZone)) {
       const transitionMs = transition.epochMilliseconds;
       const expected: number[] = [];
-      for (let atMs = transitionMs - DAY_MS; atMs < transitionMs + DAY_MS; atMs += 5 * 60_000) {
-        const local = Temporal.Instant.fromEpochMilliseconds(atMs).toZonedDateTimeISO(timeZone);
-        if (local.minute === 40) expected.push(atMs);
+      for (
+        let instantMs = transitionMs - DAY_MS;
+        instantMs < transitionMs + DAY_MS;
+        instantMs += 5 * 60_000
+      ) {
+        const localTime = Temporal.Instant.fromEpochMilliseconds(instantMs).toZonedDateTimeISO(timeZone);
+        if (localTime.minute === 40) expected.push(instantMs);
       }
       const schedule: Schedule = { times: { cron: '40 * * * *' }, timeZone };
-      expect(dueInstants(schedule, expected), transition.toString()).toEqual(expected);
+      expect(dueTimes(schedule, expected), transition.toString()).toEqual(expected);
     }
   });
 });

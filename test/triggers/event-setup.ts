@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { EventTables } from '../../packages/service/src/triggers/events/tables.ts';
 import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { manualInterval, openStore } from './store.ts';
@@ -19,16 +19,16 @@ export interface EventApi extends TestApi {
   /** Does background work until no event and no run is due. */
   waitUntilIdle(): Promise<void>;
   /**
-   * Deploys a workflow whose event trigger has these fields. `last` replaces properties of its last block. Returns the
-   * id of the workflow.
+   * Deploys a workflow whose event trigger has these fields. `lastBlock` replaces properties of its last block. Returns
+   * the id of the workflow.
    */
-  deployWatcher(fields: { [name: string]: Json }, options?: { last?: JsonObject }): Promise<string>;
+  deployWatcher(fields: { [name: string]: Json }, options?: { lastBlock?: JsonObject }): Promise<string>;
   /** Deploys a workflow whose runs fail if `fails` is true in their input. Returns its id. */
-  deployWatched(): Promise<string>;
+  deployWatchedWorkflow(): Promise<string>;
   /** Runs a workflow to its end, and waits until its events are handled. Returns the id of the run. */
   run(workflowId: string, input?: JsonObject): Promise<string>;
   /** Returns the inputs of the runs of a workflow, oldest first. */
-  inputs(workflowId: string): Promise<EventInput[]>;
+  listInputs(workflowId: string): Promise<EventInput[]>;
 }
 
 /** A block that fails. */
@@ -38,16 +38,19 @@ export const FAILING_BLOCK: JsonObject = {
 };
 
 /** Starts an API on a store of this kind. The test advances its clock; its background work runs in `waitUntilIdle`. */
-export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<EventApi> {
+export async function openEventApi(
+  kind: 'sqlite' | 'postgres',
+  options: TestApiOptions = {},
+): Promise<EventApi> {
   const now = { ms: Date.now() };
-  const { every, tick } = manualInterval();
+  const { repeat, tick } = manualInterval();
   const store = options.store ?? (await openStore(kind));
-  const api = await testApi({ ...options, store, now: () => now.ms, every });
+  const api = await createTestApi({ ...options, store, now: () => now.ms, repeat });
   const db = store.database as Kysely<Tables>;
 
   async function waitUntilIdle(): Promise<void> {
     let idlePolls = 0;
-    const isDue = async (): Promise<boolean> => {
+    const hasWork = async (): Promise<boolean> => {
       // Events of the current instant are found only by a later poll.
       now.ms += 5000;
       tick();
@@ -68,15 +71,15 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
       idlePolls = changes.length > 0 || event || check || run || claim || isRunning ? 0 : idlePolls + 1;
       return idlePolls < 3;
     };
-    await expect.poll(isDue, { timeout: 20_000, interval: 10 }).toBe(false);
+    await expect.poll(hasWork, { timeout: 20_000, interval: 10 }).toBe(false);
   }
 
   return {
     ...api,
     ...{ db, now, waitUntilIdle },
-    deployWatcher: (fields, { last } = {}) =>
-      api.deploy(triggerWorkflow(fields, { type: 'sim_workspace_event', ...(last && { last }) })),
-    deployWatched: () => api.deploy(failingWorkflow()),
+    deployWatcher: (fields, { lastBlock } = {}) =>
+      api.deploy(triggerWorkflow(fields, { type: 'sim_workspace_event', ...(lastBlock && { lastBlock }) })),
+    deployWatchedWorkflow: () => api.deploy(failingWorkflow()),
     async run(workflowId, input = {}) {
       const body = { input };
       const response = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${workflowId}/execute`, {
@@ -85,14 +88,14 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
       await waitUntilIdle();
       return response.data.runId;
     },
-    async inputs(workflowId) {
+    async listInputs(workflowId) {
       const { runs } = await api.engine.listRuns({ workflowId, limit: 100 });
       const oldestFirst = runs.toReversed();
       return Promise.all(
         oldestFirst.map(async ({ runId }) => {
-          const [first] = await api.engine.getLogs(runId);
-          if (!first) throw new Error(`The run ${runId} has no blocks.`);
-          const { input: _input, ...output } = first.output as EventInput;
+          const [firstLog] = await api.engine.getLogs(runId);
+          if (!firstLog) throw new Error(`The run ${runId} has no blocks.`);
+          const { input: _input, ...output } = firstLog.output as EventInput;
           return output as EventInput;
         }),
       );
@@ -102,7 +105,7 @@ export async function eventApi(kind: 'sqlite' | 'postgres', options: TestApiOpti
 
 /** Returns a workflow that fails if `fails` is true in its input. */
 function failingWorkflow(): Json {
-  const shared = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
+  const commonProperties = { position: { x: 0, y: 0 }, enabled: true, outputs: {} };
   const code =
     "if (<start.fails> === true) throw new Error('It was asked to fail.'); return { said: 'done' };";
   return {
@@ -111,7 +114,7 @@ function failingWorkflow(): Json {
     state: {
       blocks: {
         start: {
-          ...{ ...shared, id: 'start', type: 'start_trigger', name: 'Start' },
+          ...{ ...commonProperties, id: 'start', type: 'start_trigger', name: 'Start' },
           subBlocks: {
             inputFormat: {
               ...{ id: 'inputFormat', type: 'input-format' },
@@ -120,7 +123,7 @@ function failingWorkflow(): Json {
           },
         },
         work: {
-          ...{ ...shared, id: 'work', type: 'function', name: 'Work' },
+          ...{ ...commonProperties, id: 'work', type: 'function', name: 'Work' },
           subBlocks: { code: { id: 'code', type: 'code', value: code } },
         },
       },

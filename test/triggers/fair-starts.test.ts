@@ -3,18 +3,18 @@ import { openServiceStore } from '@heddle/service';
 import type { Kysely } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
-import { dataFolder } from '../support/data-folder.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { createDataFolder } from '../support/data-folder.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { sample, scale } from '../support/scale.ts';
 import { deployHook } from './killed-webhook.ts';
 import type { DeployedWebhook } from './killed-webhook.ts';
-import { atMinute, startProcess } from './trigger-process.ts';
+import { timeAtMinute, startProcess } from './trigger-process.ts';
 import type { Backend, TriggerProcess } from './trigger-process.ts';
 
 /** The number of runs that a process starts at the same time. */
 const CONCURRENT_STARTS = 16;
 const BURST_SIZE = scale(100, 1000);
-const TIMEOUT = { timeout: scale(60_000, 600_000), interval: 200 };
+const POLL_OPTIONS = { timeout: scale(60_000, 600_000), interval: 200 };
 
 /** Queues runs of a workflow, like a process that died before it started them. */
 async function queueRuns(
@@ -40,25 +40,25 @@ async function queueRuns(
       held: null,
     },
     ...({ trigger: 'webhook', mode: 'async' } as const),
-    created_at: new Date(atMinute(0) - ageMs + index).toISOString(),
+    created_at: new Date(timeAtMinute(0) - ageMs + index).toISOString(),
   }));
-  for (let from = 0; from < rows.length; from += 100)
+  for (let offset = 0; offset < rows.length; offset += 100)
     await db
       .insertInto('claims')
-      .values(rows.slice(from, from + 100))
+      .values(rows.slice(offset, offset + 100))
       .execute();
 }
 
 /** Waits until `count` runs of a workflow have started. Returns their start times, earliest first. */
-async function startTimes(
+async function waitForStartTimes(
   process: TriggerProcess,
   { key, workspaceId }: DeployedWebhook,
   count: number,
 ): Promise<number[]> {
   const path = `/logs?workspaceId=${workspaceId}&sortOrder=asc&limit=1000`;
-  const read = () => process.call<{ startedAt: string }[]>('request', { key, request: ['GET', path] });
-  await expect.poll(async () => (await read()).length, TIMEOUT).toBe(count);
-  return (await read()).map(({ startedAt }) => Date.parse(startedAt));
+  const readRuns = () => process.call<{ startedAt: string }[]>('request', { key, request: ['GET', path] });
+  await expect.poll(async () => (await readRuns()).length, POLL_OPTIONS).toBe(count);
+  return (await readRuns()).map(({ startedAt }) => Date.parse(startedAt));
 }
 
 describe('a queued run', { timeout: scale(180_000, 1_800_000) }, () => {
@@ -71,12 +71,12 @@ describe('a queued run', { timeout: scale(180_000, 1_800_000) }, () => {
     'does not wait for all queued runs of another workspace, $name',
     async ({ processCount }) => {
       const backend: Backend = await (async () => {
-        const data = dataFolder();
+        const data = createDataFolder();
         if (processCount === 1) return { store: { data }, engine: { data } };
-        const postgres = await postgresDatabase();
+        const postgres = await createPostgresDatabase();
         return { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 5000 } } };
       })();
-      const first = await startProcess({ ...backend, nowMs: atMinute(0) });
+      const first = await startProcess({ ...backend, nowMs: timeAtMinute(0) });
       const [busyHook, otherHook] = [await deployHook(first), await deployHook(first)];
       await first.call('stop').catch(() => undefined);
       const { data, postgres } = backend.store;
@@ -92,16 +92,16 @@ describe('a queued run', { timeout: scale(180_000, 1_800_000) }, () => {
       await store.close();
 
       const processes = await Promise.all(
-        Array.from({ length: processCount }, () => startProcess({ ...backend, nowMs: atMinute(1) })),
+        Array.from({ length: processCount }, () => startProcess({ ...backend, nowMs: timeAtMinute(1) })),
       );
       const [reader] = processes as [TriggerProcess];
-      const [startMs = 0] = await startTimes(reader, otherHook, 1);
-      const burstStarts = await startTimes(reader, busyHook, BURST_SIZE);
+      const [startMs = 0] = await waitForStartTimes(reader, otherHook, 1);
+      const burstStartTimes = await waitForStartTimes(reader, busyHook, BURST_SIZE);
       // Each process begins 16 starts before it alternates between workspaces.
-      const earlierStarts = burstStarts.filter((ms) => ms < startMs);
-      expect(earlierStarts.length).toBeLessThan(CONCURRENT_STARTS * 2 * processCount);
-      const count = () => reader.call<number>('countRuns', { workflowId: otherHook.workflowId });
-      expect(await count()).toBe(1);
+      const earlierStartTimes = burstStartTimes.filter((ms) => ms < startMs);
+      expect(earlierStartTimes.length).toBeLessThan(CONCURRENT_STARTS * 2 * processCount);
+      const countRuns = () => reader.call<number>('countRuns', { workflowId: otherHook.workflowId });
+      expect(await countRuns()).toBe(1);
     },
   );
 });

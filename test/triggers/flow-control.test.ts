@@ -1,16 +1,16 @@
 import type { Json } from '@heddle/core';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { flowApi, JSON_TYPE } from './flow-setup.ts';
+import { openFlowApi, JSON_TYPE } from './flow-setup.ts';
 import type { FlowApi } from './flow-setup.ts';
 import { storesToTest } from '../support/postgres.ts';
 
-const SECOND = 1000;
+const SECOND_MS = 1000;
 
 describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
   let api: FlowApi;
 
   beforeAll(async () => {
-    api = await flowApi(store);
+    api = await openFlowApi(store);
   });
 
   /** Deploys a webhook with flow control, whose runs wait for a resume if `pauses`. */
@@ -23,24 +23,24 @@ describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
       await hook.send({ customer: { id: 'a' }, n: 2 }),
       await hook.send({ customer: { id: 'a' }, n: 3 }),
     ];
-    const other = await hook.send({ customer: { id: 'b' } });
+    const otherResult = await hook.send({ customer: { id: 'b' } });
     expect(first).toMatchObject({ flow: { state: 'waiting' }, runId: expect.any(String) });
     await api.expectStatus(first.runId, 'paused');
-    await api.expectStatus(other.runId, 'paused');
-    await api.advance(60 * SECOND);
+    await api.expectStatus(otherResult.runId, 'paused');
+    await api.advance(60 * SECOND_MS);
     expect(await api.statusOf(second.runId)).toBe('queued');
-    expect(await hook.events()).toMatchObject([
-      { key: 'b', state: 'started', reason: null, runId: other.runId },
+    expect(await hook.listEvents()).toMatchObject([
+      { key: 'b', state: 'started', reason: null, runId: otherResult.runId },
       { key: 'a', state: 'waiting', reason: 'queue', runId: third.runId },
       { key: 'a', state: 'waiting', reason: 'concurrency', runId: second.runId },
       { key: 'a', state: 'started', reason: null, runId: first.runId },
     ]);
     await hook.resume(first.runId);
-    await api.advance(SECOND);
+    await api.advance(SECOND_MS);
     await api.expectStatus(second.runId, 'paused');
     expect(await api.statusOf(third.runId)).toBe('queued');
     await api.cancel(second.runId);
-    await api.advance(SECOND);
+    await api.advance(SECOND_MS);
     await api.expectStatus(third.runId, 'paused');
   });
 
@@ -50,10 +50,10 @@ describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
     await api.expectStatus(first.runId, 'paused');
     await api.cancel(second.runId);
     await hook.resume(first.runId);
-    await api.advance(SECOND);
+    await api.advance(SECOND_MS);
     await api.expectStatus(third.runId, 'paused');
     await api.expectStatus(second.runId, 'cancelled');
-    expect(await hook.events()).toMatchObject([
+    expect(await hook.listEvents()).toMatchObject([
       { state: 'started' },
       { state: 'dropped', reason: 'cancelled' },
       { state: 'started' },
@@ -64,16 +64,16 @@ describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
     const hook = await deploy({ throttle: { limit: 2, seconds: 60 } });
     const results = [await hook.send({ n: 1 }), await hook.send({ n: 2 })];
     await api.waitUntilIdle();
-    await api.advance(10 * SECOND);
+    await api.advance(10 * SECOND_MS);
     results.push(await hook.send({ n: 3 }), await hook.send({ n: 4 }));
     await api.waitUntilIdle();
-    const statuses = () => Promise.all(results.map(({ runId }) => api.statusOf(runId)));
-    await expect.poll(statuses).toEqual(['completed', 'completed', 'queued', 'queued']);
-    expect(await hook.events()).toMatchObject([{ reason: 'queue' }, { reason: 'throttle' }, {}, {}]);
-    await api.advance(49 * SECOND);
-    expect(await statuses()).toEqual(['completed', 'completed', 'queued', 'queued']);
-    await api.advance(2 * SECOND);
-    await expect.poll(statuses).toEqual(['completed', 'completed', 'completed', 'completed']);
+    const readStatuses = () => Promise.all(results.map(({ runId }) => api.statusOf(runId)));
+    await expect.poll(readStatuses).toEqual(['completed', 'completed', 'queued', 'queued']);
+    expect(await hook.listEvents()).toMatchObject([{ reason: 'queue' }, { reason: 'throttle' }, {}, {}]);
+    await api.advance(49 * SECOND_MS);
+    expect(await readStatuses()).toEqual(['completed', 'completed', 'queued', 'queued']);
+    await api.advance(2 * SECOND_MS);
+    await expect.poll(readStatuses).toEqual(['completed', 'completed', 'completed', 'completed']);
   });
 
   it('drops the events above the limit of a throttle whose excess is "drop", and lists them', async () => {
@@ -85,27 +85,27 @@ describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
       runId: first.runId,
       flow: { state: 'dropped', reason: 'throttle' },
     });
-    expect(await hook.deliveries()).toMatchObject([
+    expect(await hook.listDeliveries()).toMatchObject([
       { runId: first.runId, flow: { state: 'dropped', reason: 'throttle', key: '' } },
       { runId: first.runId, flow: { state: 'started', reason: null } },
     ]);
     expect(await hook.replay(0)).toMatchObject({ status: 409 });
-    await api.advance(61 * SECOND);
+    await api.advance(61 * SECOND_MS);
     expect(await hook.send({ n: 3 })).toMatchObject({ flow: { state: 'waiting' } });
   });
 
   it('debounces events: starts one run for the last event after a pause, or after the maximum delay', async () => {
     const hook = await deploy({ debounce: { seconds: 30, maxSeconds: 70 } });
     const first = await hook.send({ n: 1 });
-    await api.advance(20 * SECOND);
+    await api.advance(20 * SECOND_MS);
     const second = await hook.send({ n: 2 });
     expect(second.runId).toBe(first.runId);
-    await api.advance(20 * SECOND);
+    await api.advance(20 * SECOND_MS);
     expect(await api.statusOf(first.runId)).toBe('queued');
-    await api.advance(11 * SECOND);
+    await api.advance(11 * SECOND_MS);
     await api.expectStatus(first.runId, 'completed');
     expect(await api.readTriggerOutput(first.runId)).toMatchObject({ n: 2 });
-    expect(await hook.events()).toMatchObject([
+    expect(await hook.listEvents()).toMatchObject([
       { state: 'started', runId: first.runId },
       { state: 'merged', reason: 'debounce', runId: first.runId },
     ]);
@@ -113,10 +113,10 @@ describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
     expect(next.runId).not.toBe(first.runId);
     // After the maximum delay, the run starts although events still arrive.
     for (const n of [4, 5, 6]) {
-      await api.advance(20 * SECOND);
+      await api.advance(20 * SECOND_MS);
       expect((await hook.send({ n })).runId).toBe(next.runId);
     }
-    await api.advance(11 * SECOND);
+    await api.advance(11 * SECOND_MS);
     await api.expectStatus(next.runId, 'completed');
     expect(await api.readTriggerOutput(next.runId)).toMatchObject({ n: 6 });
   });
@@ -131,15 +131,15 @@ describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
     const events = [{ n: 1 }, { n: 2 }, { n: 3 }];
     expect(await api.readTriggerOutput(first.runId)).toMatchObject({ events });
     expect(await api.statusOf(fourth.runId)).toBe('queued');
-    await api.advance(61 * SECOND);
+    await api.advance(61 * SECOND_MS);
     await api.expectStatus(fourth.runId, 'completed');
     expect(await api.readTriggerOutput(fourth.runId)).toMatchObject({ events: [{ n: 4 }] });
     // The deliveries are listed newest first, so index 2 is the second event.
-    const replayed = await hook.replay(2);
-    expect(replayed).toMatchObject({ status: 202 });
-    await api.advance(61 * SECOND);
-    await api.expectStatus(replayed.data.runId, 'completed');
-    expect(await api.readTriggerOutput(replayed.data.runId)).toMatchObject({ events: [{ n: 2 }] });
+    const replayResponse = await hook.replay(2);
+    expect(replayResponse).toMatchObject({ status: 202 });
+    await api.advance(61 * SECOND_MS);
+    await api.expectStatus(replayResponse.data.runId, 'completed');
+    expect(await api.readTriggerOutput(replayResponse.data.runId)).toMatchObject({ events: [{ n: 2 }] });
   });
 
   it('drops events of a singleton while its run has not ended', async () => {
@@ -163,10 +163,10 @@ describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
     await api.expectStatus(first.runId, 'paused');
     const [second, third] = [await hook.send({ n: 2 }), await hook.send({ n: 3 })];
     await api.expectStatus(first.runId, 'cancelled');
-    await api.advance(2 * SECOND);
+    await api.advance(2 * SECOND_MS);
     await api.expectStatus(third.runId, 'paused');
     await api.expectStatus(second.runId, 'cancelled');
-    expect(await hook.events()).toMatchObject([{ state: 'started' }, {}, { state: 'started' }]);
+    expect(await hook.listEvents()).toMatchObject([{ state: 'started' }, {}, { state: 'started' }]);
   });
 
   it('applies one limit to all triggers of a workflow if its scope is "workflow"', async () => {
@@ -174,10 +174,10 @@ describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
     const first = await firstHook.send({});
     await api.expectStatus(first.runId, 'paused');
     const second = await secondHook.send({});
-    await api.advance(5 * SECOND);
+    await api.advance(5 * SECOND_MS);
     expect(await api.statusOf(second.runId)).toBe('queued');
     await firstHook.resume(first.runId);
-    await api.advance(SECOND);
+    await api.advance(SECOND_MS);
     await api.expectStatus(second.runId, 'paused');
   });
 
@@ -186,13 +186,13 @@ describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
     const [first, second, third] = [await hook.send({}), await hook.send({ n: 2 }), await hook.send({})];
     await api.expectStatus(first.runId, 'completed');
     await hook.redeploy();
-    await api.advance(61 * SECOND);
+    await api.advance(61 * SECOND_MS);
     await api.expectStatus(second.runId, 'completed');
     expect(await hook.versionOf(second.runId)).not.toBe(await hook.versionOf(first.runId));
     await hook.undeploy();
-    await api.advance(61 * SECOND);
+    await api.advance(61 * SECOND_MS);
     await api.expectStatus(third.runId, 'cancelled');
-    const events = await api.eventRows(hook.id);
+    const events = await api.readEventRows(hook.workflowId);
     expect(events).toMatchObject([
       { state: 'started' },
       { state: 'started' },
@@ -204,11 +204,11 @@ describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
     const hook = await deploy({ debounce: { seconds: 10 } });
     const { runId } = await hook.send({});
     await hook.callTriggerAction('pause');
-    await api.advance(60 * SECOND);
+    await api.advance(60 * SECOND_MS);
     expect(await api.statusOf(runId)).toBe('queued');
-    expect(await hook.events()).toMatchObject([{ state: 'waiting', reason: 'paused' }]);
+    expect(await hook.listEvents()).toMatchObject([{ state: 'waiting', reason: 'paused' }]);
     await hook.callTriggerAction('resume');
-    await api.advance(10 * SECOND);
+    await api.advance(10 * SECOND_MS);
     await api.expectStatus(runId, 'completed');
   });
 
@@ -218,21 +218,27 @@ describe.each(storesToTest('flow control'))('flow control on %s', (store) => {
     await api.db
       .updateTable('flow_events')
       .set({ bytes: 300_000_000 })
-      .where('workflow_id', '=', hook.id)
+      .where('workflow_id', '=', hook.workflowId)
       .execute();
     const response = await api.send(hook.path, { headers: JSON_TYPE, body: '{}' });
     expect(response).toMatchObject({ status: 429 });
     expect(response.headers.get('retry-after')).not.toBeNull();
-    await api.db.updateTable('flow_events').set({ bytes: 2 }).where('workflow_id', '=', hook.id).execute();
+    await api.db
+      .updateTable('flow_events')
+      .set({ bytes: 2 })
+      .where('workflow_id', '=', hook.workflowId)
+      .execute();
     expect(await api.send(hook.path, { headers: JSON_TYPE, body: '{}' })).toMatchObject({ status: 200 });
   });
 
   it('also delays the runs of schedules', async () => {
-    const id = await api.deployMinutely({ throttle: { limit: 1, seconds: 300 } });
-    await api.advance(60 * SECOND);
-    await api.advance(60 * SECOND);
-    await api.advance(SECOND);
-    await expect.poll(() => api.eventRows(id)).toMatchObject([{ state: 'started' }, { state: 'waiting' }]);
-    expect(await api.eventRows(id)).toMatchObject([{ source: 'schedule' }, { source: 'schedule' }]);
+    const id = await api.deployMinuteSchedule({ throttle: { limit: 1, seconds: 300 } });
+    await api.advance(60 * SECOND_MS);
+    await api.advance(60 * SECOND_MS);
+    await api.advance(SECOND_MS);
+    await expect
+      .poll(() => api.readEventRows(id))
+      .toMatchObject([{ state: 'started' }, { state: 'waiting' }]);
+    expect(await api.readEventRows(id)).toMatchObject([{ source: 'schedule' }, { source: 'schedule' }]);
   });
 });

@@ -3,10 +3,10 @@ import { expect } from 'vitest';
 import type { Steps } from '../support/scale.ts';
 import { deliver, deployHook } from './killed-webhook.ts';
 import type { DeployedWebhook } from './killed-webhook.ts';
-import { atMinute, startProcess } from './trigger-process.ts';
+import { timeAtMinute, startProcess } from './trigger-process.ts';
 import type { Backend, TriggerProcess } from './trigger-process.ts';
 
-const TIMEOUT = { timeout: 60_000, interval: 100 };
+const POLL_OPTIONS = { timeout: 60_000, interval: 100 };
 /** The work under test must have more steps than this. */
 const MIN_STEPS = 15;
 /** The same lower bound without flow control. */
@@ -18,8 +18,8 @@ interface Delivery {
   status: string;
 }
 
-/** Processes with a common clock, which advances by a minute with each call of `deliveries`. */
-export class Processes {
+/** Starts processes with a common clock, which advances by a minute with each call of `advanceAndListDeliveries`. */
+export class ProcessFactory {
   readonly #backend: Backend;
   #minute = 0;
 
@@ -28,13 +28,13 @@ export class Processes {
   }
 
   start(): Promise<TriggerProcess> {
-    return startProcess({ ...this.#backend, nowMs: atMinute(this.#minute), countsResults: true });
+    return startProcess({ ...this.#backend, nowMs: timeAtMinute(this.#minute), countsResults: true });
   }
 
   /** Advances the clock of the process by a minute. Returns the deliveries that the process has accepted so far. */
   async advanceAndListDeliveries(process: TriggerProcess): Promise<Delivery[]> {
     this.#minute += 1;
-    await process.call('tick', { nowMs: atMinute(this.#minute) });
+    await process.call('tick', { nowMs: timeAtMinute(this.#minute) });
     return process.call<Delivery[]>('deliveries');
   }
 }
@@ -43,16 +43,16 @@ const isCompleted = ({ status }: Delivery): boolean => status === 'completed';
 
 /** Expects that each delivery is in one completed run, and that there is no other run. */
 export async function expectEachDeliveryInOneRun(
-  processes: Processes,
+  processFactory: ProcessFactory,
   { process, hook: { workflowId } }: { process: TriggerProcess; hook: DeployedWebhook },
   deliveryIds: readonly string[],
 ): Promise<void> {
-  const isDone = async () => (await processes.advanceAndListDeliveries(process)).every(isCompleted);
-  await expect.poll(isDone, TIMEOUT).toBe(true);
-  const deliveries = await processes.advanceAndListDeliveries(process);
+  const isDone = async () => (await processFactory.advanceAndListDeliveries(process)).every(isCompleted);
+  await expect.poll(isDone, POLL_OPTIONS).toBe(true);
+  const deliveries = await processFactory.advanceAndListDeliveries(process);
   expect(deliveries.map(({ deliveryId }) => deliveryId)).toEqual(deliveryIds.toSorted());
-  const runs = new Set(deliveries.map(({ runId }) => runId)).size;
-  expect(await process.call<number>('countRuns', { workflowId })).toBe(runs);
+  const runCount = new Set(deliveries.map(({ runId }) => runId)).size;
+  expect(await process.call<number>('countRuns', { workflowId })).toBe(runCount);
 }
 
 /**
@@ -62,34 +62,34 @@ export async function expectEachDeliveryInOneRun(
 export async function expectDeliveredOnceWhenKilled(
   backend: Backend,
   policy: JsonObject | undefined,
-  { first, stride }: Steps,
+  { firstStep, stride }: Steps,
 ): Promise<void> {
-  const processes = new Processes(backend);
-  let process = await processes.start();
+  const processFactory = new ProcessFactory(backend);
+  let process = await processFactory.start();
   const hook = await deployHook(process, policy);
-  const ids: string[] = [];
-  let step = first;
+  const deliveryIds: string[] = [];
+  let step = firstStep;
   for (let isDead = true; isDead; step += stride) {
     const deliveryId = `d${String(step).padStart(3, '0')}`;
-    ids.push(deliveryId);
-    const response = await deliver(process, hook, { deliveryId, killAt: step });
+    deliveryIds.push(deliveryId);
+    const response = await deliver(process, hook, { deliveryId, killStep: step });
     if (response) {
       // The process may die while it starts the run. It no longer dies after its clock has advanced, which only flow
       // control needs.
       const listDeliveries = () =>
-        policy ? processes.advanceAndListDeliveries(process) : process.call<Delivery[]>('deliveries');
+        policy ? processFactory.advanceAndListDeliveries(process) : process.call<Delivery[]>('deliveries');
       const isOver = async (): Promise<boolean> => {
         const deliveries = await listDeliveries().catch((): Delivery[] => []);
         return process.isDead() || deliveries.every(isCompleted);
       };
-      await expect.poll(isOver, TIMEOUT).toBe(true);
+      await expect.poll(isOver, POLL_OPTIONS).toBe(true);
       isDead = process.isDead();
-      if (isDead) process = await processes.start();
+      if (isDead) process = await processFactory.start();
       continue;
     }
-    process = await processes.start();
+    process = await processFactory.start();
     expect(await deliver(process, hook, { deliveryId })).toMatchObject({ status: 200 });
   }
-  await expectEachDeliveryInOneRun(processes, { process, hook }, ids);
+  await expectEachDeliveryInOneRun(processFactory, { process, hook }, deliveryIds);
   expect(step).toBeGreaterThan(policy ? MIN_STEPS : MIN_STEPS_WITHOUT_POLICY);
 }

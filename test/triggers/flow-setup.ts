@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { SCHEDULER_INTERVAL_MS } from './setup.ts';
-import { JSON_TYPE, START_MS, webhookApi, webhookWorkflow } from './webhook-setup.ts';
+import { JSON_TYPE, START_MS, openWebhookApi, webhookWorkflow } from './webhook-setup.ts';
 import type { WebhookApi } from './webhook-setup.ts';
 
 export { JSON_TYPE } from './webhook-setup.ts';
@@ -18,12 +18,12 @@ interface DeliveryResult {
 
 /** A webhook with flow control. */
 export interface FlowHook {
-  id: string;
+  workflowId: string;
   path: string;
   send(body: JsonObject): Promise<DeliveryResult>;
   /** Returns the events, newest first. */
-  events(): Promise<JsonObject[]>;
-  deliveries(): Promise<JsonObject[]>;
+  listEvents(): Promise<JsonObject[]>;
+  listDeliveries(): Promise<JsonObject[]>;
   /** Replays the delivery at this index of the list. */
   replay(index: number): Promise<{ status: number; data: { runId: string } }>;
   /** Resumes a paused run and waits until it has ended. */
@@ -45,20 +45,20 @@ export interface FlowApi extends Omit<WebhookApi, 'db'> {
   /** Deploys a workflow whose two webhooks have this flow control. Its runs pause. */
   deployTwoHooks(flowControl: Json): Promise<[FlowHook, FlowHook]>;
   /** Deploys a schedule that is due each minute. */
-  deployMinutely(flowControl: Json): Promise<string>;
+  deployMinuteSchedule(flowControl: Json): Promise<string>;
   statusOf(runId: string): Promise<string>;
   expectStatus(runId: string, status: string): Promise<void>;
   cancel(runId: string): Promise<void>;
   /** Returns the events of a workflow, oldest first. */
-  eventRows(workflowId: string): Promise<JsonObject[]>;
+  readEventRows(workflowId: string): Promise<JsonObject[]>;
 }
 
 const PAUSE_BLOCK = { type: 'human_in_the_loop', subBlocks: {} };
 
 /** Starts an API with webhooks on a store of this kind. The test advances its clock. */
-export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
+export async function openFlowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
   const callbacks = new Set<() => void>();
-  const every = (ms: number, callback: () => void): (() => void) => {
+  const repeat = (ms: number, callback: () => void): (() => void) => {
     if (ms === SCHEDULER_INTERVAL_MS) {
       callbacks.add(callback);
       return () => callbacks.delete(callback);
@@ -66,13 +66,13 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
     const timer = setInterval(callback, ms);
     return () => clearInterval(timer);
   };
-  const webhooks = await webhookApi(kind, { every });
-  const { now, call } = webhooks;
-  const db = webhooks.db as unknown as Kysely<FlowTables>;
+  const api = await openWebhookApi(kind, { repeat });
+  const { now, call } = api;
+  const db = api.db as unknown as Kysely<FlowTables>;
 
   /** Does background work until no run and no trigger is due. */
   async function waitUntilIdle(): Promise<void> {
-    const isDue = async (): Promise<boolean> => {
+    const hasDueWork = async (): Promise<boolean> => {
       for (const callback of callbacks) callback();
       const [run, trigger] = await Promise.all([
         db.selectFrom('flow_runs').select('run_id').where('look_ms', '<=', now.ms).executeTakeFirst(),
@@ -80,53 +80,61 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
       ]);
       return run !== undefined || trigger !== undefined;
     };
-    await expect.poll(isDue, { timeout: 10_000, interval: 5 }).toBe(false);
+    await expect.poll(hasDueWork, { timeout: 10_000, interval: 5 }).toBe(false);
   }
 
   async function findTriggerId(workflowId: string, blockId?: string): Promise<string> {
-    const query = `workspaceId=${webhooks.workspaceId}&workflowId=${workflowId}`;
+    const query = `workspaceId=${api.workspaceId}&workflowId=${workflowId}`;
     const { data } = await call<{ id: string; blockId: string }[]>('GET', `/api/v2/triggers?${query}`);
     const trigger = data.find((each) => blockId === undefined || each.blockId === blockId);
     return trigger?.id ?? '';
   }
 
-  function hookOf({ id, path, triggerId }: { id: string; path: string; triggerId: string }): FlowHook {
-    const deliveries = async () =>
+  function createHook({
+    id: workflowId,
+    path,
+    triggerId,
+  }: {
+    id: string;
+    path: string;
+    triggerId: string;
+  }): FlowHook {
+    const listDeliveries = async () =>
       (await call<(JsonObject & { id: string })[]>('GET', `/api/v2/webhooks/${triggerId}/deliveries`)).data;
     return {
-      ...{ id, path, deliveries },
+      ...{ workflowId, path, listDeliveries },
       async send(body) {
         // Lists are ordered by time, so each delivery needs a different time.
         now.ms += 1;
-        const response = await webhooks.send(path, { headers: JSON_TYPE, body: JSON.stringify(body) });
+        const response = await api.send(path, { headers: JSON_TYPE, body: JSON.stringify(body) });
         expect(response.status).toBe(200);
         await waitUntilIdle();
         return response.body as unknown as DeliveryResult;
       },
-      events: async () => (await call<JsonObject[]>('GET', `/api/v2/triggers/${triggerId}/events`)).data,
+      listEvents: async () => (await call<JsonObject[]>('GET', `/api/v2/triggers/${triggerId}/events`)).data,
       async replay(index) {
-        const list = await deliveries();
+        const list = await listDeliveries();
         return call('POST', `/api/v2/webhooks/${triggerId}/deliveries/${list[index]?.id}/replay`, {});
       },
       async resume(runId) {
-        const { pauses } = await webhooks.engine.getRun(runId);
-        const [first] = pauses;
-        await webhooks.engine.resume(runId, { token: first?.token ?? '' });
-        await expect.poll(async () => (await webhooks.engine.getRun(runId)).status).toBe('completed');
+        const { pauses } = await api.engine.getRun(runId);
+        const [firstPause] = pauses;
+        await api.engine.resume(runId, { token: firstPause?.token ?? '' });
+        await expect.poll(async () => (await api.engine.getRun(runId)).status).toBe('completed');
       },
       async redeploy() {
-        const path = `/api/v2/workflows/${id}/state`;
+        const path = `/api/v2/workflows/${workflowId}/state`;
         const { data } = await call<{ blocks: { [id: string]: JsonObject }; edges: Json }>('GET', path);
         const blocks = Object.entries(data.blocks).map(([blockId, block]) => [
           blockId,
           block['name'] === 'End' ? { ...block, name: 'Ended' } : block,
         ]);
-        const changed = { blocks: Object.fromEntries(blocks), edges: data.edges };
-        expect((await call('PUT', path, { body: changed })).status).toBe(200);
-        expect((await call('POST', `/api/v2/workflows/${id}/deploy`, {})).status).toBe(200);
+        const changedDraft = { blocks: Object.fromEntries(blocks), edges: data.edges };
+        expect((await call('PUT', path, { body: changedDraft })).status).toBe(200);
+        expect((await call('POST', `/api/v2/workflows/${workflowId}/deploy`, {})).status).toBe(200);
       },
       async undeploy() {
-        expect((await call('DELETE', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
+        expect((await call('DELETE', `/api/v2/workflows/${workflowId}/deploy`)).status).toBe(200);
       },
       async callTriggerAction(action) {
         expect((await call('POST', `/api/v2/triggers/${triggerId}/${action}`, {})).status).toBe(200);
@@ -139,7 +147,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
   }
 
   const statusOf = async (runId: string): Promise<string> => {
-    const run = await webhooks.engine.getRun(runId).catch(() => undefined);
+    const run = await api.engine.getRun(runId).catch(() => undefined);
     if (run) return run.status;
     const claim = await db
       .selectFrom('claims')
@@ -153,38 +161,38 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
 
   now.ms = START_MS;
   return {
-    ...webhooks,
+    ...api,
     ...{ db, waitUntilIdle, statusOf },
     async advance(ms) {
       now.ms += ms;
       await waitUntilIdle();
     },
     async deployFlow(flowControl, { pauses = false } = {}) {
-      const options = pauses ? { last: PAUSE_BLOCK } : {};
-      const { id, path } = await webhooks.deployWebhook({ flowControl }, options);
-      return hookOf({ id, path, triggerId: await findTriggerId(id) });
+      const options = pauses ? { lastBlock: PAUSE_BLOCK } : {};
+      const { id, path } = await api.deployWebhook({ flowControl }, options);
+      return createHook({ id, path, triggerId: await findTriggerId(id) });
     },
     async deployTwoHooks(flowControl) {
-      const workflow = webhookWorkflow({ flowControl }, { last: PAUSE_BLOCK }) as {
+      const workflow = webhookWorkflow({ flowControl }, { lastBlock: PAUSE_BLOCK }) as {
         state: { blocks: { [id: string]: JsonObject }; edges: JsonObject[] };
       };
       const { blocks, edges } = workflow.state;
       const [[firstId, block] = ['', {}], [lastId] = ['', {}]] = Object.entries(blocks);
       blocks['second'] = { ...block, id: 'second', name: 'Second' };
       edges.push({ id: 'edge-second', source: 'second', target: lastId });
-      const id = await webhooks.deploy(workflow as unknown as Json);
+      const id = await api.deploy(workflow as unknown as Json);
       const deployment = await call<{ webhooks: { url: string; blockId: string }[] }>(
         'GET',
         `/api/v2/workflows/${id}/deployment`,
       );
       const hooks = deployment.data.webhooks.map(async ({ url, blockId }) =>
-        hookOf({ id, path: new URL(url).pathname, triggerId: await findTriggerId(id, blockId) }),
+        createHook({ id, path: new URL(url).pathname, triggerId: await findTriggerId(id, blockId) }),
       );
       expect(firstId).not.toBe('second');
       return (await Promise.all(hooks)) as [FlowHook, FlowHook];
     },
-    deployMinutely: (flowControl) =>
-      webhooks.deploy(triggerWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl })),
+    deployMinuteSchedule: (flowControl) =>
+      api.deploy(triggerWorkflow({ scheduleType: 'minutes', minutesInterval: 1, flowControl })),
     async expectStatus(runId, status) {
       await expect.poll(() => statusOf(runId), { timeout: 10_000 }).toBe(status);
     },
@@ -198,7 +206,7 @@ export async function flowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi> {
       expect((await call('POST', path, {})).status).toBe(200);
       await waitUntilIdle();
     },
-    eventRows: async (workflowId) =>
+    readEventRows: async (workflowId) =>
       (await db
         .selectFrom('flow_events')
         .selectAll()

@@ -3,8 +3,8 @@ import { expect } from 'vitest';
 import { draftOf } from '../support/draft.ts';
 import type { Steps } from '../support/scale.ts';
 import {
-  atMinute,
-  deployMinutely,
+  timeAtMinute,
+  deployMinuteSchedules,
   advanceAndKill,
   expectOneRunPerMinute,
   startProcess,
@@ -20,17 +20,17 @@ const MIN_STEPS = 6;
  */
 export async function expectOneRunPerDueTimeWhenKilled(
   backend: Backend,
-  { first, stride }: Steps,
+  { firstStep, stride }: Steps,
 ): Promise<void> {
-  let process = await startProcess({ ...backend, nowMs: atMinute(0) });
-  const { workflowIds } = await deployMinutely(process, 1);
+  let process = await startProcess({ ...backend, nowMs: timeAtMinute(0) });
+  const { workflowIds } = await deployMinuteSchedules(process, 1);
   let minute = 0;
-  let step = first;
+  let step = firstStep;
   for (let isDead = true; isDead; step += stride) {
     await expectOneRunPerMinute(process, { workflowIds, minutes: minute });
     minute += 1;
-    const nowMs = atMinute(minute);
-    isDead = await advanceAndKill(process, { nowMs, killAt: step });
+    const nowMs = timeAtMinute(minute);
+    isDead = await advanceAndKill(process, { nowMs, killStep: step });
     if (isDead) process = await startProcess({ ...backend, nowMs });
   }
   await expectOneRunPerMinute(process, { workflowIds, minutes: minute });
@@ -39,7 +39,7 @@ export async function expectOneRunPerDueTimeWhenKilled(
 
 /** The same lower bound for events. */
 const MIN_EVENT_STEPS = 5;
-const TIMEOUT = { timeout: 60_000, interval: 100 };
+const POLL_OPTIONS = { timeout: 60_000, interval: 100 };
 
 /**
  * Kills a process at steps from the end of a run to the run that its event starts, one after another, while
@@ -47,59 +47,61 @@ const TIMEOUT = { timeout: 60_000, interval: 100 };
  */
 export async function expectOneRunPerEventWhenKilled(
   backend: Backend,
-  { first, stride }: Steps,
+  { firstStep, stride }: Steps,
   otherCount = 0,
 ): Promise<void> {
-  let nowMs = atMinute(0);
+  let nowMs = timeAtMinute(0);
   const start = () => startProcess({ ...backend, nowMs, countsEvents: true });
   let process = await start();
-  const others = await Promise.all(Array.from({ length: otherCount }, start));
-  const { key, watched, watcher } = await deployWatched(process);
+  const otherProcesses = await Promise.all(Array.from({ length: otherCount }, start));
+  const { key, watchedId, watcherId } = await deployWatchedAndWatcher(process);
   /**
    * Advances the clock, so that the processes poll for events. Returns the number of runs of the watcher; -1 if the
    * process is dead.
    */
   const advanceAndCount = async (): Promise<number> => {
     nowMs += 6000;
-    for (const each of [process, ...others])
-      await each.call('tick', { nowMs, keepsKillAt: true }).catch(() => undefined);
-    return process.isDead() ? -1 : process.call<number>('countRuns', { workflowId: watcher }).catch(() => -1);
+    for (const each of [process, ...otherProcesses])
+      await each.call('tick', { nowMs, keepsKillStep: true }).catch(() => undefined);
+    return process.isDead()
+      ? -1
+      : process.call<number>('countRuns', { workflowId: watcherId }).catch(() => -1);
   };
-  let step = first;
+  let step = firstStep;
   let eventCount = 0;
   for (let isDead = true; isDead; step += stride) {
     eventCount += 1;
-    const request = ['POST', `/workflows/${watched}/execute`, {}] as const;
+    const request = ['POST', `/workflows/${watchedId}/execute`, {}] as const;
     await process.call('request', { key, request });
-    await process.call('tick', { nowMs, killAt: step }).catch(() => undefined);
+    await process.call('tick', { nowMs, killStep: step }).catch(() => undefined);
     const hasEnded = async (): Promise<boolean> =>
       (await advanceAndCount()) === eventCount || process.isDead();
-    await expect.poll(hasEnded, TIMEOUT).toBe(true);
+    await expect.poll(hasEnded, POLL_OPTIONS).toBe(true);
     // From here on the process does not die, even if its work after the run reaches the step.
     await process.call('tick', { nowMs }).catch(() => undefined);
     isDead = process.isDead();
     if (isDead) process = await start();
-    await expect.poll(advanceAndCount, TIMEOUT).toBe(eventCount);
+    await expect.poll(advanceAndCount, POLL_OPTIONS).toBe(eventCount);
   }
   for (let poll = 0; poll < 3; poll += 1) expect(await advanceAndCount()).toBe(eventCount);
   expect(step - stride).toBeGreaterThan(MIN_EVENT_STEPS);
 }
 
 /** Deploys a workflow, and a second workflow that starts when a run of the first has completed. */
-async function deployWatched(
+async function deployWatchedAndWatcher(
   process: TriggerProcess,
-): Promise<{ key: string; watched: string; watcher: string }> {
+): Promise<{ key: string; watchedId: string; watcherId: string }> {
   const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
-  const deploy = async (name: string, exported: Json): Promise<string> => {
-    const request = <Data>(...parts: [string, string, unknown?]) =>
-      process.call<Data>('request', { key, request: parts });
+  const deploy = async (name: string, definition: Json): Promise<string> => {
+    const request = <Data>(...args: [string, string, unknown?]) =>
+      process.call<Data>('request', { key, request: args });
     const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name });
-    await request('PUT', `/workflows/${id}/state`, draftOf(exported));
+    await request('PUT', `/workflows/${id}/state`, draftOf(definition));
     await request('POST', `/workflows/${id}/deploy`);
     return id;
   };
-  const watched = await deploy('Watched', triggerWorkflow({}, { type: 'start_trigger' }));
-  const fields = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
-  const watcher = await deploy('Watcher', triggerWorkflow(fields, { type: 'sim_workspace_event' }));
-  return { key, watched, watcher };
+  const watchedId = await deploy('Watched', triggerWorkflow({}, { type: 'start_trigger' }));
+  const fields = { eventType: 'execution_success', workflowIds: [watchedId], cooldownMinutes: 0 };
+  const watcherId = await deploy('Watcher', triggerWorkflow(fields, { type: 'sim_workspace_event' }));
+  return { key, watchedId, watcherId };
 }

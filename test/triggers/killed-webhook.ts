@@ -23,8 +23,8 @@ export async function deployHook(
   flowControl?: JsonObject,
 ): Promise<DeployedWebhook> {
   const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
-  const request = <Data>(...parts: [string, string, unknown?]) =>
-    process.call<Data>('request', { key, request: parts });
+  const request = <Data>(...args: [string, string, unknown?]) =>
+    process.call<Data>('request', { key, request: args });
   const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name: 'Receives' });
   const fields = flowControl ? { flowControl } : {};
   await request('PUT', `/workflows/${id}/state`, draftOf(webhookWorkflow(fields)));
@@ -33,11 +33,11 @@ export async function deployHook(
   return { key, workspaceId, workflowId: id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname };
 }
 
-/** Sends a delivery. Returns undefined if the process dies before it answers. */
+/** Sends a delivery. Returns undefined if the process dies before it responds. */
 export async function deliver(
   process: TriggerProcess,
   { path }: DeployedWebhook,
-  delivery: { deliveryId: string; killAt?: number },
+  delivery: { deliveryId: string; killStep?: number },
 ): Promise<DeliveryResponse | undefined> {
   return process.call<DeliveryResponse>('deliver', { path, ...delivery }).catch((error: unknown) => {
     if (process.isDead()) return undefined;

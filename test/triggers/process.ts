@@ -13,7 +13,7 @@ import {
   Sealer,
   serviceAreas,
   servicePorts,
-  triggerWork,
+  triggerWorkerAreas,
 } from '@heddle/service';
 import type { ServiceStore } from '@heddle/service';
 import { storedCredentials } from '@heddle/service/credentials';
@@ -61,14 +61,14 @@ const stepCounter: KyselyPlugin = {
 
 async function openEngine({ definitions: { resolveChild, tenant } }: ServiceStore): Promise<Engine> {
   const { engine: engineOptions, temporal: temporalOptions } = options;
-  const shared = { resolveChild, tenant, triggers: triggerTypes, ...engineOptions };
-  if (!temporalOptions) return createEngine(shared);
+  const commonOptions = { resolveChild, tenant, triggers: triggerTypes, ...engineOptions };
+  if (!temporalOptions) return createEngine(commonOptions);
   const { temporal } = await import('@heddle/temporal');
-  return createEngine({ ...shared, runtime: temporal(temporalOptions) });
+  return createEngine({ ...commonOptions, runtime: temporal(temporalOptions) });
 }
 
 /** Returns an engine that counts a step before and after each start of a run. */
-function countingEngine(engine: Engine): Engine {
+function createCountingEngine(engine: Engine): Engine {
   const start: Engine['start'] = async (...args) => {
     countStep();
     const run = await engine.start(...args);
@@ -89,7 +89,7 @@ const store = await openServiceStore(
   postgres === undefined ? { data: data as string } : { postgres: { url: postgres }, secret: SECRET },
 );
 const engine = await openEngine(store);
-const database = store.database.withPlugin(stepCounter);
+const countingDatabase = store.database.withPlugin(stepCounter);
 const db = store.database as Kysely<TriggerTables>;
 const webhookDb = store.database as Kysely<WebhookTables>;
 const sealer = new Sealer(keysInText(Buffer.alloc(32, 7).toString('base64')));
@@ -101,15 +101,15 @@ const triggerOptions = {
   },
 };
 const api = await createApi({
-  engine: countingEngine(engine),
-  database: { ...store, database, migrate: (...args) => store.migrate(...args) },
+  engine: createCountingEngine(engine),
+  database: { ...store, database: countingDatabase, migrate: (...args) => store.migrate(...args) },
   authenticator: keyAuthenticator(store.keys),
   ports: servicePorts(store),
   areas: options.isWorker
-    ? triggerWork(triggerOptions)
+    ? triggerWorkerAreas(triggerOptions)
     : serviceAreas({ store, ...triggerOptions, ...(options.hooks && { sealer, hooks: options.hooks }) }),
   now: () => nowMs,
-  every(ms, callback) {
+  repeat(ms, callback) {
     callbacks.add(callback);
     const timer = setInterval(callback, Math.min(ms, 500));
     return () => {
@@ -137,7 +137,7 @@ async function callApi<Data>(
 }
 
 /** Returns the runs that triggers have started, with their status. */
-async function fires(): Promise<TriggeredRun[]> {
+async function listTriggeredRuns(): Promise<TriggeredRun[]> {
   const rows = await db.selectFrom('trigger_fires').selectAll().orderBy('due_ms').execute();
   const reports = rows.map(async ({ workflow_id: workflowId, due_ms: due, run_id: runId, version }) => {
     const run = await engine.getRun(runId).catch(() => undefined);
@@ -150,10 +150,10 @@ async function fires(): Promise<TriggeredRun[]> {
 async function deliver({
   path = '',
   deliveryId = '',
-  killAt = Infinity,
+  killStep = Infinity,
   deliveryRequest,
 }: Command): Promise<unknown> {
-  stepsLeft = killAt;
+  stepsLeft = killStep;
   const headers = { 'Content-Type': 'application/json', 'Idempotency-Key': deliveryId };
   const request = deliveryRequest ?? { headers, body: JSON.stringify({ deliveryId }) };
   const response = await api.fetch(new Request(`http://heddle.test${path}`, { method: 'POST', ...request }));
@@ -161,7 +161,7 @@ async function deliver({
 }
 
 /** Returns the accepted deliveries with the status of their runs. */
-async function deliveries(): Promise<{ deliveryId: string | null; runId: string; status: string }[]> {
+async function listDeliveries(): Promise<{ deliveryId: string | null; runId: string; status: string }[]> {
   const rows = await webhookDb.selectFrom('webhook_deliveries').selectAll().orderBy('delivery_id').execute();
   const reports = rows.map(async ({ delivery_id: deliveryId, run_id: runId }) => {
     const run = await engine.getRun(runId).catch(() => undefined);
@@ -171,17 +171,17 @@ async function deliveries(): Promise<{ deliveryId: string | null; runId: string;
 }
 
 /** Returns the items that have started runs, with the status of the runs. */
-async function items(): Promise<{ runId: string; status: string; title: unknown }[]> {
-  const feeds = store.database as FeedDb;
-  const rows = await feeds
+async function listItems(): Promise<{ runId: string; status: string; title: unknown }[]> {
+  const feedDb = store.database as FeedDb;
+  const rows = await feedDb
     .selectFrom('feed_items')
     .select('run_id')
     .where('run_id', 'is not', null)
     .execute();
   const reports = rows.map(async ({ run_id: runId }) => {
     const run = await engine.getRun(runId ?? '').catch(() => undefined);
-    const [first] = await engine.getLogs(runId ?? '').catch(() => []);
-    const { title = null } = (first?.output ?? {}) as { title?: unknown };
+    const [firstLog] = await engine.getLogs(runId ?? '').catch(() => []);
+    const { title = null } = (firstLog?.output ?? {}) as { title?: unknown };
     return { runId: runId ?? '', status: run?.status ?? 'unknown', title };
   });
   return Promise.all(reports);
@@ -202,7 +202,7 @@ async function countRuns(workflowId: string): Promise<number> {
   return count;
 }
 
-const COMMANDS: { readonly [name in Command['call']]: (command: Command) => Promise<unknown> } = {
+const COMMAND_HANDLERS: { readonly [name in Command['call']]: (command: Command) => Promise<unknown> } = {
   async workspace() {
     const userId = await store.workspaces.createUser({ email: `${randomUUID()}@heddle.test`, name: 'Ada' });
     const workspaceId = await store.workspaces.createWorkspace('Looms', userId);
@@ -210,23 +210,23 @@ const COMMANDS: { readonly [name in Command['call']]: (command: Command) => Prom
     return { workspaceId, key };
   },
   request: ({ key = '', request = ['GET', '/meta'] }) => callApi(key, request),
-  tick({ nowMs: next = nowMs, killAt = Infinity, keepsKillAt }) {
-    nowMs = next;
-    if (!keepsKillAt) stepsLeft = killAt;
+  tick({ nowMs: newMs = nowMs, killStep = Infinity, keepsKillStep }) {
+    nowMs = newMs;
+    if (!keepsKillStep) stepsLeft = killStep;
     for (const callback of callbacks) callback();
     return Promise.resolve();
   },
-  fires,
+  fires: listTriggeredRuns,
   countRuns: ({ workflowId = '' }) => countRuns(workflowId),
   deliver,
-  deliveries,
-  items,
+  deliveries: listDeliveries,
+  items: listItems,
   stop: () => Promise.resolve(process.kill(process.pid, 'SIGKILL')),
 };
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const command = JSON.parse(line) as Command;
-  void COMMANDS[command.call](command).then(
+  void COMMAND_HANDLERS[command.call](command).then(
     (value) => process.stdout.write(`${JSON.stringify({ id: command.id, value })}\n`),
     (error: unknown) => process.stdout.write(`${JSON.stringify({ id: command.id, error: String(error) })}\n`),
   );

@@ -13,7 +13,7 @@ import { describe, expect, it } from 'vitest';
 import { scale } from '../support/scale.ts';
 import { CIRCLEBACK, JSON_TYPE, PROVIDERS, START_MS } from './webhook-setup.ts';
 
-const types = new Map(
+const webhookTypes = new Map(
   triggerTypes
     .filter((type): type is WebhookType & (typeof triggerTypes)[number] => type.kind === 'webhook')
     .map((type) => [type.type, type as WebhookType]),
@@ -25,7 +25,7 @@ interface TestReceiver {
   events: WebhookEvent[];
   refusals: string[];
   errors: unknown[];
-  lookupCount: () => number;
+  getLookupCount: () => number;
 }
 
 /**
@@ -36,27 +36,32 @@ function openReceiver(
   fields: JsonObject = {},
   { type = 'generic_webhook', ...options }: Partial<WebhookReceiverOptions> & { type?: string } = {},
 ): TestReceiver {
-  const webhookType = types.get(type) as WebhookType;
-  const read = webhookType.read(fields);
-  if (!('config' in read)) throw new Error(JSON.stringify(read.problems));
-  const webhook: FoundWebhook = { key: 'hook', workspaceId: 'looms', type: webhookType, config: read.config };
+  const webhookType = webhookTypes.get(type) as WebhookType;
+  const readResult = webhookType.read(fields);
+  if (!('config' in readResult)) throw new Error(JSON.stringify(readResult.problems));
+  const webhook: FoundWebhook = {
+    key: 'hook',
+    workspaceId: 'looms',
+    type: webhookType,
+    config: readResult.config,
+  };
   const [events, refusals, errors]: [WebhookEvent[], string[], unknown[]] = [[], [], []];
-  const runs = new Map<string, string>();
+  const runIdsByDeliveryId = new Map<string, string>();
   let lookupCount = 0;
   const store: WebhookStore = {
     find(path) {
       lookupCount += 1;
       return Promise.resolve(path === 'hook-path' ? webhook : undefined);
     },
-    secretsOf: () => Promise.resolve([webhookType.secretOf(read.config) ?? '']),
+    secretsOf: () => Promise.resolve([webhookType.secretOf(readResult.config) ?? '']),
     accept(_found, event) {
-      const knownRunId = runs.get(event.deliveryId ?? '');
+      const knownRunId = runIdsByDeliveryId.get(event.deliveryId ?? '');
       const runId = knownRunId ?? `run-${events.length}`;
       if (knownRunId === undefined) events.push(event);
-      if (event.deliveryId !== undefined) runs.set(event.deliveryId, runId);
+      if (event.deliveryId !== undefined) runIdsByDeliveryId.set(event.deliveryId, runId);
       return Promise.resolve({
         ...{ runId, isDuplicate: knownRunId !== undefined },
-        response: () => Promise.resolve(Response.json({ answer: 42 }, { status: 201 })),
+        waitForResponse: () => Promise.resolve(Response.json({ answer: 42 }, { status: 201 })),
       });
     },
     recordRefusal: (_found, reason) => void refusals.push(reason),
@@ -66,25 +71,25 @@ function openReceiver(
       store,
       now: () => START_MS,
       onError: (error) => void errors.push(error),
-      every: () => () => undefined,
+      repeat: () => () => undefined,
     },
     ...options,
   });
   return {
-    ...{ events, refusals, errors, lookupCount: () => lookupCount },
+    ...{ events, refusals, errors, getLookupCount: () => lookupCount },
     receive: (path, init = {}, address) =>
       fetch(new Request(`http://host/api/webhooks/trigger/${path}`, init), { address }),
   };
 }
 
-const post = (body: NonNullable<RequestInit['body']>, type?: string): RequestInit => ({
+const createPostInit = (body: NonNullable<RequestInit['body']>, type?: string): RequestInit => ({
   method: 'POST',
   body,
   ...(type !== undefined && { headers: { 'Content-Type': type } }),
 });
 
 /** Returns the input of the run that a request to a webhook starts, without headers and query. */
-async function inputFrom(init: RequestInit, fields: JsonObject = {}): Promise<JsonObject> {
+async function receiveInput(init: RequestInit, fields: JsonObject = {}): Promise<JsonObject> {
   const receiver = openReceiver(fields);
   const response = await receiver.receive('hook-path', init);
   expect(response.status).toBe(200);
@@ -94,19 +99,27 @@ async function inputFrom(init: RequestInit, fields: JsonObject = {}): Promise<Js
 
 describe('the body of a delivery becomes the input of the run', () => {
   it.each([
-    ['JSON', post('{"a":1}', 'application/json'), { a: 1 }],
-    ['JSON of another media type', post('{"a":1}', 'application/cloudevents+json'), { a: 1 }],
-    ['JSON without a media type', post(Buffer.from('{"a":1}')), { a: 1 }],
-    ['JSON that is not an object', post('[1]', 'application/json'), { input: [1] }],
-    ['text', post('hello', 'text/plain'), { input: 'hello' }],
-    ['text that looks like JSON', post('{not json', 'text/plain'), { input: '{not json' }],
-    ['XML', post('<a/>', 'application/xml'), { input: '<a/>' }],
-    ['a form', post('a=1&b=x%20y&a=2', 'application/x-www-form-urlencoded'), { a: ['1', '2'], b: 'x y' }],
-    ['JSON in a form', post('payload=%7B%22a%22%3A1%7D', 'application/x-www-form-urlencoded'), { a: 1 }],
+    ['JSON', createPostInit('{"a":1}', 'application/json'), { a: 1 }],
+    ['JSON of another media type', createPostInit('{"a":1}', 'application/cloudevents+json'), { a: 1 }],
+    ['JSON without a media type', createPostInit(Buffer.from('{"a":1}')), { a: 1 }],
+    ['JSON that is not an object', createPostInit('[1]', 'application/json'), { input: [1] }],
+    ['text', createPostInit('hello', 'text/plain'), { input: 'hello' }],
+    ['text that looks like JSON', createPostInit('{not json', 'text/plain'), { input: '{not json' }],
+    ['XML', createPostInit('<a/>', 'application/xml'), { input: '<a/>' }],
+    [
+      'a form',
+      createPostInit('a=1&b=x%20y&a=2', 'application/x-www-form-urlencoded'),
+      { a: ['1', '2'], b: 'x y' },
+    ],
+    [
+      'JSON in a form',
+      createPostInit('payload=%7B%22a%22%3A1%7D', 'application/x-www-form-urlencoded'),
+      { a: 1 },
+    ],
     ['an empty body', { method: 'POST' }, {}],
     ['a GET request without a body', { method: 'GET' }, {}],
   ])('%s', async (_name, init, input) => {
-    expect(await inputFrom(init)).toEqual(input);
+    expect(await receiveInput(init)).toEqual(input);
   });
 
   it('a form with files: the input has the files of declared fields, and only the names of other files', async () => {
@@ -116,7 +129,7 @@ describe('the body of a delivery becomes the input of the run', () => {
     form.append('docs', new File(['two'], 'two.txt', { type: 'text/plain' }));
     form.set('other', new File(['three'], 'three.bin'));
     const inputFormat = [{ name: 'docs', type: 'file[]' }];
-    expect(await inputFrom({ method: 'POST', body: form }, { inputFormat })).toEqual({
+    expect(await receiveInput({ method: 'POST', body: form }, { inputFormat })).toEqual({
       title: 'Two files',
       docs: [
         { type: 'file', name: 'one.txt', data: `data:text/plain;base64,${btoa('one')}` },
@@ -150,14 +163,17 @@ describe('the body of a delivery becomes the input of the run', () => {
 describe('the sender gets', () => {
   it('the JSON and the status that the block configures', async () => {
     const fields = { responseMode: 'custom', responseStatusCode: '202', responseBody: '{"ok":true}' };
-    const response = await openReceiver(fields).receive('hook-path', post('{}'));
+    const response = await openReceiver(fields).receive('hook-path', createPostInit('{}'));
     expect([response.status, await response.json()]).toEqual([202, { ok: true }]);
-    const empty = await openReceiver({ responseMode: 'custom' }).receive('hook-path', post('{}'));
-    expect([empty.status, await empty.text()]).toEqual([200, '']);
+    const emptyResponse = await openReceiver({ responseMode: 'custom' }).receive(
+      'hook-path',
+      createPostInit('{}'),
+    );
+    expect([emptyResponse.status, await emptyResponse.text()]).toEqual([200, '']);
   });
 
   it('the response of the run', async () => {
-    const response = await openReceiver({ responseMode: 'wait' }).receive('hook-path', post('{}'));
+    const response = await openReceiver({ responseMode: 'wait' }).receive('hook-path', createPostInit('{}'));
     expect([response.status, await response.json()]).toEqual([201, { answer: 42 }]);
     expect(response.headers.get('x-run-id')).toBe('run-0');
   });
@@ -174,71 +190,73 @@ describe('a request is refused', () => {
   };
 
   it('with 413 for a body with too many bytes, values, fields or parts', async () => {
-    expect(await statusOf(post('x'.repeat(101), 'text/plain'))).toBe(413);
+    expect(await statusOf(createPostInit('x'.repeat(101), 'text/plain'))).toBe(413);
     const chunks = ReadableStream.from([Buffer.alloc(60, 32), Buffer.alloc(60, 32)]);
-    expect(await statusOf({ ...post(chunks as never), duplex: 'half' } as RequestInit)).toBe(413);
-    expect(await statusOf(post(`[${'1,'.repeat(10)}1]`, 'application/json'))).toBe(413);
-    expect(await statusOf(post('a&'.repeat(12), 'application/x-www-form-urlencoded'))).toBe(413);
+    expect(await statusOf({ ...createPostInit(chunks as never), duplex: 'half' } as RequestInit)).toBe(413);
+    expect(await statusOf(createPostInit(`[${'1,'.repeat(10)}1]`, 'application/json'))).toBe(413);
+    expect(await statusOf(createPostInit('a&'.repeat(12), 'application/x-www-form-urlencoded'))).toBe(413);
     const parts = '--b\r\n'.repeat(6);
-    expect(await statusOf(post(parts, 'multipart/form-data; boundary=b'))).toBe(413);
+    expect(await statusOf(createPostInit(parts, 'multipart/form-data; boundary=b'))).toBe(413);
   });
 
   it('with 400 and 415 for a body that cannot be read', async () => {
-    expect(await statusOf(post('{', 'application/json'))).toBe(400);
-    expect(await statusOf(post('[1e999]', 'application/json'))).toBe(400);
-    expect(await statusOf(post('--b', 'multipart/form-data'))).toBe(400);
-    expect(await statusOf(post('--x', 'multipart/form-data; boundary=b'))).toBe(400);
-    expect(await statusOf(post('PK', 'application/zip'))).toBe(415);
+    expect(await statusOf(createPostInit('{', 'application/json'))).toBe(400);
+    expect(await statusOf(createPostInit('[1e999]', 'application/json'))).toBe(400);
+    expect(await statusOf(createPostInit('--b', 'multipart/form-data'))).toBe(400);
+    expect(await statusOf(createPostInit('--x', 'multipart/form-data; boundary=b'))).toBe(400);
+    expect(await statusOf(createPostInit('PK', 'application/zip'))).toBe(415);
   });
 
   it('with 401, before its body is parsed, if its signature is missing', async () => {
     const receiver = openReceiver({ token: 's3cret' });
-    expect((await receiver.receive('hook-path', post('{', 'application/json'))).status).toBe(401);
+    expect((await receiver.receive('hook-path', createPostInit('{', 'application/json'))).status).toBe(401);
     expect(receiver.refusals).toEqual(['SIGNATURE_MISSING']);
   });
 
   it('with 429 above the rate limit of its trigger, which accepts requests again later', async () => {
     let nowMs = START_MS;
     const receiver = openReceiver({}, { rate: { capacity: 2, perMinute: 60 }, now: () => nowMs });
-    const send = async () => (await receiver.receive('hook-path', post('{}'))).status;
+    const send = async () => (await receiver.receive('hook-path', createPostInit('{}'))).status;
     expect([await send(), await send(), await send()]).toEqual([200, 200, 429]);
     nowMs += 1000;
     expect(await send()).toBe(200);
   });
 
   it('with 429 and without a lookup after many requests from its address to unknown paths', async () => {
-    const receiver = openReceiver({}, { unknownRate: { capacity: 3, perMinute: 1 } });
+    const receiver = openReceiver({}, { unknownPathRate: { capacity: 3, perMinute: 1 } });
     const statuses: number[] = [];
     for (let index = 0; index < 5; index += 1)
-      statuses.push((await receiver.receive(`path-${index}`, post('{}'), '203.0.113.9')).status);
+      statuses.push((await receiver.receive(`path-${index}`, createPostInit('{}'), '203.0.113.9')).status);
     expect(statuses).toEqual([404, 404, 404, 429, 429]);
-    expect(receiver.lookupCount()).toBe(3);
-    expect((await receiver.receive('hook-path', post('{}'), '203.0.113.7')).status).toBe(200);
+    expect(receiver.getLookupCount()).toBe(3);
+    expect((await receiver.receive('hook-path', createPostInit('{}'), '203.0.113.7')).status).toBe(200);
   });
 
   it('with 429 before its body is read when too many requests of its workspace are in progress', async () => {
     const concurrency = { perTrigger: 2, perWorkspace: 2, total: 10 };
     const receiver = openReceiver({}, { concurrency });
     const bodyReady = Promise.withResolvers<void>();
-    async function* slow() {
+    async function* createSlowBody() {
       await bodyReady.promise;
       yield Buffer.from('{}');
     }
     const responses = [1, 2].map(() =>
       receiver.receive('hook-path', {
-        ...post(ReadableStream.from(slow()) as never),
+        ...createPostInit(ReadableStream.from(createSlowBody()) as never),
         duplex: 'half',
       } as RequestInit),
     );
-    await expect.poll(async () => (await receiver.receive('hook-path', post('{}'))).status).toBe(429);
+    await expect
+      .poll(async () => (await receiver.receive('hook-path', createPostInit('{}'))).status)
+      .toBe(429);
     bodyReady.resolve();
     expect((await Promise.all(responses)).map(({ status }) => status)).toEqual([200, 200]);
-    expect((await receiver.receive('hook-path', post('{}'))).status).toBe(200);
+    expect((await receiver.receive('hook-path', createPostInit('{}'))).status).toBe(200);
   });
 });
 
 describe('any request', () => {
-  const headerValue = fc.string({ unit: 'grapheme-ascii', maxLength: 80 }).filter((text) => {
+  const headerValueArbitrary = fc.string({ unit: 'grapheme-ascii', maxLength: 80 }).filter((text) => {
     try {
       new Headers({ x: text });
       return true;
@@ -272,25 +290,25 @@ describe('any request', () => {
     ],
     ...['multipart/form-data; boundary="', 'application/x+json; charset=latin1', '', ';;'],
   ];
-  const body = fc.oneof(
+  const bodyArbitrary = fc.oneof(
     fc.uint8Array({ maxLength: 200 }),
     fc.json({ maxDepth: 4 }).map((text) => new Uint8Array(Buffer.from(text))),
     fc
       .constantFrom('--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n--b--', 'a=%zz&=&b', '[[[[')
       .map((text) => new Uint8Array(Buffer.from(text))),
   );
-  const request = fc.record({
+  const requestArbitrary = fc.record({
     method: fc.constantFrom('POST', 'GET', 'PUT', 'HEAD', 'DELETE'),
     path: fc.oneof(
       fc.constant('hook-path'),
       fc.webPath(),
       fc.webQueryParameters().map((text) => `hook-path?${text}`),
     ),
-    headers: fc.dictionary(fc.constantFrom(...HEADER_NAMES), headerValue),
+    headers: fc.dictionary(fc.constantFrom(...HEADER_NAMES), headerValueArbitrary),
     type: fc.constantFrom(...MEDIA_TYPES),
-    body,
+    body: bodyArbitrary,
   });
-  const hooks = [
+  const HOOK_CASES = [
     { fields: {}, options: {}, acceptsUnsigned: true },
     { fields: { responseMode: 'wait', idempotencyField: 'a.b.0' }, options: {}, acceptsUnsigned: true },
     ...[...Object.values(PROVIDERS), CIRCLEBACK].map(({ type, fields }) => ({
@@ -302,17 +320,17 @@ describe('any request', () => {
 
   it('is answered with a known status, and starts a run only at a webhook without a secret', async () => {
     await fc.assert(
-      fc.asyncProperty(request, fc.nat({ max: hooks.length - 1 }), async (sent, index) => {
-        const { fields, options, acceptsUnsigned } = hooks[index]!;
+      fc.asyncProperty(requestArbitrary, fc.nat({ max: HOOK_CASES.length - 1 }), async (generated, index) => {
+        const { fields, options, acceptsUnsigned } = HOOK_CASES[index]!;
         const receiver = openReceiver(fields as JsonObject, {
           ...options,
           limits: { bytes: 150, values: 20, parts: 3 },
         });
-        const hasBody = sent.method !== 'GET' && sent.method !== 'HEAD';
-        const response = await receiver.receive(sent.path.replace(/^\//, ''), {
-          method: sent.method,
-          headers: { 'Content-Type': sent.type, ...sent.headers },
-          ...(hasBody && { body: sent.body }),
+        const hasBody = generated.method !== 'GET' && generated.method !== 'HEAD';
+        const response = await receiver.receive(generated.path.replace(/^\//, ''), {
+          method: generated.method,
+          headers: { 'Content-Type': generated.type, ...generated.headers },
+          ...(hasBody && { body: generated.body }),
         });
         expect(receiver.errors).toEqual([]);
         expect([200, 201, 400, 401, 404, 413, 415, 429]).toContain(response.status);

@@ -2,12 +2,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
-import { scheduleApi } from './setup.ts';
+import { openScheduleApi } from './setup.ts';
 import type { ScheduleApi, TriggerResponse } from './setup.ts';
 import { storesToTest } from '../support/postgres.ts';
 
-const MINUTELY = { scheduleType: 'minutes', minutesInterval: 1 };
-const HOURLY = { scheduleType: 'hourly', hourlyMinute: 0 };
+const MINUTELY_SCHEDULE = { scheduleType: 'minutes', minutesInterval: 1 };
+const HOURLY_SCHEDULE = { scheduleType: 'hourly', hourlyMinute: 0 };
 
 interface Deployment {
   version: number;
@@ -19,32 +19,32 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
   let api: ScheduleApi;
 
   beforeAll(async () => {
-    api = await scheduleApi(store, '2026-01-01T00:30Z');
+    api = await openScheduleApi(store, '2026-01-01T00:30Z');
   });
 
   const deploy = (id: string) => api.call<Deployment>('POST', `/api/v2/workflows/${id}/deploy`);
-  const postTo = (id: string, action: string, body?: object) =>
+  const postAction = (id: string, action: string, body?: object) =>
     api.call<TriggerResponse>('POST', `/api/v2/triggers/${id}/${action}`, body && { body });
   /** Waits until the trigger has fired for exactly these due times. */
-  const expectFires = async (id: string, dueTimes: readonly string[]): Promise<void> => {
-    await expect.poll(() => api.fires(id)).toEqual(dueTimes);
+  const expectFiredDueTimes = async (id: string, dueTimes: readonly string[]): Promise<void> => {
+    await expect.poll(() => api.listFiredDueTimes(id)).toEqual(dueTimes);
   };
 
   it('start one run at each due time, with the time as input', async () => {
     api.advanceTo('2026-01-01T00:30Z');
-    const id = await api.deploy(triggerWorkflow({ ...HOURLY, timezone: 'Asia/Kolkata' }));
-    expect(await api.trigger(id)).toMatchObject({
+    const id = await api.deploy(triggerWorkflow({ ...HOURLY_SCHEDULE, timezone: 'Asia/Kolkata' }));
+    expect(await api.readTrigger(id)).toMatchObject({
       state: 'active',
       version: 1,
       nextDueAt: '2026-01-01T01:30:00.000Z',
     });
     api.advanceTo('2026-01-01T01:29:59.999Z');
     api.advanceTo('2026-01-01T01:30:00Z');
-    await expectFires(id, ['2026-01-01T01:30Z']);
+    await expectFiredDueTimes(id, ['2026-01-01T01:30Z']);
     api.advanceTo('2026-01-01T01:30:01Z');
     api.advanceTo('2026-01-01T02:30:00Z');
-    await expectFires(id, ['2026-01-01T01:30Z', '2026-01-01T02:30Z']);
-    const { lastRunId, lastDueAt } = await api.trigger(id);
+    await expectFiredDueTimes(id, ['2026-01-01T01:30Z', '2026-01-01T02:30Z']);
+    const { lastRunId, lastDueAt } = await api.readTrigger(id);
     expect(lastDueAt).toBe('2026-01-01T02:30:00.000Z');
     const runPath = `/api/v2/workflows/${id}/runs/${lastRunId}`;
     await expect
@@ -55,17 +55,17 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
       `/api/v2/logs?workspaceId=${api.workspaceId}&workflowIds=${id}&triggers=schedule&details=full`,
     );
     expect(logs.data).toHaveLength(2);
-    const trace = await api.engine.getLogs(lastRunId ?? '');
-    expect(trace[0]?.output).toMatchObject({
+    const blockLogs = await api.engine.getLogs(lastRunId ?? '');
+    expect(blockLogs[0]?.output).toMatchObject({
       scheduledAt: '2026-01-01T02:30:00.000Z',
       timezone: 'Asia/Kolkata',
     });
-    expect(api.faults).toEqual([]);
+    expect(api.reportedErrors).toEqual([]);
   });
 
   it('start no runs before their workflow is deployed, or while it is undeployed or archived', async () => {
     api.advanceTo('2026-01-02T00:00:30Z');
-    const id = await api.createDraft(triggerWorkflow(MINUTELY));
+    const id = await api.createDraft(triggerWorkflow(MINUTELY_SCHEDULE));
     api.advanceTo('2026-01-02T00:01Z');
     const { data } = await deploy(id);
     expect(data.latestDeploymentAttempt).toMatchObject({
@@ -73,17 +73,17 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
       readiness: { schedules: 'ready' },
     });
     api.advanceTo('2026-01-02T00:02Z');
-    await expectFires(id, ['2026-01-02T00:02Z']);
+    await expectFiredDueTimes(id, ['2026-01-02T00:02Z']);
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
     api.advanceTo('2026-01-02T00:03Z');
     await deploy(id);
     api.advanceTo('2026-01-02T00:04Z');
-    await expectFires(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z']);
+    await expectFiredDueTimes(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z']);
     await api.call('DELETE', `/api/v2/workflows/${id}`);
     api.advanceTo('2026-01-02T00:06Z');
     await api.call('POST', `/api/v2/workflows/${id}/restore`);
     api.advanceTo('2026-01-02T00:07Z');
-    await expectFires(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z', '2026-01-02T00:07Z']);
+    await expectFiredDueTimes(id, ['2026-01-02T00:02Z', '2026-01-02T00:04Z', '2026-01-02T00:07Z']);
   });
 
   it('are stopped when the folder of their workflow is deleted', async () => {
@@ -91,7 +91,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
     const path = `/f${crypto.randomUUID().slice(0, 8)}`;
     const { workspaceId } = api;
     await api.call('POST', '/api/v2/workflows/folders', { body: { workspaceId, path } });
-    const id = await api.deploy(triggerWorkflow(MINUTELY));
+    const id = await api.deploy(triggerWorkflow(MINUTELY_SCHEDULE));
     await api.call('PATCH', `/api/v2/workflows/${id}`, { body: { folderPath: path } });
     const query = `workspaceId=${workspaceId}&path=${encodeURIComponent(path)}&recursive=true`;
     expect((await api.call('DELETE', `/api/v2/workflows/folders?${query}`)).status).toBe(200);
@@ -101,17 +101,17 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('belong to the live version, so that another version has its own schedule', async () => {
     api.advanceTo('2026-01-04T00:30Z');
-    const id = await api.deploy(triggerWorkflow(HOURLY));
-    const draft = draftOf(triggerWorkflow({ ...HOURLY, hourlyMinute: 15 }));
+    const id = await api.deploy(triggerWorkflow(HOURLY_SCHEDULE));
+    const draft = draftOf(triggerWorkflow({ ...HOURLY_SCHEDULE, hourlyMinute: 15 }));
     await api.call('PUT', `/api/v2/workflows/${id}/state`, { body: draft });
     await deploy(id);
-    expect(await api.trigger(id)).toMatchObject({ version: 2, nextDueAt: '2026-01-04T01:15:00.000Z' });
+    expect(await api.readTrigger(id)).toMatchObject({ version: 2, nextDueAt: '2026-01-04T01:15:00.000Z' });
     api.advanceTo('2026-01-04T01:15Z');
-    await expectFires(id, ['2026-01-04T01:15Z']);
+    await expectFiredDueTimes(id, ['2026-01-04T01:15Z']);
     await api.call('POST', `/api/v2/workflows/${id}/versions/1/activate`);
-    expect(await api.trigger(id)).toMatchObject({ version: 1, nextDueAt: '2026-01-04T02:00:00.000Z' });
+    expect(await api.readTrigger(id)).toMatchObject({ version: 1, nextDueAt: '2026-01-04T02:00:00.000Z' });
     api.advanceTo('2026-01-04T02:15Z');
-    await expectFires(id, ['2026-01-04T01:15Z', '2026-01-04T02:00Z']);
+    await expectFiredDueTimes(id, ['2026-01-04T01:15Z', '2026-01-04T02:00Z']);
     const fires = await api.db
       .selectFrom('trigger_fires')
       .selectAll()
@@ -122,18 +122,18 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('keep a due run when the same schedule is deployed again', async () => {
     api.advanceTo('2026-01-05T00:30Z');
-    const id = await api.deploy(triggerWorkflow(HOURLY));
-    const before = await api.trigger(id);
+    const id = await api.deploy(triggerWorkflow(HOURLY_SCHEDULE));
+    const triggerBefore = await api.readTrigger(id);
     // The run is due but not claimed yet: no scheduler polls between the change of the time and the deployment.
-    const updated = await api.db
+    const updateResults = await api.db
       .updateTable('triggers')
       .set({ due_ms: Date.parse('2026-01-05T00:29Z') })
       .where('workflow_id', '=', id)
       .execute();
-    expect(updated).toHaveLength(1);
+    expect(updateResults).toHaveLength(1);
     await deploy(id);
-    expect(await api.trigger(id)).toMatchObject({
-      id: before.id,
+    expect(await api.readTrigger(id)).toMatchObject({
+      id: triggerBefore.id,
       version: 2,
       nextDueAt: '2026-01-05T00:29:00.000Z',
     });
@@ -141,42 +141,45 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('can be paused, even across deployments, and resumed', async () => {
     api.advanceTo('2026-01-06T00:00:30Z');
-    const id = await api.deploy(triggerWorkflow(MINUTELY));
-    const { id: triggerId } = await api.trigger(id);
-    expect((await postTo(triggerId, 'pause')).data).toMatchObject({ state: 'paused', nextDueAt: null });
+    const id = await api.deploy(triggerWorkflow(MINUTELY_SCHEDULE));
+    const { id: triggerId } = await api.readTrigger(id);
+    expect((await postAction(triggerId, 'pause')).data).toMatchObject({ state: 'paused', nextDueAt: null });
     await deploy(id);
-    expect(await api.trigger(id)).toMatchObject({ id: triggerId, state: 'paused', version: 2 });
+    expect(await api.readTrigger(id)).toMatchObject({ id: triggerId, state: 'paused', version: 2 });
     api.advanceTo('2026-01-06T00:05Z');
-    expect((await postTo(triggerId, 'resume')).data).toMatchObject({
+    expect((await postAction(triggerId, 'resume')).data).toMatchObject({
       state: 'active',
       nextDueAt: '2026-01-06T00:06:00.000Z',
     });
-    expect((await postTo(triggerId, 'resume')).status).toBe(409);
+    expect((await postAction(triggerId, 'resume')).status).toBe(409);
     api.advanceTo('2026-01-06T00:06Z');
-    await expectFires(id, ['2026-01-06T00:06Z']);
+    await expectFiredDueTimes(id, ['2026-01-06T00:06Z']);
     const actions = (await api.store.audit.listByResource(triggerId)).map(({ action }) => action);
     expect(actions).toEqual(['TRIGGER_PAUSED', 'TRIGGER_RESUMED']);
   });
 
   it('can be run manually, in addition to due runs', async () => {
     api.advanceTo('2026-01-07T00:30Z');
-    const id = await api.deploy(triggerWorkflow(HOURLY));
-    const { id: triggerId } = await api.trigger(id);
+    const id = await api.deploy(triggerWorkflow(HOURLY_SCHEDULE));
+    const { id: triggerId } = await api.readTrigger(id);
     const response = await api.call<{ runId: string }>('POST', `/api/v2/triggers/${triggerId}/run`);
     expect(response.status).toBe(202);
     const runPath = `/api/v2/workflows/${id}/runs/${response.data.runId}`;
     await expect
       .poll(async () => (await api.call('GET', runPath)).data)
       .toMatchObject({ status: 'completed', trigger: 'schedule' });
-    expect(await api.trigger(id)).toMatchObject({ nextDueAt: '2026-01-07T01:00:00.000Z', lastDueAt: null });
+    expect(await api.readTrigger(id)).toMatchObject({
+      nextDueAt: '2026-01-07T01:00:00.000Z',
+      lastDueAt: null,
+    });
   });
 
   it('can be backfilled for a past period, except for due times that already have runs', async () => {
     api.advanceTo('2026-01-08T00:30Z');
-    const id = await api.deploy(triggerWorkflow(HOURLY));
-    const { id: triggerId } = await api.trigger(id);
+    const id = await api.deploy(triggerWorkflow(HOURLY_SCHEDULE));
+    const { id: triggerId } = await api.readTrigger(id);
     api.advanceTo('2026-01-08T01:00Z');
-    await expectFires(id, ['2026-01-08T01:00Z']);
+    await expectFiredDueTimes(id, ['2026-01-08T01:00Z']);
     const period = { from: '2026-01-07T23:00:00Z', to: '2026-01-08T01:00:00Z' };
     const backfill = (body: object) =>
       api.call<{ started: { dueAt: string }[]; alreadyStarted: number }>(
@@ -184,20 +187,20 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
         `/api/v2/triggers/${triggerId}/backfill`,
         { body },
       );
-    const first = await backfill(period);
-    expect(first.status).toBe(202);
-    expect(first.data).toMatchObject({
+    const firstResponse = await backfill(period);
+    expect(firstResponse.status).toBe(202);
+    expect(firstResponse.data).toMatchObject({
       started: [{ dueAt: '2026-01-07T23:00:00.000Z' }, { dueAt: '2026-01-08T00:00:00.000Z' }],
       alreadyStarted: 1,
       refused: null,
     });
     expect((await backfill(period)).data).toMatchObject({ started: [], alreadyStarted: 3 });
-    await expectFires(id, ['2026-01-07T23:00Z', '2026-01-08T00:00Z', '2026-01-08T01:00Z']);
+    await expectFiredDueTimes(id, ['2026-01-07T23:00Z', '2026-01-08T00:00Z', '2026-01-08T01:00Z']);
     expect(errorIn((await backfill({ ...period, limit: 2 })).body).message).toMatch(
       /More than 2 runs were due/,
     );
-    const future = await backfill({ from: period.from, to: '2026-02-01T00:00:00Z' });
-    expect(errorIn(future.body).message).toBe('"to" is in the future');
+    const futureResponse = await backfill({ from: period.from, to: '2026-02-01T00:00:00Z' });
+    expect(errorIn(futureResponse.body).message).toBe('"to" is in the future');
     expect((await backfill({ from: period.to, to: period.from })).status).toBe(400);
   });
 
@@ -208,26 +211,26 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
     ['all', {}, ['2026-01-09T01:00Z', '2026-01-09T02:00Z', '2026-01-09T03:00Z', '2026-01-09T04:00Z']],
   ])('start the missed runs that the fields select: %s %j', async (missedRuns, otherFields, dueTimes) => {
     api.advanceTo('2026-01-09T00:30Z');
-    const id = await api.deploy(triggerWorkflow({ ...HOURLY, missedRuns, ...otherFields }));
+    const id = await api.deploy(triggerWorkflow({ ...HOURLY_SCHEDULE, missedRuns, ...otherFields }));
     api.advanceTo('2026-01-09T04:30Z');
-    const next = '2026-01-09T05:00:00.000Z';
-    await expect.poll(async () => (await api.trigger(id)).nextDueAt).toBe(next);
-    expect(await api.fires(id)).toEqual(dueTimes);
-    api.advanceTo(next);
-    await expect.poll(() => api.fires(id)).toEqual([...dueTimes, '2026-01-09T05:00Z']);
+    const nextDueTime = '2026-01-09T05:00:00.000Z';
+    await expect.poll(async () => (await api.readTrigger(id)).nextDueAt).toBe(nextDueTime);
+    expect(await api.listFiredDueTimes(id)).toEqual(dueTimes);
+    api.advanceTo(nextDueTime);
+    await expect.poll(() => api.listFiredDueTimes(id)).toEqual([...dueTimes, '2026-01-09T05:00Z']);
   });
 
   it('start no runs after their end', async () => {
     api.advanceTo('2026-01-10T00:30Z');
-    const id = await api.deploy(triggerWorkflow({ ...HOURLY, endsAt: '2026-01-10T01:30' }));
+    const id = await api.deploy(triggerWorkflow({ ...HOURLY_SCHEDULE, endsAt: '2026-01-10T01:30' }));
     api.advanceTo('2026-01-10T01:00Z');
-    await expectFires(id, ['2026-01-10T01:00Z']);
-    expect(await api.trigger(id)).toMatchObject({ nextDueAt: null, state: 'active' });
+    await expectFiredDueTimes(id, ['2026-01-10T01:00Z']);
+    expect(await api.readTrigger(id)).toMatchObject({ nextDueAt: null, state: 'active' });
   });
 
   it('are delayed by the same jitter each time', async () => {
     api.advanceTo('2026-01-11T00:30Z');
-    const id = await api.deploy(triggerWorkflow({ ...HOURLY, jitterSeconds: 600 }));
+    const id = await api.deploy(triggerWorkflow({ ...HOURLY_SCHEDULE, jitterSeconds: 600 }));
     const readJitterMs = async (): Promise<number> => {
       const row = await api.db
         .selectFrom('triggers')
@@ -242,7 +245,7 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
     const fireMs = Date.parse('2026-01-11T01:00Z') + jitterMs;
     api.advanceTo(new Date(fireMs - 1).toISOString());
     api.advanceTo(new Date(fireMs).toISOString());
-    await expectFires(id, ['2026-01-11T01:00Z']);
+    await expectFiredDueTimes(id, ['2026-01-11T01:00Z']);
     expect(await readJitterMs()).toBe(jitterMs);
   });
 
@@ -267,8 +270,8 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
 
   it('can be read and changed only by members of their workspace', async () => {
     api.advanceTo('2026-01-12T00:30Z');
-    const id = await api.deploy(triggerWorkflow(HOURLY));
-    const { id: triggerId } = await api.trigger(id);
+    const id = await api.deploy(triggerWorkflow(HOURLY_SCHEDULE));
+    const { id: triggerId } = await api.readTrigger(id);
     const userId = await api.store.workspaces.createUser({
       email: `${crypto.randomUUID()}@heddle.test`,
       name: 'Eve',
@@ -284,8 +287,8 @@ describe.each(storesToTest('schedules'))('schedules on %s', (store) => {
       const { status } = await api.call(method, `/api/v2/triggers/${triggerId}${path}`, { key });
       expect(status, path).toBe(404);
     }
-    const list = await api.call('GET', `/api/v2/triggers?workspaceId=${api.workspaceId}`, { key });
-    expect(list.status).toBe(404);
+    const listResponse = await api.call('GET', `/api/v2/triggers?workspaceId=${api.workspaceId}`, { key });
+    expect(listResponse.status).toBe(404);
     expect((await api.call('GET', `/api/v2/triggers/${crypto.randomUUID()}`)).status).toBe(404);
   });
 });

@@ -3,7 +3,7 @@ import type { Json } from '@heddle/core';
 import { expect } from 'vitest';
 import { draftOf } from '../support/draft.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
-import { newsFeed } from './feeds/setup.ts';
+import { startNewsFeed } from './feeds/setup.ts';
 import { START_TIME_MS, startProcess } from './trigger-process.ts';
 import type { Backend, TriggerProcess, TriggeredRun } from './trigger-process.ts';
 import { webhookWorkflow } from './webhook-setup.ts';
@@ -12,38 +12,41 @@ const MINUTE_MS = 60_000;
 const INTERVAL_MINUTES = 10;
 /** Longer than the lease that a killed process may still have on a poll. */
 const ROUND_MS = 6 * MINUTE_MS;
-const TIMEOUT = { timeout: 60_000, interval: 100 };
+const POLL_OPTIONS = { timeout: 60_000, interval: 100 };
 
-/** An API key, and the ids of workflows that a schedule, a feed, an event of `watched` and a webhook start. */
+/**
+ * An API key, and the ids of workflows that a schedule, a feed, an event of the workflow `watchedId` and a webhook
+ * start.
+ */
 interface DeployedWorkflows {
   key: string;
-  schedule: string;
-  feed: string;
-  watched: string;
-  watcher: string;
+  scheduleWorkflowId: string;
+  feedWorkflowId: string;
+  watchedId: string;
+  watcherId: string;
   hook: { id: string; path: string };
 }
 
-async function deployAll(process: TriggerProcess, feedUrl: string): Promise<DeployedWorkflows> {
+async function deployWorkflows(process: TriggerProcess, feedUrl: string): Promise<DeployedWorkflows> {
   const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
-  const request = <Data>(...parts: [string, string, unknown?]) =>
-    process.call<Data>('request', { key, request: parts });
-  const deploy = async (exported: Json): Promise<string> => {
+  const request = <Data>(...args: [string, string, unknown?]) =>
+    process.call<Data>('request', { key, request: args });
+  const deploy = async (definition: Json): Promise<string> => {
     const { id } = await request<{ id: string }>('POST', '/workflows', { workspaceId, name: randomUUID() });
-    await request('PUT', `/workflows/${id}/state`, draftOf(exported));
+    await request('PUT', `/workflows/${id}/state`, draftOf(definition));
     await request('POST', `/workflows/${id}/deploy`);
     return id;
   };
-  const watched = await deploy(triggerWorkflow({}, { type: 'start_trigger' }));
-  const eventFields = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
+  const watchedId = await deploy(triggerWorkflow({}, { type: 'start_trigger' }));
+  const eventFields = { eventType: 'execution_success', workflowIds: [watchedId], cooldownMinutes: 0 };
   const scheduleFields = { scheduleType: 'minutes', minutesInterval: INTERVAL_MINUTES, missedRuns: 'all' };
   const id = await deploy(webhookWorkflow({ flowControl: { concurrency: 1 } }));
   const { webhooks } = await request<{ webhooks: { url: string }[] }>('GET', `/workflows/${id}/deployment`);
   return {
-    ...{ key, watched, hook: { id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname } },
-    schedule: await deploy(triggerWorkflow({ ...scheduleFields, missedLimit: 100 })),
-    feed: await deploy(triggerWorkflow({ feedUrl, pollMinutes: 1 }, { type: 'rss' })),
-    watcher: await deploy(triggerWorkflow(eventFields, { type: 'sim_workspace_event' })),
+    ...{ key, watchedId, hook: { id, path: new URL(webhooks[0]?.url ?? 'http://none').pathname } },
+    scheduleWorkflowId: await deploy(triggerWorkflow({ ...scheduleFields, missedLimit: 100 })),
+    feedWorkflowId: await deploy(triggerWorkflow({ feedUrl, pollMinutes: 1 }, { type: 'rss' })),
+    watcherId: await deploy(triggerWorkflow(eventFields, { type: 'sim_workspace_event' })),
   };
 }
 
@@ -51,8 +54,11 @@ async function deployAll(process: TriggerProcess, feedUrl: string): Promise<Depl
  * Kills a server and a worker in turn, at various steps, while the other keeps working. Expects exactly one run for
  * each event.
  */
-export async function expectOneRunPerEventWhenKilledInTurn(backend: Backend, rounds: number): Promise<void> {
-  const news = await newsFeed();
+export async function expectOneRunPerEventWhenKilledInTurn(
+  backend: Backend,
+  roundCount: number,
+): Promise<void> {
+  const news = await startNewsFeed();
   let nowMs = START_TIME_MS;
   const start = (name: 'server' | 'worker', round: number): Promise<TriggerProcess> =>
     startProcess({
@@ -61,67 +67,72 @@ export async function expectOneRunPerEventWhenKilledInTurn(backend: Backend, rou
       ...(round % 4 > 1 && { countsEvents: true }),
     });
   const processes = { server: await start('server', 0), worker: await start('worker', 0) };
-  const { key, schedule, feed, watched, watcher, hook } = await deployAll(processes.server, news.url);
-  /** Advances the clock of both processes. Returns the counts that `expectedCounts` lists. */
+  const { key, scheduleWorkflowId, feedWorkflowId, watchedId, watcherId, hook } = await deployWorkflows(
+    processes.server,
+    news.url,
+  );
+  /** Advances the clock of both processes. Returns the counts that `computeExpectedCounts` lists. */
   const advanceAndCount = async (process: TriggerProcess): Promise<number[]> => {
     nowMs += 6000;
     for (const each of [processes.server, processes.worker])
-      await each.call('tick', { nowMs, keepsKillAt: true }).catch(() => undefined);
-    const completedCount = async (call: 'fires' | 'items' | 'deliveries'): Promise<number> => {
+      await each.call('tick', { nowMs, keepsKillStep: true }).catch(() => undefined);
+    const countCompleted = async (call: 'fires' | 'items' | 'deliveries'): Promise<number> => {
       const runs = await process.call<Pick<TriggeredRun, 'status'>[]>(call);
       return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
     };
-    const done = [
-      await completedCount('fires'),
-      await completedCount('items'),
-      await completedCount('deliveries'),
+    const completedCounts = [
+      await countCompleted('fires'),
+      await countCompleted('items'),
+      await countCompleted('deliveries'),
     ];
-    const runs = [schedule, feed, hook.id, watcher].map((workflowId) =>
+    const runCounts = [scheduleWorkflowId, feedWorkflowId, hook.id, watcherId].map((workflowId) =>
       process.call<number>('countRuns', { workflowId }),
     );
-    return [...done, ...(await Promise.all(runs))];
+    return [...completedCounts, ...(await Promise.all(runCounts))];
   };
   /**
-   * Returns the expected numbers of fires, items and deliveries, and of the runs of the four workflows, after a round:
-   * one for each due time that has passed, two deliveries, and one of each other event per round.
+   * Returns the expected numbers of runs of triggers, items and deliveries, and of the runs of the four workflows,
+   * after a round: one for each due time that has passed, two deliveries, and one of each other event per round.
    */
-  const expectedCounts = (round: number): number[] => {
+  const computeExpectedCounts = (round: number): number[] => {
     const dueCount = Math.floor((nowMs - START_TIME_MS) / MINUTE_MS / INTERVAL_MINUTES);
     return [dueCount, round, 2 * round, dueCount, round, 2 * round, round];
   };
-  const expectAll = async (process: TriggerProcess, round: number): Promise<void> => {
+  const expectCounts = async (process: TriggerProcess, round: number): Promise<void> => {
     const compare = async (): Promise<string> => {
       const actual = (await advanceAndCount(process)).join();
-      const expected = expectedCounts(round).join();
+      const expected = computeExpectedCounts(round).join();
       return actual === expected ? 'equal' : `the counts are ${actual}, not ${expected}`;
     };
-    await expect.poll(compare, TIMEOUT).toBe('equal');
+    await expect.poll(compare, POLL_OPTIONS).toBe('equal');
   };
   const isPolled = async (): Promise<boolean> => {
     await advanceAndCount(processes.server);
     return news.requests.length > 0;
   };
-  await expect.poll(isPolled, TIMEOUT).toBe(true);
+  await expect.poll(isPolled, POLL_OPTIONS).toBe(true);
 
-  const deaths = { server: 0, worker: 0 };
-  for (let round = 1; round <= rounds; round += 1) {
-    const killed = round % 2 === 0 ? 'server' : 'worker';
+  const deathCounts = { server: 0, worker: 0 };
+  for (let round = 1; round <= roundCount; round += 1) {
+    const killedName = round % 2 === 0 ? 'server' : 'worker';
     news.items.unshift({ id: `item ${round}` });
-    await processes.server.call('request', { key, request: ['POST', `/workflows/${watched}/execute`, {}] });
+    await processes.server.call('request', { key, request: ['POST', `/workflows/${watchedId}/execute`, {}] });
     for (const each of ['a', 'b']) {
       const response = processes.server.call('deliver', { path: hook.path, deliveryId: `${round}${each}` });
       expect(await response).toMatchObject({ status: 200 });
     }
     nowMs += ROUND_MS;
-    await processes[killed].call('tick', { nowMs, killAt: ((7 * round) % 19) + 1 }).catch(() => undefined);
-    const other = processes[killed === 'server' ? 'worker' : 'server'];
-    await expectAll(other, round);
-    if (!processes[killed].isDead()) continue;
-    deaths[killed] += 1;
-    processes[killed] = await start(killed, round);
+    await processes[killedName]
+      .call('tick', { nowMs, killStep: ((7 * round) % 19) + 1 })
+      .catch(() => undefined);
+    const otherProcess = processes[killedName === 'server' ? 'worker' : 'server'];
+    await expectCounts(otherProcess, round);
+    if (!processes[killedName].isDead()) continue;
+    deathCounts[killedName] += 1;
+    processes[killedName] = await start(killedName, round);
   }
   // Further polls start no run.
   for (let poll = 0; poll < 3; poll += 1) await advanceAndCount(processes.worker);
-  await expectAll(processes.server, rounds);
-  expect(Math.min(deaths.server, deaths.worker)).toBeGreaterThan(0);
+  await expectCounts(processes.server, roundCount);
+  expect(Math.min(deathCounts.server, deathCounts.worker)).toBeGreaterThan(0);
 }

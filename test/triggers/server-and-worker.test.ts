@@ -1,17 +1,17 @@
 import { createApi } from '@heddle/api';
 import { triggerTypes } from '@heddle/blocks/triggers';
 import { createEngine } from '@heddle/engine';
-import { openServiceStore, servicePorts, triggerWork } from '@heddle/service';
+import { openServiceStore, servicePorts, triggerWorkerAreas } from '@heddle/service';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { tenantIsolation } from '../support/api.ts';
+import { tenantOptionsOf } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
-import { hookProviders } from '../support/hook-providers.ts';
+import { startHookProviders } from '../support/hook-providers.ts';
 import type { HookProviders } from '../support/hook-providers.ts';
-import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { FAILING_BLOCK } from './event-setup.ts';
-import { newsFeed } from './feeds/setup.ts';
-import { HOOK_TYPES, hookApi } from './hooks/setup.ts';
+import { startNewsFeed } from './feeds/setup.ts';
+import { HOOK_TYPES, openHookApi } from './hooks/setup.ts';
 import type { HookApi } from './hooks/setup.ts';
 import { manualInterval } from './store.ts';
 import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
@@ -24,27 +24,27 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   const workerInterval = manualInterval();
   let providers: HookProviders;
   let server: HookApi;
-  const closers: (() => Promise<unknown>)[] = [];
+  const cleanups: (() => Promise<unknown>)[] = [];
 
   beforeAll(async () => {
-    const url = await postgresDatabase();
+    const url = await createPostgresDatabase();
     const secret = 'x'.repeat(32);
     const engineOptions = { postgres: { url }, triggers: triggerTypes };
-    providers = await hookProviders();
-    server = await hookApi('postgres', providers, {
+    providers = await startHookProviders();
+    server = await openHookApi('postgres', providers, {
       store: await openServiceStore({ postgres: { url }, secret }),
       ...{ engineOptions, feeds: FEEDS },
     });
     const store = await openServiceStore({ postgres: { url }, secret });
-    const engine = await createEngine({ ...tenantIsolation(store), ...engineOptions });
+    const engine = await createEngine({ ...tenantOptionsOf(store), ...engineOptions });
     const worker = await createApi({
       ...{ engine, database: store, authenticator: { authenticate: () => Promise.resolve(undefined) } },
       ports: servicePorts(store),
-      areas: triggerWork({ triggers: triggerTypes, feeds: FEEDS }),
-      ...{ now: () => server.now.ms, every: workerInterval.every },
-      onError: (error) => server.faults.push(error),
+      areas: triggerWorkerAreas({ triggers: triggerTypes, feeds: FEEDS }),
+      ...{ now: () => server.now.ms, repeat: workerInterval.repeat },
+      onError: (error) => server.reportedErrors.push(error),
     });
-    closers.push(
+    cleanups.push(
       () => worker.close(),
       () => engine.close({ graceMs: 0 }),
       () => store.close(),
@@ -52,43 +52,46 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     );
   });
   afterAll(async () => {
-    for (const close of closers) await close();
+    for (const close of cleanups) await close();
   });
 
-  /** Advances the clock and runs the background work of both processes, or of `only` one, as if the other had died. */
-  function advance(ms: number, only?: 'server' | 'worker'): void {
+  /**
+   * Advances the clock and runs the background work of both processes, or only of `activeProcess`, as if the other had
+   * died.
+   */
+  function advance(ms: number, activeProcess?: 'server' | 'worker'): void {
     server.now.ms += ms;
-    if (only !== 'worker') server.advance(0);
-    if (only !== 'server') workerInterval.tick();
+    if (activeProcess !== 'worker') server.advance(0);
+    if (activeProcess !== 'server') workerInterval.tick();
   }
 
   /** Waits until a workflow has exactly `count` runs, all completed. Each poll advances the clock by `stepMs`. */
   async function expectRuns(
     id: string,
     count: number,
-    { only, stepMs = 0 }: { only?: 'server' | 'worker' | undefined; stepMs?: number },
+    { only: activeProcess, stepMs = 0 }: { only?: 'server' | 'worker' | undefined; stepMs?: number },
   ): Promise<void> {
-    const completedCount = async (): Promise<number> => {
-      advance(stepMs, only);
+    const countCompletedRuns = async (): Promise<number> => {
+      advance(stepMs, activeProcess);
       const { runs } = await server.engine.listRuns({ workflowId: id, limit: 100 });
       return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
     };
-    await expect.poll(completedCount, { timeout: 10_000, interval: 30 }).toBe(count);
+    await expect.poll(countCompletedRuns, { timeout: 10_000, interval: 30 }).toBe(count);
   }
 
   /**
    * Calls `addEvents` in each of four minutes: while both processes work, only the server, both, and only the worker.
    * Expects as many runs as `addEvents` returns; `addEvents(0)` adds none and returns the total.
    */
-  async function expectEachMinute(
+  async function expectRunsEachMinute(
     id: string,
     addEvents: (minute: number) => Promise<number>,
     stepMs = 0,
   ): Promise<void> {
-    for (const [index, only] of ([undefined, 'server', undefined, 'worker'] as const).entries()) {
+    for (const [index, activeProcess] of ([undefined, 'server', undefined, 'worker'] as const).entries()) {
       const count = await addEvents(index + 1);
-      advance(MINUTE_MS, only);
-      await expectRuns(id, count, { only, stepMs });
+      advance(MINUTE_MS, activeProcess);
+      await expectRuns(id, count, { only: activeProcess, stepMs });
     }
     advance(0);
     await expectRuns(id, await addEvents(0), { stepMs });
@@ -96,19 +99,19 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
 
   it('start one run for each due time of a schedule', async () => {
     const id = await server.deploy(triggerWorkflow({ scheduleType: 'minutes', minutesInterval: 1 }));
-    await expectEachMinute(id, (minute) => Promise.resolve(minute === 0 ? 4 : minute));
+    await expectRunsEachMinute(id, (minute) => Promise.resolve(minute === 0 ? 4 : minute));
     await server.call('DELETE', `/api/v2/workflows/${id}/deploy`);
   });
 
   it('poll a source once per interval, and start one run for each of its items', async () => {
-    const news = await newsFeed();
+    const news = await startNewsFeed();
     const id = await server.deploy(triggerWorkflow({ feedUrl: news.url, pollMinutes: 1 }, { type: 'rss' }));
-    const lastCheck = async (): Promise<unknown> => {
+    const readLastCheckTime = async (): Promise<unknown> => {
       advance(0);
       return (await server.triggerOf(id)).health.lastCheckAt;
     };
-    await expect.poll(lastCheck).toEqual(expect.any(String));
-    await expectEachMinute(id, (minute) => {
+    await expect.poll(readLastCheckTime).toEqual(expect.any(String));
+    await expectRunsEachMinute(id, (minute) => {
       if (minute > 0) news.items.unshift({ id: `${minute}a` }, { id: `${minute}b` });
       return Promise.resolve(news.items.length);
     });
@@ -117,22 +120,22 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   });
 
   it('start one run for each event', async () => {
-    const watched = await server.deploy(triggerWorkflow({}, { type: 'start_trigger' }));
-    const fields = { eventType: 'execution_success', workflowIds: [watched], cooldownMinutes: 0 };
+    const watchedId = await server.deploy(triggerWorkflow({}, { type: 'start_trigger' }));
+    const fields = { eventType: 'execution_success', workflowIds: [watchedId], cooldownMinutes: 0 };
     const id = await server.deploy(triggerWorkflow(fields, { type: 'sim_workspace_event' }));
-    const runWatched = async (minute: number): Promise<number> => {
+    const runWatchedWorkflow = async (minute: number): Promise<number> => {
       if (minute === 0) return 4;
-      const { status } = await server.call('POST', `/api/v2/workflows/${watched}/execute`, { body: {} });
+      const { status } = await server.call('POST', `/api/v2/workflows/${watchedId}/execute`, { body: {} });
       expect(status).toBe(200);
       return minute;
     };
-    await expectEachMinute(id, runWatched, 1000);
+    await expectRunsEachMinute(id, runWatchedWorkflow, 1000);
   });
 
   it('start one run for each event that flow control has delayed', async () => {
     const { id, path } = await server.deployWebhook({ flowControl: { concurrency: 1 } });
     let count = 0;
-    const sendThree = async (minute: number): Promise<number> => {
+    const sendThreeDeliveries = async (minute: number): Promise<number> => {
       for (let index = 0; index < 3 && minute > 0; index += 1) {
         const body = JSON.stringify({ number: (count += 1) });
         expect((await server.send(path, { headers: JSON_TYPE, body })).status).toBe(200);
@@ -140,13 +143,13 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
       return count;
     };
     // If a process checks a waiting event just before the other process ends the run, it checks again a second later.
-    await expectEachMinute(id, sendThree, 1000);
+    await expectRunsEachMinute(id, sendThreeDeliveries, 1000);
   });
 
   it('create each webhook at a provider once, and remove only the webhook of a trigger that the worker suspended', async () => {
     const { type, fields } = HOOK_TYPES.github;
     const hookFields = { ...fields, triggerCredentials: server.credentials['github'] ?? '' };
-    const draft = draftOf(webhookWorkflow(hookFields, { type, last: FAILING_BLOCK as never })) as {
+    const draft = draftOf(webhookWorkflow(hookFields, { type, lastBlock: FAILING_BLOCK as never })) as {
       blocks: { [id: string]: object };
       edges: { target: string }[];
     };
@@ -165,21 +168,21 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     expect((await server.call('POST', `/api/v2/workflows/${id}/deploy`)).status).toBe(200);
     await server.waitForStatus(id, 'active');
     advance(0);
-    const owners = () => providers.hooks.map(({ owner }) => owner).toSorted();
-    expect(owners()).toEqual(['ada/loom', 'ada/shuttle']);
+    const listOwners = () => providers.hooks.map(({ owner }) => owner).toSorted();
+    expect(listOwners()).toEqual(['ada/loom', 'ada/shuttle']);
     expect(providers.requests.filter((request) => request.startsWith('POST github'))).toHaveLength(2);
 
-    const failing = { failures: 9, failing_since_ms: server.now.ms - 25 * HOUR_MS };
+    const failingColumns = { failures: 9, failing_since_ms: server.now.ms - 25 * HOUR_MS };
     await server.db
       .updateTable('triggers')
-      .set(failing)
+      .set(failingColumns)
       .where('workflow_id', '=', id)
       .where('block_id', '=', blockId)
       .execute();
-    const loom = providers.hooks.find(({ owner }) => owner === 'ada/loom');
-    expect(await server.deliver(loom!, 'fails')).toMatchObject({ status: 200 });
+    const loomHook = providers.hooks.find(({ owner }) => owner === 'ada/loom');
+    expect(await server.deliver(loomHook!, 'fails')).toMatchObject({ status: 200 });
     // Only the background work of the worker runs, so the worker counts the failure.
-    const states = async () => {
+    const readStates = async () => {
       advance(1000, 'worker');
       const rows = await server.db
         .selectFrom('triggers')
@@ -189,17 +192,17 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
         .execute();
       return rows.map(({ state }) => state);
     };
-    await expect.poll(states).toEqual(['suspended', 'active']);
+    await expect.poll(readStates).toEqual(['suspended', 'active']);
     advance(6000);
     await expect
       .poll(() => {
         advance(0);
-        return owners();
+        return listOwners();
       })
       .toEqual(['ada/shuttle']);
-    const hookStates = () =>
+    const readHookStates = () =>
       server.hookDb.selectFrom('provider_hooks').select('state').where('workflow_id', '=', id).execute();
-    await expect.poll(hookStates).toEqual([{ state: 'active' }]);
-    expect(server.faults).toEqual([]);
+    await expect.poll(readHookStates).toEqual([{ state: 'active' }]);
+    expect(server.reportedErrors).toEqual([]);
   });
 });

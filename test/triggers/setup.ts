@@ -2,7 +2,7 @@ import { triggerTypes } from '@heddle/blocks/triggers';
 import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { manualInterval, openStore } from './store.ts';
 
@@ -29,34 +29,34 @@ export interface ScheduleApi extends TestApi {
   now(): number;
   /** Sets the time, and runs the schedulers. */
   advanceTo(time: string): void;
-  /** Returns the due instants for which a workflow has a run, earliest first. */
-  fires(workflowId: string): Promise<string[]>;
-  trigger(workflowId: string): Promise<TriggerResponse>;
+  /** Returns the due times for which a workflow has a run, earliest first. */
+  listFiredDueTimes(workflowId: string): Promise<string[]>;
+  readTrigger(workflowId: string): Promise<TriggerResponse>;
 }
 
 const msOf = (time: string): number => Date.parse(time);
 
 /** Starts an API on a store of this kind. The test sets its time. */
-export async function scheduleApi(
+export async function openScheduleApi(
   kind: 'sqlite' | 'postgres',
   time: string,
   options: TestApiOptions = {},
 ): Promise<ScheduleApi> {
   let nowMs = msOf(time);
-  const { every, tick } = manualInterval((ms) => ms === SCHEDULER_INTERVAL_MS);
+  const { repeat, tick } = manualInterval((ms) => ms === SCHEDULER_INTERVAL_MS);
   const store = options.store ?? (await openStore(kind));
   const engineOptions = { ...options.engineOptions, triggers: triggerTypes };
-  const api = await testApi({ ...options, store, engineOptions, now: () => nowMs, every });
+  const api = await createTestApi({ ...options, store, engineOptions, now: () => nowMs, repeat });
   const db = store.database as Kysely<TriggerTables>;
   return {
     ...api,
     db,
     now: () => nowMs,
-    advanceTo(next) {
-      nowMs = msOf(next);
+    advanceTo(newTime) {
+      nowMs = msOf(newTime);
       tick();
     },
-    async fires(workflowId) {
+    async listFiredDueTimes(workflowId) {
       // A scheduler that was still working skipped the last tick.
       tick();
       const rows = await db
@@ -68,7 +68,7 @@ export async function scheduleApi(
         .execute();
       return rows.map(({ due_ms: ms }) => new Date(Number(ms)).toISOString().replace(':00.000Z', 'Z'));
     },
-    async trigger(workflowId) {
+    async readTrigger(workflowId) {
       tick();
       const query = `workspaceId=${api.workspaceId}&workflowId=${workflowId}`;
       const { data } = await api.call<TriggerResponse[]>('GET', `/api/v2/triggers?${query}`);

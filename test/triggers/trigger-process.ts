@@ -12,7 +12,7 @@ const PROGRAM = fileURLToPath(new URL('process.ts', import.meta.url));
 const MINUTE_MS = 60_000;
 export const START_TIME_MS = Date.UTC(2026, 0, 1);
 /** Long enough for the recovery of the runs of a killed process, which may have to wait until its lease expires. */
-const TIMEOUT = { timeout: 60_000, interval: 100 };
+const POLL_OPTIONS = { timeout: 60_000, interval: 100 };
 
 /** Options of the stores of the service and of the engine, and of Temporal. */
 export interface Backend {
@@ -50,9 +50,9 @@ export interface Command {
   /** For `tick`, which runs the background work: the new time. */
   nowMs?: number;
   /** The step at which the process is killed, counted from 1. */
-  killAt?: number;
+  killStep?: number;
   /** For `tick`: the process still dies at the step that an earlier command has set. */
-  keepsKillAt?: true;
+  keepsKillStep?: true;
   workflowId?: string;
   /** The path of a webhook, with the id of the delivery or the request to send. */
   path?: string;
@@ -78,30 +78,30 @@ export interface TriggerProcess {
 /** Starts a process and resolves when it is ready. It is killed when the test has finished. */
 export async function startProcess(options: ProcessOptions): Promise<TriggerProcess> {
   const child = spawn(process.execPath, ['--conditions=@heddle/source', PROGRAM, JSON.stringify(options)]);
-  const exited = once(child, 'exit');
+  const exitPromise = once(child, 'exit');
   onTestFinished(async () => {
     child.kill('SIGKILL');
-    await exited;
+    await exitPromise;
   });
   let errorOutput = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errorOutput += text));
   child.stdin.on('error', () => undefined);
   const pendingCalls = new Map<number, PromiseWithResolvers<unknown>>();
-  const ready = Promise.withResolvers<void>();
+  const readiness = Promise.withResolvers<void>();
   let isDead = false;
   child.once('exit', () => {
     isDead = true;
     const error = new Error(`The process has ended: ${errorOutput}`);
-    for (const each of [ready, ...pendingCalls.values()]) each.reject(error);
+    for (const each of [readiness, ...pendingCalls.values()]) each.reject(error);
   });
   createInterface({ input: child.stdout }).on('line', (line) => {
     const message = JSON.parse(line) as { ready?: true; id: number; value?: unknown; error?: string };
-    if (message.ready) ready.resolve();
+    if (message.ready) readiness.resolve();
     else if (message.error === undefined) pendingCalls.get(message.id)?.resolve(message.value);
     else pendingCalls.get(message.id)?.reject(new Error(message.error));
   });
   let lastId = 0;
-  await ready.promise;
+  await readiness.promise;
   return {
     isDead: () => isDead,
     call: async (call, command = {}) => {
@@ -122,7 +122,10 @@ export interface DeployedSchedules {
 }
 
 /** Deploys workflows that run each minute, through a process. */
-export async function deployMinutely(process: TriggerProcess, count: number): Promise<DeployedSchedules> {
+export async function deployMinuteSchedules(
+  process: TriggerProcess,
+  count: number,
+): Promise<DeployedSchedules> {
   const { key, workspaceId } = await process.call<{ key: string; workspaceId: string }>('workspace');
   const workflowIds: string[] = [];
   for (let index = 0; index < count; index += 1) {
@@ -138,25 +141,28 @@ export async function deployMinutely(process: TriggerProcess, count: number): Pr
   return { key, workflowIds };
 }
 
-/** Expects that each workflow has one completed run for each of the first `minutes`, and no other run. */
+/** Expects that each workflow has one completed run for each of the first `minuteCount` minutes, and no other run. */
 export async function expectOneRunPerMinute(
   process: TriggerProcess,
-  { workflowIds, minutes }: { workflowIds: readonly string[]; minutes: number },
+  { workflowIds, minutes: minuteCount }: { workflowIds: readonly string[]; minutes: number },
 ): Promise<TriggeredRun[]> {
-  const dueTimesMs = Array.from({ length: minutes }, (_, index) => START_TIME_MS + (index + 1) * MINUTE_MS);
-  const readFires = async (): Promise<TriggeredRun[]> => {
+  const dueTimesMs = Array.from(
+    { length: minuteCount },
+    (_, index) => START_TIME_MS + (index + 1) * MINUTE_MS,
+  );
+  const readTriggeredRuns = async (): Promise<TriggeredRun[]> => {
     await process.call('tick');
     return process.call<TriggeredRun[]>('fires');
   };
   const expected = workflowIds.map((id) => [id, dueTimesMs.map((dueMs) => [dueMs, 'completed'])]);
-  const summaryOf = (fires: readonly TriggeredRun[]) =>
+  const summaryOf = (triggeredRuns: readonly TriggeredRun[]) =>
     workflowIds.map((id) => [
       id,
-      fires.filter(({ workflowId }) => workflowId === id).map(({ dueMs, status }) => [dueMs, status]),
+      triggeredRuns.filter(({ workflowId }) => workflowId === id).map(({ dueMs, status }) => [dueMs, status]),
     ]);
-  await expect.poll(async () => summaryOf(await readFires()), TIMEOUT).toEqual(expected);
+  await expect.poll(async () => summaryOf(await readTriggeredRuns()), POLL_OPTIONS).toEqual(expected);
   for (const workflowId of workflowIds)
-    expect(await process.call<number>('countRuns', { workflowId })).toBe(minutes);
+    expect(await process.call<number>('countRuns', { workflowId })).toBe(minuteCount);
   return process.call<TriggeredRun[]>('fires');
 }
 
@@ -166,23 +172,23 @@ export async function expectOneRunPerMinute(
  */
 export async function advanceAndKill(
   process: TriggerProcess,
-  { nowMs, killAt }: { nowMs: number; killAt: number },
+  { nowMs, killStep }: { nowMs: number; killStep: number },
 ): Promise<boolean> {
-  const unlessDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>
+  const ignoreIfDead = async <Value>(call: Promise<Value>): Promise<Value | undefined> =>
     call.catch((error: unknown) => {
       if (process.isDead()) return undefined;
       throw error;
     });
-  await unlessDead(process.call('tick', { nowMs, killAt }));
+  await ignoreIfDead(process.call('tick', { nowMs, killStep }));
   const hasEnded = async (): Promise<boolean> => {
-    const fires = (await unlessDead(process.call<TriggeredRun[]>('fires'))) ?? [];
-    const due = fires.filter(({ dueMs }) => dueMs === nowMs);
-    return process.isDead() || (due.length > 0 && due.every(({ status }) => status === 'completed'));
+    const triggeredRuns = (await ignoreIfDead(process.call<TriggeredRun[]>('fires'))) ?? [];
+    const dueRuns = triggeredRuns.filter(({ dueMs }) => dueMs === nowMs);
+    return process.isDead() || (dueRuns.length > 0 && dueRuns.every(({ status }) => status === 'completed'));
   };
-  await expect.poll(hasEnded, TIMEOUT).toBe(true);
+  await expect.poll(hasEnded, POLL_OPTIONS).toBe(true);
   // From here on the process does not die, even if its work after the run reaches the step.
-  await unlessDead(process.call('tick', { nowMs }));
+  await ignoreIfDead(process.call('tick', { nowMs }));
   return process.isDead();
 }
 
-export const atMinute = (minute: number): number => START_TIME_MS + minute * MINUTE_MS;
+export const timeAtMinute = (minute: number): number => START_TIME_MS + minute * MINUTE_MS;

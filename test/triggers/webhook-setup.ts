@@ -1,13 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { triggerTypes } from '@heddle/blocks/triggers';
 import type { Json } from '@heddle/core';
-import type { Kysely } from 'kysely';
+import type { Kysely, Selectable } from 'kysely';
 import { openServiceStore } from '@heddle/service';
 import type { WebhookTables } from '../../packages/service/src/triggers/webhooks/tables.ts';
-import { testApi } from '../support/api.ts';
+import { createTestApi } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { draftOf } from '../support/draft.ts';
-import { postgresDatabase } from '../support/postgres.ts';
+import { createPostgresDatabase } from '../support/postgres.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 
 /** The secrets of the workspace in these tests. */
@@ -50,6 +50,10 @@ export interface WebhookApi extends TestApi {
   send(path: string, request?: SentRequest): Promise<WebhookResponse>;
   /** Returns the current path of the webhook of a workflow. */
   pathOf(workflowId: string): Promise<string>;
+  /** Returns the stored deliveries to the webhook of a workflow. */
+  deliveriesOf(workflowId: string): Promise<Selectable<WebhookTables['webhook_deliveries']>[]>;
+  /** Returns the stored runs of a workflow. */
+  runsOf(workflowId: string): Promise<Selectable<WebhookTables['claims']>[]>;
   /** Waits until the run has ended. Returns the output of the webhook block. */
   readTriggerOutput(runId: unknown): Promise<unknown>;
 }
@@ -59,12 +63,12 @@ type WebhookWorkflowOptions = Parameters<typeof triggerWorkflow>[1];
 export const START_MS = Date.parse('2026-01-01T00:00:00Z');
 
 /** Starts an API with webhooks on a store of this kind. The test advances its clock. */
-export async function webhookApi(
+export async function openWebhookApi(
   kind: 'sqlite' | 'postgres',
   options: TestApiOptions = {},
 ): Promise<WebhookApi> {
   const now = { ms: START_MS };
-  const postgres = kind === 'postgres' && { url: await postgresDatabase() };
+  const postgres = kind === 'postgres' && { url: await createPostgresDatabase() };
   const store =
     options.store ?? (await openServiceStore(postgres ? { postgres, secret: 'x'.repeat(32) } : {}));
   const environments = {
@@ -75,7 +79,7 @@ export async function webhookApi(
       ),
   };
   const engineOptions = { ...options.engineOptions, environments, triggers: triggerTypes };
-  const api = await testApi({ now: () => now.ms, environments, ...options, store, engineOptions });
+  const api = await createTestApi({ now: () => now.ms, environments, ...options, store, engineOptions });
   const db = store.database as Kysely<WebhookTables>;
 
   async function pathOf(workflowId: string): Promise<string> {
@@ -96,21 +100,29 @@ export async function webhookApi(
     async editFields(workflowId, fields) {
       const url = `/api/v2/workflows/${workflowId}`;
       const { data } = await api.call<{ state: { blocks: object } }>('GET', `${url}/versions/1`);
-      const [block] = Object.keys(data.state.blocks);
+      const [blockId] = Object.keys(data.state.blocks);
       const draft = draftOf(webhookWorkflow(fields)) as { blocks: { [id: string]: object } };
-      const text = JSON.stringify(draft).replaceAll(Object.keys(draft.blocks)[0]!, block!);
+      const text = JSON.stringify(draft).replaceAll(Object.keys(draft.blocks)[0]!, blockId!);
       await api.call('PUT', `${url}/state`, { body: JSON.parse(text) });
     },
     send: (path, request) => sendTo(api, path, request),
+    deliveriesOf: (id) =>
+      db.selectFrom('webhook_deliveries').selectAll().where('workflow_id', '=', id).execute(),
+    runsOf: (id) => db.selectFrom('claims').selectAll().where('workflow_id', '=', id).execute(),
     async readTriggerOutput(runId) {
       const id = String(runId);
       for (;;) {
-        const run = await api.call<{ status: string }>('GET', `/api/v2/logs/${id}`);
-        if (run.status === 200 && run.data.status !== 'running' && run.data.status !== 'queued') break;
+        const response = await api.call<{ status: string }>('GET', `/api/v2/logs/${id}`);
+        if (
+          response.status === 200 &&
+          response.data.status !== 'running' &&
+          response.data.status !== 'queued'
+        )
+          break;
         await new Promise((resolve) => setImmediate(resolve));
       }
-      const [first] = await api.engine.getLogs(id);
-      return first?.output;
+      const [firstLog] = await api.engine.getLogs(id);
+      return firstLog?.output;
     },
   };
 }
@@ -145,6 +157,11 @@ export function webhookWorkflow(
 
 export const JSON_TYPE = { 'Content-Type': 'application/json' };
 
+/** Returns an unsigned request with a JSON body. */
+export function createJsonRequest(body: object): { headers: typeof JSON_TYPE; body: string } {
+  return { headers: JSON_TYPE, body: JSON.stringify(body) };
+}
+
 const hmac = (key: string | Buffer, text: string, encoding: 'hex' | 'base64' = 'hex'): string =>
   createHmac('sha256', key).update(text).digest(encoding);
 
@@ -156,7 +173,7 @@ export interface Provider {
    * Returns a signed request. `id`: the delivery id, by which duplicates are detected if the provider sends it.
    * `secret`: by default that of `fields`.
    */
-  request(
+  createRequest(
     body: object,
     delivery: { id: string; nowMs: number; secret?: string },
   ): SentRequest & { body: string };
@@ -166,7 +183,7 @@ export interface Provider {
 export const CIRCLEBACK: Provider = {
   type: 'circleback',
   fields: { webhookSecret: '{{CIRCLEBACK}}', selectedTriggerId: 'circleback_meeting_completed' },
-  request(body, { secret = SECRETS['CIRCLEBACK']! }) {
+  createRequest(body, { secret = SECRETS['CIRCLEBACK']! }) {
     const text = JSON.stringify(body);
     return { headers: { ...JSON_TYPE, 'X-Signature': hmac(secret, text) }, body: text };
   },
@@ -177,7 +194,7 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
   token: {
     type: 'generic_webhook',
     fields: { requireAuth: true, token: '{{TOKEN}}', idempotencyField: 'meta.id' },
-    request: (body, { id, secret = SECRETS['TOKEN']! }) => ({
+    createRequest: (body, { id, secret = SECRETS['TOKEN']! }) => ({
       headers: { ...JSON_TYPE, Authorization: `Bearer ${secret}` },
       body: JSON.stringify({ ...body, meta: { id } }),
     }),
@@ -185,7 +202,7 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
   github: {
     type: 'github_v2',
     fields: { webhookSecret: '{{GITHUB}}', selectedTriggerId: 'github_webhook' },
-    request(body, { id, secret = SECRETS['GITHUB']! }) {
+    createRequest(body, { id, secret = SECRETS['GITHUB']! }) {
       const text = JSON.stringify(body);
       const signature = `sha256=${hmac(secret, text)}`;
       const deliveryHeaders = { 'X-GitHub-Delivery': id, 'X-GitHub-Event': 'push' };
@@ -195,7 +212,7 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
   slack: {
     type: 'slack',
     fields: { signingSecret: '{{SLACK}}' },
-    request(body, { id, nowMs, secret = SECRETS['SLACK']! }) {
+    createRequest(body, { id, nowMs, secret = SECRETS['SLACK']! }) {
       const text = JSON.stringify({ type: 'event_callback', event_id: id, ...body });
       const timestamp = String(Math.floor(nowMs / 1000));
       const signature = `v0=${hmac(secret, `v0:${timestamp}:${text}`)}`;
@@ -206,7 +223,7 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
   stripe: {
     type: 'stripe',
     fields: { webhookSecret: '{{STRIPE}}' },
-    request(body, { id, nowMs, secret = SECRETS['STRIPE']! }) {
+    createRequest(body, { id, nowMs, secret = SECRETS['STRIPE']! }) {
       const text = JSON.stringify({ id, ...body });
       const timestamp = Math.floor(nowMs / 1000);
       const signature = `t=${timestamp},v1=${hmac(secret, `${timestamp}.${text}`)}`;
@@ -216,7 +233,7 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
   linear: {
     type: 'linear',
     fields: { webhookSecret: '{{LINEAR}}' },
-    request(body, { id, nowMs, secret = SECRETS['LINEAR']! }) {
+    createRequest(body, { id, nowMs, secret = SECRETS['LINEAR']! }) {
       const text = JSON.stringify({ ...body, webhookTimestamp: nowMs });
       const deliveryHeaders = { 'Linear-Delivery': id, 'Linear-Signature': hmac(secret, text) };
       return { headers: { ...JSON_TYPE, ...deliveryHeaders }, body: text };
@@ -225,7 +242,7 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
   telegram: {
     type: 'telegram',
     fields: { webhookSecret: '{{TELEGRAM}}' },
-    request: (body, { id, secret = SECRETS['TELEGRAM']! }) => ({
+    createRequest: (body, { id, secret = SECRETS['TELEGRAM']! }) => ({
       headers: { ...JSON_TYPE, 'X-Telegram-Bot-Api-Secret-Token': secret },
       body: JSON.stringify({ ...body, update_id: id }),
     }),
@@ -233,7 +250,7 @@ export const PROVIDERS: { readonly [name: string]: Provider } = {
   standard: {
     type: 'generic_webhook',
     fields: { signatureScheme: 'standard', token: '{{STANDARD}}' },
-    request(body, { id, nowMs, secret = SECRETS['STANDARD']! }) {
+    createRequest(body, { id, nowMs, secret = SECRETS['STANDARD']! }) {
       const text = JSON.stringify(body);
       const timestamp = String(Math.floor(nowMs / 1000));
       const key = Buffer.from(secret.replace('whsec_', ''), 'base64');

@@ -1,11 +1,11 @@
 import { openServiceStore } from '@heddle/service';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { errorIn, testApi } from '../support/api.ts';
+import { errorIn, createTestApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
-import { postgresDatabase, storesToTest } from '../support/postgres.ts';
+import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
 
 const STORES = storesToTest('workspaces');
-const WORKSPACES = '/api/v2/workspaces';
+const WORKSPACES_PATH = '/api/v2/workspaces';
 
 interface Workspace {
   id: string;
@@ -22,19 +22,19 @@ interface Page<Item> {
   nextCursor: string | null;
 }
 
-describe.each(STORES)('workspaces on %s', (database) => {
+describe.each(STORES)('workspaces on %s', (storeKind) => {
   let api: TestApi;
 
   beforeAll(async () => {
     const secret = 'x'.repeat(32);
-    const url = database === 'postgres' ? await postgresDatabase() : undefined;
-    api = await testApi({
+    const url = storeKind === 'postgres' ? await createPostgresDatabase() : undefined;
+    api = await createTestApi({
       store: await openServiceStore(url === undefined ? {} : { postgres: { url }, secret }),
     });
   });
 
-  /** Creates another person with a personal API key. */
-  async function createPerson(
+  /** Creates another user with a personal API key. */
+  async function createUser(
     email = `${crypto.randomUUID()}@x.test`,
   ): Promise<{ userId: string; key: string }> {
     const userId = await api.store.workspaces.createUser({ email, name: `Name of ${email}` });
@@ -63,10 +63,10 @@ describe.each(STORES)('workspaces on %s', (database) => {
   }
 
   it('are listed for their members in every order, each on exactly one page', async () => {
-    const { userId, key } = await createPerson();
+    const { userId, key } = await createUser();
     for (const name of ['b', 'a', 'c']) await api.store.workspaces.createWorkspace(name, userId);
     const listNames = async (query: string): Promise<string[]> =>
-      (await readAll<Workspace>(`${WORKSPACES}${query}`, key)).map(({ name }) => name);
+      (await readAll<Workspace>(`${WORKSPACES_PATH}${query}`, key)).map(({ name }) => name);
     expect(await listNames('?sortBy=name&sortOrder=asc')).toEqual(['a', 'b', 'c']);
     expect(await listNames('?sortBy=name&sortOrder=desc')).toEqual(['c', 'b', 'a']);
     expect((await listNames('')).toSorted()).toEqual(['a', 'b', 'c']);
@@ -74,31 +74,31 @@ describe.each(STORES)('workspaces on %s', (database) => {
   });
 
   it('show their number of members and the time of their last change', async () => {
-    const { userId, key } = await createPerson();
+    const { userId, key } = await createUser();
     const id = await api.store.workspaces.createWorkspace('Counted', userId);
-    await api.store.workspaces.setMember(id, (await createPerson()).userId, 'read');
-    const { data } = await api.call<Workspace>('GET', `${WORKSPACES}/${id}`, { key });
+    await api.store.workspaces.setMember(id, (await createUser()).userId, 'read');
+    const { data } = await api.call<Workspace>('GET', `${WORKSPACES_PATH}/${id}`, { key });
     expect(data).toEqual({
       ...{ id, name: 'Counted', logoUrl: null, memberCount: 2 },
       color: expect.stringMatching(/^#[\da-f]{6}$/) as string,
       createdAt: expect.any(String) as string,
       updatedAt: data.createdAt,
     });
-    expect((await readPage<Workspace>(WORKSPACES, key)).data).toEqual([data]);
+    expect((await readPage<Workspace>(WORKSPACES_PATH, key)).data).toEqual([data]);
   });
 
   it('that accept no personal keys are omitted from lists for personal keys, and refuse requests with personal keys', async () => {
-    const { userId, key } = await createPerson();
+    const { userId, key } = await createUser();
     const id = await api.store.workspaces.createWorkspace('Closed', userId);
     await api.store.workspaces.setPersonalKeys(id, false);
-    expect((await readPage<Workspace>(WORKSPACES, key)).data).toEqual([]);
-    const refused = await api.call('GET', `${WORKSPACES}/${id}`, { key });
-    expect([refused.status, errorIn(refused.body).details?.code]).toEqual([
+    expect((await readPage<Workspace>(WORKSPACES_PATH, key)).data).toEqual([]);
+    const refusedResponse = await api.call('GET', `${WORKSPACES_PATH}/${id}`, { key });
+    expect([refusedResponse.status, errorIn(refusedResponse.body).details?.code]).toEqual([
       403,
       'PERSONAL_API_KEYS_DISABLED',
     ]);
     await api.store.workspaces.setPersonalKeys(id, true);
-    const [workspace] = (await readPage<Workspace>(WORKSPACES, key)).data;
+    const [workspace] = (await readPage<Workspace>(WORKSPACES_PATH, key)).data;
     expect(workspace?.id).toBe(id);
     expect(Date.parse(workspace?.updatedAt ?? '')).toBeGreaterThanOrEqual(
       Date.parse(workspace?.createdAt ?? ''),
@@ -106,28 +106,28 @@ describe.each(STORES)('workspaces on %s', (database) => {
   });
 
   it('other than its own are hidden from a workspace key', async () => {
-    const { userId } = await createPerson();
+    const { userId } = await createUser();
     const id = await api.store.workspaces.createWorkspace('Keyed', userId);
     const { key } = await api.store.keys.create({ workspaceId: id }, 'workspace');
-    expect((await readPage<Workspace>(WORKSPACES, key)).data.map((each) => each.id)).toEqual([id]);
-    expect((await api.call('GET', `${WORKSPACES}/${id}`, { key })).status).toBe(200);
-    expect((await api.call('GET', `${WORKSPACES}/${api.workspaceId}`, { key })).status).toBe(404);
+    expect((await readPage<Workspace>(WORKSPACES_PATH, key)).data.map((each) => each.id)).toEqual([id]);
+    expect((await api.call('GET', `${WORKSPACES_PATH}/${id}`, { key })).status).toBe(200);
+    expect((await api.call('GET', `${WORKSPACES_PATH}/${api.workspaceId}`, { key })).status).toBe(404);
   });
 
-  it.each(['', '/members'])('of other people are not found, like unknown workspaces: %j', async (suffix) => {
-    const { key } = await createPerson();
-    const foreign = await api.call('GET', `${WORKSPACES}/${api.workspaceId}${suffix}`, { key });
-    const absent = await api.call('GET', `${WORKSPACES}/none${suffix}`, { key });
-    expect([foreign.status, foreign.body]).toEqual([404, absent.body]);
-    expect((await api.call('GET', `${WORKSPACES}/none${suffix}`, { key: null })).status).toBe(401);
+  it.each(['', '/members'])('of other users are not found, like unknown workspaces: %j', async (suffix) => {
+    const { key } = await createUser();
+    const foreignResponse = await api.call('GET', `${WORKSPACES_PATH}/${api.workspaceId}${suffix}`, { key });
+    const unknownResponse = await api.call('GET', `${WORKSPACES_PATH}/none${suffix}`, { key });
+    expect([foreignResponse.status, foreignResponse.body]).toEqual([404, unknownResponse.body]);
+    expect((await api.call('GET', `${WORKSPACES_PATH}/none${suffix}`, { key: null })).status).toBe(401);
   });
 
   it('list their members by email address, with roles', async () => {
-    const admin = await createPerson('zoe@members.test');
-    const reader = await createPerson('abe@members.test');
+    const admin = await createUser('zoe@members.test');
+    const reader = await createUser('abe@members.test');
     const id = await api.store.workspaces.createWorkspace('Team', admin.userId);
     await api.store.workspaces.setMember(id, reader.userId, 'read');
-    const path = `${WORKSPACES}/${id}/members`;
+    const path = `${WORKSPACES_PATH}/${id}/members`;
     const members = await readAll<{ email: string; userId: string }>(path, reader.key);
     expect(members).toEqual([
       {
@@ -143,7 +143,7 @@ describe.each(STORES)('workspaces on %s', (database) => {
     ]);
     const { nextCursor } = await readPage(`${path}?limit=1`, reader.key);
     const otherId = await api.store.workspaces.createWorkspace('Other', reader.userId);
-    const response = await api.call('GET', `${WORKSPACES}/${otherId}/members?cursor=${nextCursor}`, {
+    const response = await api.call('GET', `${WORKSPACES_PATH}/${otherId}/members?cursor=${nextCursor}`, {
       key: reader.key,
     });
     expect(response.status).toBe(400);
@@ -157,25 +157,25 @@ describe.each(STORES)('workspaces on %s', (database) => {
     `?cursor=${Buffer.from('{"at":[1,2],"of":"x"}').toString('base64url')}`,
     '?all=1',
   ])('refuse the query %s', async (query) => {
-    const { status, body } = await api.call('GET', `${WORKSPACES}${query}`);
+    const { status, body } = await api.call('GET', `${WORKSPACES_PATH}${query}`);
     expect([status, errorIn(body).code]).toEqual([400, 'BAD_REQUEST']);
   });
 
   it('refuse a cursor of another sort order', async () => {
-    const { userId, key } = await createPerson();
+    const { userId, key } = await createUser();
     for (const name of ['a', 'b']) await api.store.workspaces.createWorkspace(name, userId);
-    const { nextCursor } = await readPage(`${WORKSPACES}?limit=1&sortBy=name`, key);
+    const { nextCursor } = await readPage(`${WORKSPACES_PATH}?limit=1&sortBy=name`, key);
     expect(
-      (await api.call('GET', `${WORKSPACES}?sortBy=createdAt&cursor=${nextCursor}`, { key })).status,
+      (await api.call('GET', `${WORKSPACES_PATH}?sortBy=createdAt&cursor=${nextCursor}`, { key })).status,
     ).toBe(400);
   });
 
   /** Creates a workspace with an admin and a member with the role `write`. */
   async function createTeam() {
-    const [admin, writer] = [await createPerson(), await createPerson()];
+    const [admin, writer] = [await createUser(), await createUser()];
     const id = await api.store.workspaces.createWorkspace('Team', admin.userId);
     await api.store.workspaces.setMember(id, writer.userId, 'write');
-    return { admin, writer, id, path: `${WORKSPACES}/${id}` };
+    return { admin, writer, id, path: `${WORKSPACES_PATH}/${id}` };
   }
 
   it('have keys, which an admin can create, list without their values, and revoke', async () => {
@@ -186,8 +186,8 @@ describe.each(STORES)('workspaces on %s', (database) => {
     await create('Other');
     expect([status, data.key.startsWith('sk-heddle-')]).toEqual([201, true]);
     expect((await api.call('GET', path, { key: data.key })).status).toBe(200);
-    const listed = await readAll<object>(`${path}/api-keys`, admin.key);
-    expect(listed).toEqual([
+    const listedKeys = await readAll<object>(`${path}/api-keys`, admin.key);
+    expect(listedKeys).toEqual([
       {
         ...{
           id: data.id,
@@ -199,13 +199,13 @@ describe.each(STORES)('workspaces on %s', (database) => {
       },
       expect.objectContaining({ name: 'Other', lastUsedAt: null }),
     ]);
-    expect(JSON.stringify(listed)).not.toContain(data.key);
+    expect(JSON.stringify(listedKeys)).not.toContain(data.key);
     for (const key of [writer.key, data.key]) expect((await create('No', key)).status).toBe(403);
     const revoke = async (keyId: string) =>
       (await api.call('DELETE', `${path}/api-keys/${keyId}`, { key: admin.key })).status;
-    const { id: personal } = await api.store.keys.create({ userId: admin.userId }, 'personal');
-    const { id: foreign } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'foreign');
-    for (const unknown of [personal, foreign, 'none']) expect(await revoke(unknown)).toBe(404);
+    const { id: personalKeyId } = await api.store.keys.create({ userId: admin.userId }, 'personal');
+    const { id: foreignKeyId } = await api.store.keys.create({ workspaceId: api.workspaceId }, 'foreign');
+    for (const unknownId of [personalKeyId, foreignKeyId, 'none']) expect(await revoke(unknownId)).toBe(404);
     expect(await revoke(data.id)).toBe(200);
     expect(await revoke(data.id)).toBe(404);
     expect((await api.call('GET', path, { key: data.key })).status).toBe(401);
@@ -221,11 +221,14 @@ describe.each(STORES)('workspaces on %s', (database) => {
   it('have at most a hundred keys, and refuse a new key that has already expired', async () => {
     const { admin, id, path } = await createTeam();
     const create = (body: object) => api.call('POST', `${path}/api-keys`, { key: admin.key, body });
-    const old = await create({ name: 'Old', expiresAt: '2020-01-01T00:00:00Z' });
-    expect([old.status, errorIn(old.body).message]).toEqual([400, 'expiresAt must be in the future']);
+    const expiredKeyResponse = await create({ name: 'Old', expiresAt: '2020-01-01T00:00:00Z' });
+    expect([expiredKeyResponse.status, errorIn(expiredKeyResponse.body).message]).toEqual([
+      400,
+      'expiresAt must be in the future',
+    ]);
     for (let count = 0; count < 100; count += 1) await api.store.keys.create({ workspaceId: id }, `${count}`);
-    const refused = await create({ name: 'One more' });
-    expect([refused.status, errorIn(refused.body).message]).toEqual([
+    const refusedResponse = await create({ name: 'One more' });
+    expect([refusedResponse.status, errorIn(refusedResponse.body).message]).toEqual([
       400,
       'The workspace already has 100 keys: revoke one that is not used',
     ]);
@@ -235,8 +238,11 @@ describe.each(STORES)('workspaces on %s', (database) => {
   it('show their audit log only to their admins', async () => {
     const { admin, writer, id, path } = await createTeam();
     const body = { workspaceId: id, name: 'Orders' };
-    const created = await api.call<{ id: string }>('POST', '/api/v2/workflows', { key: writer.key, body });
-    const workflowId = created.data.id;
+    const createResponse = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
+      key: writer.key,
+      body,
+    });
+    const workflowId = createResponse.data.id;
     await api.call('PATCH', `/api/v2/workflows/${workflowId}`, { key: admin.key, body: { name: 'Prices' } });
     const auditPath = `${path}/audit-logs`;
     const events = await readAll<{ action: string; actorEmail: string }>(
@@ -252,13 +258,14 @@ describe.each(STORES)('workspaces on %s', (database) => {
       }),
     ]);
     expect(new Set(events.map(({ actorEmail }) => actorEmail)).size).toBe(2);
-    const count = async (query: string) => (await readPage(`${auditPath}?${query}`, admin.key)).data.length;
-    expect(await count('action=WORKFLOW_CREATED')).toBe(1);
-    expect(await count('startDate=2100-01-01T00:00:00Z')).toBe(0);
-    expect(await count('endDate=2020-01-01T00:00:00Z')).toBe(0);
+    const countEvents = async (query: string) =>
+      (await readPage(`${auditPath}?${query}`, admin.key)).data.length;
+    expect(await countEvents('action=WORKFLOW_CREATED')).toBe(1);
+    expect(await countEvents('startDate=2100-01-01T00:00:00Z')).toBe(0);
+    expect(await countEvents('endDate=2020-01-01T00:00:00Z')).toBe(0);
     expect((await api.call('GET', auditPath, { key: writer.key })).status).toBe(403);
     expect(
-      (await api.call('GET', `${WORKSPACES}/${api.workspaceId}/audit-logs`, { key: admin.key })).status,
+      (await api.call('GET', `${WORKSPACES_PATH}/${api.workspaceId}/audit-logs`, { key: admin.key })).status,
     ).toBe(404);
   });
 });

@@ -9,7 +9,7 @@ type MountedApi = Pick<Api, 'fetch' | 'close'>;
 const globals = globalThis as { heddleApi?: Promise<MountedApi> };
 
 /** Returns the API of this process. `globalThis` stores it, because the development server reloads this file. */
-export function heddle(): Promise<MountedApi> {
+export function getHeddleApi(): Promise<MountedApi> {
   globals.heddleApi ??= start();
   return globals.heddleApi;
 }

@@ -15,7 +15,7 @@ export interface Database {
 }
 
 /** Operations by function name. */
-export interface OperationTable {
+export interface OperationsByName {
   readonly [name: string]: AnyOperation;
 }
 
@@ -28,10 +28,10 @@ export interface AreaHandler {
 }
 
 /** A module of the API: its operations, its tables, and the services of its handlers. */
-export interface Area<Services = unknown, Table extends OperationTable = OperationTable> {
+export interface Area<Services = unknown, Operations extends OperationsByName = OperationsByName> {
   /** Unique. The area's migrations are recorded under it. */
   name: string;
-  operations: Table;
+  operations: Operations;
   migrations?: Migrations;
   /** Returns the services that only the handlers of this area get. Called once, after the migrations. */
   services(context: AreaContext): Promise<Services> | Services;
@@ -42,10 +42,13 @@ export interface Area<Services = unknown, Table extends OperationTable = Operati
 }
 
 /** Returns the operations with these function names; without `names`, all operations. */
-export function pickOperations<const Table extends OperationTable, Name extends keyof Table>(
-  operations: Table,
+export function pickOperations<const Operations extends OperationsByName, Name extends keyof Operations>(
+  operations: Operations,
   names: readonly Name[] | undefined,
-): Pick<Table, Name> {
+): Pick<Operations, Name> {
   if (!names) return operations;
-  return Object.fromEntries(names.map((name) => [name, operations[name]])) as unknown as Pick<Table, Name>;
+  return Object.fromEntries(names.map((name) => [name, operations[name]])) as unknown as Pick<
+    Operations,
+    Name
+  >;
 }

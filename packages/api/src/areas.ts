@@ -12,17 +12,17 @@ export {
   timestamp,
   workflowPath,
   workspaceId,
-} from './areas/shapes.ts';
+} from './areas/common-schemas.ts';
 export { admitRun } from './admission/admit-run.ts';
 export type { Release } from './admission/usage.ts';
-export { expectAccess, mayWrite, workspacesOf } from './auth/authorize.ts';
+export { requireAccess, mayWrite, workspacesOf } from './auth/authorize.ts';
 export { AUTHENTICATED_PRINCIPALS, USER_PRINCIPALS } from './auth/principal.ts';
 export type { Capability, PrincipalKind } from './auth/principal.ts';
 export { cursorCodec } from './cursor.ts';
 export { badRequest, conflict, forbidden, notFound, unavailable } from './errors.ts';
 export { bytesBody, formBody, jsonBody } from './http/body.ts';
 export { eventStream } from './http/stream.ts';
-export { operationsOf } from './operation.ts';
+export { operationFactory } from './operation.ts';
 export type { AnyOperation, Call, Operation, Reply } from './operation.ts';
 export { noResource, organization, areaResource, workflow, workspace } from './resource.ts';
 export type { Resource } from './resource.ts';

@@ -5,7 +5,8 @@ import type { InputLimits } from './admission/input-limits.ts';
 import type { Limiter } from './admission/limiter.ts';
 import type { Concurrency, Usage } from './admission/usage.ts';
 import type { RunQueue } from './areas/runs/queue.ts';
-import type { Access, Audit, Definitions, ExecutionPolicy, PublicRuns, Reservations } from './ports.ts';
+import type { RepeatFunction } from './defaults.ts';
+import type { Access, Audit, Definitions, RunTimeouts, PublicRuns, Reservations } from './ports.ts';
 
 /** The services and settings that areas (modules of API operations) get. */
 export interface AreaContext {
@@ -23,11 +24,11 @@ export interface AreaContext {
   concurrency: Concurrency | undefined;
   /** Executions in flight in this process. */
   capacity: Capacity;
-  policy: ExecutionPolicy;
+  timeouts: RunTimeouts;
   /** Maximum body size in bytes of individual operations, by the id of the operation. */
   bodyBytes: ReadonlyMap<string, number>;
   /** Input limits of callers without a credential. */
-  publicInputs: Required<InputLimits>;
+  publicInputLimits: Required<InputLimits>;
   /** Starts asynchronous runs; undefined: they are refused. */
   queue: RunQueue | undefined;
   /** Undefined: the host has no database for areas. */
@@ -38,7 +39,7 @@ export interface AreaContext {
   /** Milliseconds between two heartbeats of a stream. */
   heartbeatMs: number;
   /** Calls `callback` every `ms` milliseconds. Returns a function that stops it. */
-  every: (ms: number, callback: () => void) => () => void;
+  repeat: RepeatFunction;
   /** Reports errors that reach no caller. */
-  report: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }

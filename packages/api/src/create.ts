@@ -4,12 +4,13 @@ import { admit } from './admission/admit.ts';
 import type { ServedOperation } from './admission/admit.ts';
 import { capacityLimits, createCapacity } from './admission/capacity.ts';
 import { ANONYMOUS_LIMITS } from './admission/input-limits.ts';
-import type { Area, Database, OperationTable } from './area.ts';
+import type { Area, Database, OperationsByName } from './area.ts';
 import type { AreaContext } from './context.ts';
 import { memoryReservations } from './areas/runs/memory-reservations.ts';
 import { RunQueue } from './areas/runs/queue.ts';
 import type { Authenticator, Principal } from './auth/principal.ts';
 import { repeat, warn } from './defaults.ts';
+import type { RepeatFunction } from './defaults.ts';
 import { NO_CREDENTIAL, unauthorized } from './errors.ts';
 import { bodyOfCall, validate } from './http/parse.ts';
 import { referenceAsset, referencePage } from './http/reference.ts';
@@ -17,7 +18,7 @@ import { createRoutes } from './http/routes.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation, Reply } from './operation.ts';
 import type { Limits, Ports } from './ports.ts';
-import { expectValidOperations } from './operation-checks.ts';
+import { requireValidOperations } from './operation-checks.ts';
 
 /** The options of `createApi`. Closing the API closes neither the engine nor the database. */
 export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
@@ -45,7 +46,7 @@ export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
   clientAddress?: (request: Request) => string | undefined;
   now?: () => number;
   /** Calls `callback` every `ms` milliseconds. Returns a function that stops it. */
-  every?: (ms: number, callback: () => void) => () => void;
+  repeat?: RepeatFunction;
   /** Receives errors that reach no caller. Default: a process warning. */
   onError?: (error: unknown) => void;
 }
@@ -66,15 +67,19 @@ type Callable<Op> =
     ? (call: FunctionCall<z.input<Path>, z.input<Query>, z.input<Body>>) => Promise<Reply>
     : never;
 
-type Callables<Table> = { [Name in keyof Table]: Callable<Table[Name]> };
+type Callables<Operations> = { [Name in keyof Operations]: Callable<Operations[Name]> };
 
 /** The operations of all areas in one type. */
-type Merged<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer All) => void
+type MergedOperations<Union> = (Union extends unknown ? (each: Union) => void : never) extends (
+  all: infer All,
+) => void
   ? All
   : never;
 
 /** The functions of the operations of these areas. */
-export type AreaFunctions<Areas extends readonly Area[]> = Callables<Merged<Areas[number]['operations']>>;
+export type AreaFunctions<Areas extends readonly Area[]> = Callables<
+  MergedOperations<Areas[number]['operations']>
+>;
 
 /** The HTTP API of an engine: a request handler, and a function for each operation. */
 export interface Api<Areas extends readonly Area[] = readonly Area[]> {
@@ -114,9 +119,9 @@ export async function createApi<const Areas extends readonly Area[]>(
     throw new TypeError(
       `The base path "${basePath}" is invalid: it must be empty, or like "/flows/api", with no other characters than letters, digits and -._~`,
     );
-  expectValidOperations(areas, options.ports.access);
+  requireValidOperations(areas, options.ports.access);
   const context = contextOf(options);
-  expectKnownOperations(areas, context.bodyBytes);
+  requireKnownOperations(areas, context.bodyBytes);
   const openedAreas = await openAreas(areas, options.database, context);
   const servedOperations = openedAreas.flatMap(({ area, services }) =>
     Object.values(area.operations).map((operation) => ({ operation, services })),
@@ -149,7 +154,7 @@ export async function createApi<const Areas extends readonly Area[]>(
 }
 
 /** Throws a TypeError for a limit of an operation that no area has. */
-function expectKnownOperations(areas: readonly Area[], bodyBytes: ReadonlyMap<string, number>): void {
+function requireKnownOperations(areas: readonly Area[], bodyBytes: ReadonlyMap<string, number>): void {
   const ids = new Set(areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id)));
   const unknownId = [...bodyBytes.keys()].find((id) => !ids.has(id));
   if (unknownId !== undefined)
@@ -187,35 +192,43 @@ async function closeAreas(openedAreas: readonly OpenedArea[]): Promise<void> {
 }
 
 /** Starts queued runs that other processes have left waiting, at intervals. Returns a function that stops it. */
-function recoverRepeatedly({ queue, every, now, report }: AreaContext): () => void {
+function recoverRepeatedly({ queue, repeat, now, onError }: AreaContext): () => void {
   if (!queue) return () => undefined;
-  return every(RECOVERY_MS, () => {
-    queue.recover(new Date(now() - RECOVERY_MS).toISOString()).catch(report);
+  return repeat(RECOVERY_MS, () => {
+    queue.recover(new Date(now() - RECOVERY_MS).toISOString()).catch(onError);
   });
 }
 
 function contextOf(options: ApiOptions): AreaContext {
-  const { engine, ports, database, now = Date.now, onError: report = warn } = options;
+  const { engine, ports, database, now = Date.now, onError = warn } = options;
   const { definitions, access, publicRuns, reservations = memoryReservations(), limits = {} } = ports;
   return {
-    ...{ engine, definitions, access, reservations, publicRuns, now, report },
+    ...{ engine, definitions, access, reservations, publicRuns, now, onError },
     audit: ports.audit ?? { record: () => Promise.resolve() },
     ...limitsOf(limits),
-    queue: reservations.queue && new RunQueue({ engine, reservations, queue: reservations.queue, report }),
+    queue: reservations.queue && new RunQueue({ engine, reservations, queue: reservations.queue, onError }),
     database: database?.database,
     compat: options.compat ?? false,
     heartbeatMs: HEARTBEAT_MS,
-    every: options.every ?? repeat,
+    repeat: options.repeat ?? repeat,
   };
 }
 
-function limitsOf({ rate, usage, concurrency, capacity, policy = {}, bodyBytes = {}, publicInputs }: Limits) {
+function limitsOf({
+  rate,
+  usage,
+  concurrency,
+  capacity,
+  timeouts = {},
+  bodyBytes = {},
+  publicInputLimits,
+}: Limits) {
   return {
     limiter: rate ?? { take: () => undefined },
-    ...{ usage, concurrency, policy },
+    ...{ usage, concurrency, timeouts },
     capacity: createCapacity(capacityLimits(capacity)),
     bodyBytes: new Map(Object.entries(bodyBytes)),
-    publicInputs: { ...ANONYMOUS_LIMITS, ...publicInputs },
+    publicInputLimits: { ...ANONYMOUS_LIMITS, ...publicInputLimits },
   };
 }
 
@@ -225,7 +238,7 @@ function functionsOf<Areas extends readonly Area[]>(
   base: { origin: string; basePath: string },
 ): AreaFunctions<Areas> {
   const functions = openedAreas.flatMap(({ area, services }) =>
-    Object.entries<OperationTable[string]>(area.operations).map(([name, operation]) => [
+    Object.entries<OperationsByName[string]>(area.operations).map(([name, operation]) => [
       name,
       functionOf(context, { operation, services }, base),
     ]),
@@ -235,13 +248,13 @@ function functionsOf<Areas extends readonly Area[]>(
 
 function functionOf(
   context: AreaContext,
-  served: ServedOperation,
+  servedOperation: ServedOperation,
   base: { origin: string; basePath: string },
 ) {
-  const { operation } = served;
+  const { operation } = servedOperation;
   return async (call: FunctionCall<object, object, unknown>): Promise<Reply> => {
     if (!call.principal && !operation.principals.includes('anonymous')) throw unauthorized(NO_CREDENTIAL);
-    return admit(context, served, {
+    return admit(context, servedOperation, {
       ...base,
       principal: call.principal,
       workflowId: (call.path as { workflowId?: string } | undefined)?.workflowId,
@@ -252,7 +265,7 @@ function functionOf(
         return {
           path: validate(operation.params, call.path ?? {}, 'Invalid path parameters'),
           query: validate(operation.query, call.query ?? {}, 'Invalid query parameters'),
-          body: bodyOfCall(operation, call.body, { limits, maxBytes, every: context.every }),
+          body: bodyOfCall(operation, call.body, { limits, maxBytes, repeat: context.repeat }),
         };
       },
     });

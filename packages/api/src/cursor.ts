@@ -28,11 +28,11 @@ export function cursorCodec<Position>(schema: z.ZodType<Position>): CursorCodec<
     },
     decode(cursor, query) {
       if (cursor === undefined) return undefined;
-      const decoded = envelope.safeParse(parseCursor(cursor)).data;
-      if (decoded && decoded.of !== fingerprint(query)) {
+      const decodedCursor = envelope.safeParse(parseCursor(cursor)).data;
+      if (decodedCursor && decodedCursor.of !== fingerprint(query)) {
         throw badRequest('The cursor belongs to another sort or filter: start again without one.');
       }
-      const position = schema.safeParse(decoded?.at);
+      const position = schema.safeParse(decodedCursor?.at);
       if (position.success && unstorablePaths(schema, position.data).length === 0) return position.data;
       throw badRequest('The cursor cannot be read: start again without one.');
     },

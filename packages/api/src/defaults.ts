@@ -1,9 +1,12 @@
+/** Calls `callback` every `ms` milliseconds. Returns a function that stops it. */
+export type RepeatFunction = (ms: number, callback: () => void) => () => void;
+
 /** Calls `callback` every `ms` milliseconds, without keeping the process alive. Returns a function that stops it. */
-export function repeat(ms: number, callback: () => void): () => void {
+export const repeat: RepeatFunction = (ms, callback) => {
   const timer = setInterval(callback, ms);
   timer.unref();
   return () => clearInterval(timer);
-}
+};
 
 /** Reports an error as a warning of the process. */
 export function warn(error: unknown): void {

@@ -43,7 +43,7 @@ export type ApiDetailCode =
   | 'ASYNC_ENQUEUE_AMBIGUOUS';
 
 /** The code of each error status. */
-export const STATUS_CODES = {
+export const ERROR_CODES_BY_STATUS = {
   400: 'BAD_REQUEST',
   401: 'UNAUTHORIZED',
   402: 'USAGE_LIMIT_EXCEEDED',
@@ -61,7 +61,7 @@ export const STATUS_CODES = {
   503: 'SERVICE_UNAVAILABLE',
 } as const satisfies { [status: number]: ApiErrorCode };
 
-export type ErrorStatus = keyof typeof STATUS_CODES;
+export type ErrorStatus = keyof typeof ERROR_CODES_BY_STATUS;
 
 /** An error that is shown to the caller: status, code, message, details, and response headers. */
 export class ApiError extends Error {
@@ -79,7 +79,7 @@ export class ApiError extends Error {
     super(message);
     this.name = 'ApiError';
     this.status = status;
-    this.code = STATUS_CODES[status];
+    this.code = ERROR_CODES_BY_STATUS[status];
     this.details = options.details;
     this.headers = options.headers ?? {};
   }

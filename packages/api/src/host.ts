@@ -8,7 +8,7 @@ export type {
   PreparedEvent,
   Definition,
   Definitions,
-  ExecutionPolicy,
+  RunTimeouts,
   Limits,
   NewReservation,
   Ports,

@@ -1,5 +1,5 @@
 /** The v2 HTTP API of an engine. A host provides the ports: its stores, access checks and limits. */
-export { bucketFor, memoryLimiter, tightestOf } from './admission/limiter.ts';
+export { bucketFor, memoryLimiter, tightestState } from './admission/limiter.ts';
 export type { Bucket, Buckets, LimitKind, LimitState, Limiter } from './admission/limiter.ts';
 export { callLimit, memoryConcurrency } from './admission/usage.ts';
 export type { Concurrency, ConcurrencyLimits, RunRequest, Usage, UsageRefusal } from './admission/usage.ts';

@@ -1,6 +1,6 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../test/support/api.ts';
+import { createTestApi } from '../../../test/support/api.ts';
 import { openApiDocument } from './openapi.ts';
 import { SERVED_OPERATIONS } from '../../../test/support/served-operations.ts';
 
@@ -11,7 +11,7 @@ interface Doc {
   paths: { [path: string]: { [method: string]: { operationId: string; responses: object } } };
 }
 
-const api = await testApi();
+const api = await createTestApi();
 
 describe('the OpenAPI document', () => {
   it('is public, with the origin of the request', async () => {
@@ -32,7 +32,7 @@ describe('the OpenAPI document', () => {
     expect((await new Validator().validate(invalidDoc as never)).valid).toBe(false);
   });
 
-  it('has every operation of the table, with a unique id and its declared errors', () => {
+  it('has every operation, with a unique id and its declared errors', () => {
     const { paths } = openApiDocument(SERVED_OPERATIONS, 'https://heddle.test') as unknown as Doc;
     const operations = Object.values(paths).flatMap((methods) => Object.values(methods));
     expect(operations.map(({ operationId }) => operationId).toSorted()).toEqual(

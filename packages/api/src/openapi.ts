@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { STATUS_CODES } from './errors.ts';
+import { ERROR_CODES_BY_STATUS } from './errors.ts';
 import type { ErrorStatus } from './errors.ts';
 import { bodyKindOf } from './http/body.ts';
 import type { AnyOperation } from './operation.ts';
@@ -77,16 +77,20 @@ function operationDoc(operation: AnyOperation): Doc {
         content: contentOf(body),
       },
     }),
-    responses: { ...successes(operation), ...failures(operation), ...workflowResponses(operation) },
+    responses: {
+      ...successResponsesOf(operation),
+      ...errorResponsesOf(operation),
+      ...workflowResponses(operation),
+    },
   };
 }
 
 /** Returns the content of a request body, by media type. */
 function contentOf(body: z.ZodType): Doc {
-  const kind = bodyKindOf(body);
-  if (kind.kind === 'form') return { 'multipart/form-data': { schema: schemaOf(body, 'input') } };
-  if (kind.kind === 'json') return { [JSON_TYPE]: { schema: schemaOf(body, 'input') } };
-  const types = kind.types.length > 0 ? kind.types : ['application/octet-stream'];
+  const bodyKind = bodyKindOf(body);
+  if (bodyKind.kind === 'form') return { 'multipart/form-data': { schema: schemaOf(body, 'input') } };
+  if (bodyKind.kind === 'json') return { [JSON_TYPE]: { schema: schemaOf(body, 'input') } };
+  const types = bodyKind.types.length > 0 ? bodyKind.types : ['application/octet-stream'];
   return Object.fromEntries(types.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]));
 }
 
@@ -103,12 +107,12 @@ function parameters(schema: z.ZodObject, location: 'path' | 'query'): Doc[] {
   }));
 }
 
-function successes(operation: AnyOperation): Doc {
+function successResponsesOf(operation: AnyOperation): Doc {
   const { streams = [] } = operation;
-  if (operation.success.length === 0) return { 200: streamOnly(streams) };
-  const responses = operation.success.map(({ status, schema, page, description }, index): [string, Doc] => {
+  if (operation.success.length === 0) return { 200: streamResponse(streams) };
+  const responses = operation.success.map(({ status, schema, isPage, description }, index): [string, Doc] => {
     const data = schemaOf(schema, 'output');
-    const envelope = page ? pageSchema(data) : objectSchema({ data }, ['data']);
+    const envelope = isPage ? pageSchema(data) : objectSchema({ data }, ['data']);
     const body = operation.legacy ? data : envelope;
     const streamTypes =
       index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
@@ -136,7 +140,7 @@ function workflowResponses({ workflowResponses: description }: AnyOperation): Do
 }
 
 /** Returns a successful response that is always a stream. */
-function streamOnly(streams: NonNullable<AnyOperation['streams']>): Doc {
+function streamResponse(streams: NonNullable<AnyOperation['streams']>): Doc {
   const content = streams.map(({ type }): [string, Doc] => [
     type,
     // Content of any type can be JSON, which clients parse.
@@ -151,12 +155,12 @@ export function errorStatusesOf({ errors, body }: AnyOperation): ErrorStatus[] {
   return [...new Set<ErrorStatus>([...errors, ...(body ? [408 as const] : []), 500])];
 }
 
-function failures(operation: AnyOperation): Doc {
+function errorResponsesOf(operation: AnyOperation): Doc {
   const schema = operation.legacy ? LEGACY_ERROR : ERROR;
   return Object.fromEntries(
     errorStatusesOf(operation).map((status) => [
       String(status),
-      { description: STATUS_CODES[status], content: { [JSON_TYPE]: { schema } } },
+      { description: ERROR_CODES_BY_STATUS[status], content: { [JSON_TYPE]: { schema } } },
     ]),
   );
 }
@@ -170,7 +174,7 @@ function pageSchema(item: Doc): Doc {
 
 function errorSchema(): Doc {
   const properties = {
-    code: { type: 'string', enum: [...new Set(Object.values(STATUS_CODES))] },
+    code: { type: 'string', enum: [...new Set(Object.values(ERROR_CODES_BY_STATUS))] },
     message: { type: 'string' },
     details: { type: ['object', 'array'] },
   };

@@ -6,26 +6,26 @@ import type { Access } from './ports.ts';
  * Throws a TypeError for areas or operations that occur twice, and for an operation that contradicts itself or needs a
  * port that is missing.
  */
-export function expectValidOperations(areas: readonly Area[], access: Access): void {
-  expectUnique(
+export function requireValidOperations(areas: readonly Area[], access: Access): void {
+  requireUnique(
     'name',
     areas.map(({ name }) => name),
   );
   const operations = areas.flatMap((area) => Object.entries(area.operations));
-  expectUnique(
+  requireUnique(
     'function',
     operations.map(([name]) => name),
   );
-  expectUnique(
+  requireUnique(
     'operation',
     operations.map(([, { id }]) => id),
   );
-  expectUnique(
+  requireUnique(
     'route',
     operations.map(([, { method, path }]) => `${method} ${routeOf(path)}`),
   );
   for (const [, operation] of operations) {
-    expectConsistent(operation);
+    requireConsistent(operation);
     if (operation.resource.kind === 'organization' && !access.checkOrganization)
       throw new TypeError(
         `The operation ${operation.id} acts on an organization: the port \`access\` needs \`checkOrganization\`.`,
@@ -37,12 +37,12 @@ function routeOf(path: string): string {
   return path.replaceAll(/\{[^}]*\}/g, '{}');
 }
 
-function expectUnique(kind: string, names: readonly string[]): void {
+function requireUnique(kind: string, names: readonly string[]): void {
   const duplicate = names.find((name, index) => names.indexOf(name) !== index);
   if (duplicate !== undefined) throw new TypeError(`Two areas have the ${kind} "${duplicate}".`);
 }
 
-function expectConsistent(operation: AnyOperation): void {
+function requireConsistent(operation: AnyOperation): void {
   const { principals, resource, role, audit, method } = operation;
   const faults: readonly (readonly [isFault: boolean, message: string])[] = [
     [principals.length === 0, 'no principal may call it'],

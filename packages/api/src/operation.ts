@@ -31,7 +31,7 @@ export interface Call<Path, Query, Body> {
   /** Aborted when the client has closed the connection. */
   signal: AbortSignal;
   /** True if the response body is not sent (HEAD): the handler then neither reads it nor records a read access. */
-  head?: boolean;
+  isHead?: boolean;
   /** `https://host` of this deployment with the base path of the API, for absolute URLs. */
   origin: string;
   /** The path below which the API is served, for URLs without an origin; empty by default. */
@@ -48,7 +48,7 @@ export interface Call<Path, Query, Body> {
    */
   runAudited: <Result>(
     recordedAction: RecordedAction,
-    action: () => Promise<Result>,
+    runAction: () => Promise<Result>,
     hasHappened?: (result: Result) => boolean,
   ) => Promise<Result>;
 }
@@ -70,9 +70,9 @@ export interface Operation<
   /** Who may call it. `anonymous`: callers without a credential, on public workflows. */
   principals: readonly (PrincipalKind | 'anonymous')[];
   scope: Scope;
-  /** The role that a person needs in the workspaces of the resource. Workspace keys can never have the role `admin`. */
+  /** The role that a user needs in the workspaces of the resource. Workspace keys can never have the role `admin`. */
   role: Role;
-  /** The capability that a host can withhold from people in a workspace, whatever their role. */
+  /** The capability that a host can withhold from users in a workspace, whatever their role. */
   capability?: Capability;
   /** The resource that it acts on. The caller's access to its workspaces is checked before the handler runs. */
   resource: Resource<Value, Services>;
@@ -88,7 +88,7 @@ export interface Operation<
   body?: Body;
   /** True if the body is optional. */
   bodyOptional?: true;
-  success: { status: number; schema: z.ZodType; page?: true; description: string }[];
+  success: { status: number; schema: z.ZodType; isPage?: true; description: string }[];
   /** Successful responses other than JSON: media type and content. */
   streams?: { type: string; description: string }[];
   /** Describes responses whose status, media type and body the caller's workflow decides. */
@@ -98,7 +98,7 @@ export interface Operation<
   executes?: true;
   /** The audit actions that it records when it succeeds. Absent: none. */
   audit?: { resourceType: string; actions: readonly string[] } | undefined;
-  /** Checks rules between fields, before anything is looked up. */
+  /** Checks cross-field rules, before anything is looked up. */
   check?(call: Call<z.output<Path>, z.output<Query>, z.output<Body>>): void;
   handle(
     services: Services,
@@ -107,8 +107,8 @@ export interface Operation<
   ): Promise<Reply>;
 }
 
-/** An operation with any schemas, for operation tables. */
-// Parameters of handlers depend on their schemas, resource and area. No common type fits all of them, so the table
+/** An operation with any schemas, for lists of operations. */
+// Parameters of handlers depend on their schemas, resource and area. No common type fits all of them, so this type
 // erases it.
 export interface AnyOperation extends Omit<Operation, 'handle' | 'check' | 'resource'> {
   resource: Resource<unknown, never>;
@@ -117,7 +117,7 @@ export interface AnyOperation extends Omit<Operation, 'handle' | 'check' | 'reso
 }
 
 /** Returns a function that defines the operations of an area, with the types of their schemas and resources. */
-export function operationsOf<Services>() {
+export function operationFactory<Services>() {
   return <
     Value,
     const Path extends z.ZodObject,

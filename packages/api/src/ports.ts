@@ -13,7 +13,7 @@ export interface Definition {
   id: string;
   workspaceId: string;
   /** The deployed version that runs start from; absent: the workflow is not deployed. */
-  live?: number | undefined;
+  liveVersion?: number | undefined;
   /** True if callers without a credential may run the live version. */
   isPublic?: boolean;
   /** True for an archived workflow. Only operations that declare `archived` find it. */
@@ -24,12 +24,12 @@ export interface Definition {
 export interface Definitions {
   find(workflowId: string): Promise<Definition | undefined>;
   /** Returns the draft as an exported workflow. Absent: there are no drafts, so manual runs are refused. */
-  draft?(workflowId: string): Promise<Json | undefined>;
+  findDraft?(workflowId: string): Promise<Json | undefined>;
   /**
    * Returns the live version of the workflow to which `reference`, an id or a name, refers in the workspace of the
-   * workflow `callerId`. Give the engine the same function as its `resolveChild`.
+   * workflow `callerWorkflowId`. Give the engine the same function as its `resolveChild`.
    */
-  resolveChild: (callerId: string, reference: string) => Promise<ResolvedChild | undefined>;
+  resolveChild: (callerWorkflowId: string, reference: string) => Promise<ResolvedChild | undefined>;
   /** Returns the workspace of a workflow. Give the engine the same function as its `tenant`. */
   tenant: (workflowId: string) => Promise<string | undefined>;
 }
@@ -40,10 +40,10 @@ export interface Definitions {
  */
 export type AccessDecision = 'granted' | 'concealed' | ApiDetailCode;
 
-/** The access of people. A workspace key has access to its own workspace without a check. */
+/** The access of users. A workspace key has access to its own workspace without a check. */
 export interface Access {
   /**
-   * Tells whether the caller, a person, has at least this role in the workspace, and the capability if the operation
+   * Tells whether the caller, a user, has at least this role in the workspace, and the capability if the operation
    * names one. The host maps these roles to its own roles. Returns PERMISSION_GROUP_CAPABILITY_BLOCKED if the host
    * withholds the capability.
    */
@@ -54,7 +54,7 @@ export interface Access {
     capability?: Capability,
   ): Promise<AccessDecision>;
   /**
-   * Tells whether the caller, a person, has at least this role in the organization (`read`: members, `admin`: admins),
+   * Tells whether the caller, a user, has at least this role in the organization (`read`: members, `admin`: admins),
    * and the capability if the operation names one. Absent: `createApi` refuses operations on organizations.
    */
   checkOrganization?(
@@ -64,10 +64,10 @@ export interface Access {
     capability?: Capability,
   ): Promise<AccessDecision>;
   /**
-   * Returns the workspaces of a person. If a request names a run but no workspace, the run is searched in them. Absent:
+   * Returns the workspaces of a user. If a request names a run but no workspace, the run is searched in them. Absent:
    * no workspace is searched.
    */
-  workspaces?(principal: Principal): Promise<readonly string[]>;
+  listWorkspaceIds?(principal: Principal): Promise<readonly string[]>;
 }
 
 /** The reason why a run was not started. `CANCELLED`: it was cancelled in the queue. */
@@ -105,9 +105,9 @@ export interface Reservations {
   /** Records why the run was not started. The id stays used. */
   fail(engineRunId: string, failure: ReservationFailure): Promise<void>;
   /** Returns the reservations with these ids of the engine, by id. */
-  byEngineRunIds(engineRunIds: readonly string[]): Promise<ReadonlyMap<string, Reservation>>;
+  findByEngineRunIds(engineRunIds: readonly string[]): Promise<ReadonlyMap<string, Reservation>>;
   /** Returns the reservations of a run id in these workspaces. */
-  byRunId(runId: string, workspaceIds: readonly string[]): Promise<readonly Reservation[]>;
+  findByRunId(runId: string, workspaceIds: readonly string[]): Promise<readonly Reservation[]>;
   /** Absent: asynchronous runs are refused. */
   queue?: StartQueue;
 }
@@ -198,7 +198,7 @@ export interface Audit {
 }
 
 /** Time limits of runs, in seconds. Absent: no limit. */
-export interface ExecutionPolicy {
+export interface RunTimeouts {
   syncSeconds?: number;
   asyncSeconds?: number;
 }
@@ -222,9 +222,9 @@ export interface Limits {
    */
   bodyBytes?: { readonly [operationId: string]: number };
   /** Time limits of runs. */
-  policy?: ExecutionPolicy;
+  timeouts?: RunTimeouts;
   /** Input limits of callers without a credential. Default: 1 MiB, 10,000 values, 5 files of 10 MiB in total. */
-  publicInputs?: Partial<InputLimits>;
+  publicInputLimits?: Partial<InputLimits>;
 }
 
 /** The ports of an API. Only `definitions` and `access` are required. */

@@ -61,8 +61,8 @@ const REQUIRED_FIELDS: { [id: string]: object } = {
 };
 
 /** Returns sample values: of each type, and at the declared bounds. */
-function sampleValuesFor(declared: DeclaredSchema): unknown[] {
-  const { minLength, maxLength, minimum, maximum, maxItems, ...schema } = declared;
+function sampleValuesFor(declaredSchema: DeclaredSchema): unknown[] {
+  const { minLength, maxLength, minimum, maximum, maxItems, ...schema } = declaredSchema;
   const lengths = [0, 1, minLength, maxLength, maxLength === undefined ? undefined : maxLength + 1];
   const strings = lengths
     .filter((each) => each !== undefined && each <= 60_000)
@@ -70,23 +70,27 @@ function sampleValuesFor(declared: DeclaredSchema): unknown[] {
   const numbers = [minimum, maximum].flatMap((each) =>
     each === undefined ? [] : [each - 1, each, each + 1],
   );
-  const lists = maxItems === undefined || maxItems > 1000 ? [] : [maxItems, maxItems + 1];
+  const listLengths = maxItems === undefined || maxItems > 1000 ? [] : [maxItems, maxItems + 1];
   const times = ['2026-01-31T12:00:00Z', '2026-01-31T12:00:00+02:00', '2026-02-31T12:00:00Z', '2026-01-31'];
   return [
     ...[null, true, 0, 7, 1.5, -1, {}, [], [1], ['a'], ' ', 'text', { a: 1 }],
     ...strings,
     ...numbers,
-    ...lists.map((length) => Array.from({ length }, () => 'a')),
+    ...listLengths.map((length) => Array.from({ length }, () => 'a')),
     ...(schema.enum ?? []),
     ...(schema.format === 'date-time' ? times : []),
   ];
 }
 
 /** Returns values for which the document and the parser disagree. */
-function findDisagreements(declared: DeclaredSchema, parser: z.ZodType, requiredFields: object): string[] {
-  const schema = z.fromJSONSchema(declared as never);
+function findDisagreements(
+  declaredSchema: DeclaredSchema,
+  parser: z.ZodType,
+  requiredFields: object,
+): string[] {
+  const schema = z.fromJSONSchema(declaredSchema as never);
   const differences: string[] = [];
-  for (const [name, property] of Object.entries(declared.properties ?? {}))
+  for (const [name, property] of Object.entries(declaredSchema.properties ?? {}))
     for (const value of sampleValuesFor(property)) {
       const input = { ...requiredFields, [name]: value };
       const documentAccepts = schema.safeParse(input).success;
@@ -111,8 +115,10 @@ describe('the document and the parser agree at every bound', () => {
   it.each(OPERATIONS_WITH_BODY.map((operation) => [operation.id, operation] as const))(
     'of the body of %s',
     (id, operation) => {
-      const declared = operationDoc(operation).requestBody?.content['application/json']?.schema ?? {};
-      expect(findDisagreements(declared, operation.body as z.ZodType, REQUIRED_FIELDS[id] ?? {})).toEqual([]);
+      const declaredSchema = operationDoc(operation).requestBody?.content['application/json']?.schema ?? {};
+      expect(
+        findDisagreements(declaredSchema, operation.body as z.ZodType, REQUIRED_FIELDS[id] ?? {}),
+      ).toEqual([]);
     },
   );
 

@@ -1,7 +1,7 @@
 import type { BlockContext, BlockResult, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
 import * as z from 'zod';
-import { invalid } from './invalid.ts';
+import { invalidConfigError } from './invalid-config-error.ts';
 import type { BlocksOptions } from './options.ts';
 
 /** The context of one attempt to run a block of this package. */
@@ -67,7 +67,7 @@ export function readFields<Fields extends z.ZodObject>(schema: Fields, context: 
     const isMissing = path.length === 1 && !Object.hasOwn(values, name);
     return isMissing ? `"${String(name)}" is empty` : `"${path.join('.')}": ${message}`;
   });
-  throw invalid(context, `has fields that it cannot use: ${problems.join('; ')}`);
+  throw invalidConfigError(context, `has fields that it cannot use: ${problems.join('; ')}`);
 }
 
 function modeOf(schema: z.ZodType): 'text' | 'native' | 'json' {

@@ -21,7 +21,7 @@ export async function download(
   { services, signal, remainingMs = DOWNLOAD_TIMEOUT_MS }: Context,
   { url, subject, maxBytes, headers }: DownloadRequest,
 ): Promise<{ bytes: Uint8Array; type: string | undefined }> {
-  const egress = await services.egress();
+  const egress = await services.httpClient();
   let response: Awaited<ReturnType<typeof egress.fetch>>;
   try {
     response = await egress.fetch({
@@ -40,7 +40,7 @@ export async function download(
   const { status, body, headers: responseHeaders } = response;
   if (status === 200)
     return { bytes: body, type: responseHeaders.find(([name]) => name === 'content-type')?.[1] };
-  throw new BlockError('HTTP_FAILED', `${subject} cannot be read: the server answered ${status}.`, {
+  throw new BlockError('HTTP_FAILED', `${subject} cannot be read: the server responded with ${status}.`, {
     retryable: isRetryableStatus(status),
   });
 }

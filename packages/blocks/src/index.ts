@@ -7,7 +7,7 @@ import type { BlockExecutor, JsonObject } from '@heddle/core/blocks';
 import type { ExecutorServices } from '@heddle/engine';
 import type { BlockDefinition } from './define.ts';
 import type { BlockDescription } from './describe/describe.ts';
-import { driverOf } from './drivers/catalog.ts';
+import { nativeIntegrationOf } from './native-integrations/catalog.ts';
 import { integrationOf } from './integrations/catalog.ts';
 import { integrationTypeInfos } from './integrations/type-infos.ts';
 import type { ToolDescription } from './describe/tools.ts';
@@ -17,7 +17,7 @@ import type { BlocksOptions } from './options.ts';
 
 export { integrationTypeInfos } from './integrations/type-infos.ts';
 export { knownModels } from './models/catalog.ts';
-export { whyUnsupported } from './describe/unsupported.ts';
+export { unsupportedReason } from './describe/unsupported.ts';
 export type { ModelInfo, Prices } from './models/catalog.ts';
 export { knownProviders } from './models/known-providers.ts';
 export type { KnownProvider } from './models/known-providers.ts';
@@ -25,12 +25,18 @@ export type { BlockDescription } from './describe/describe.ts';
 export type { ToolDescription } from './describe/tools.ts';
 export type { ToolFile } from './openapi/file.ts';
 export type { ImportedTools, ImportNote, ImportOptions } from './openapi/import.ts';
-export type { AgentTool, AgentToolCall, BlocksOptions, McpServerOptions, ModelRate } from './options.ts';
+export type {
+  AgentTool,
+  AgentToolCall,
+  BlocksOptions,
+  McpServerOptions,
+  ModelRateLimits,
+} from './options.ts';
 
-type Load = () => Promise<BlockDefinition>;
+type DefinitionLoader = () => Promise<BlockDefinition>;
 
-/** The definitions of the blocks by type. */
-const DEFINITIONS: { readonly [type: string]: Load } = {
+/** The loaders of the definitions of the blocks, by type. */
+const DEFINITION_LOADERS: { readonly [type: string]: DefinitionLoader } = {
   router_v2: async () => (await import('./router/router-v2.ts')).routerV2,
   router: async () => (await import('./router/router.ts')).router,
   evaluator: async () => (await import('./evaluator/evaluator.ts')).evaluator,
@@ -57,22 +63,35 @@ export function blocks(options: BlocksOptions = {}): BlockExecutor[] {
     resume: async (context) => (await import('./agent/approval-answer.ts')).validateAnswer(context),
     notify: async (context) => (await import('./notifications/notify.ts')).notify(context, options),
   };
-  const lazyBlocks = Object.entries(DEFINITIONS).map(([type, load]) => lazyBlock(type, load, options));
-  const integrations = integrationTypeInfos().map(integrationBlock);
+  const lazyBlocks = Object.entries(DEFINITION_LOADERS).map(([type, load]) =>
+    createLazyExecutor(type, load, options),
+  );
+  const integrations = integrationTypeInfos().map(createIntegrationExecutor);
   return [agent, ...lazyBlocks, ...integrations] as BlockExecutor[];
 }
 
 /** Returns the executor of an integration, whose definition is loaded when it first runs. */
-function integrationBlock({ type, needs, uses }: BlockTypeInfo): BlockExecutor<ExecutorServices> {
+function createIntegrationExecutor({
+  type,
+  requiredFieldsByOperation,
+  featureByOperation,
+}: BlockTypeInfo): BlockExecutor<ExecutorServices> {
   return {
     types: [type],
     class: 'effect',
-    ...(needs && { needs }),
-    ...(uses && { uses }),
+    ...(requiredFieldsByOperation && { requiredFieldsByOperation }),
+    ...(featureByOperation && { featureByOperation }),
     async execute(context) {
-      const [integration, driver] = await Promise.all([integrationOf(type), driverOf(type)]);
+      const [integration, nativeIntegration] = await Promise.all([
+        integrationOf(type),
+        nativeIntegrationOf(type),
+      ]);
       if (integration) return (await import('./integrations/run.ts')).runIntegration(context, integration);
-      if (driver) return (await import('./drivers/run.ts')).runDriver(context, driver);
+      if (nativeIntegration)
+        return (await import('./native-integrations/run.ts')).runNativeIntegration(
+          context,
+          nativeIntegration,
+        );
       throw new Error(`There is no integration of the type "${type}".`);
     },
   };
@@ -98,7 +117,11 @@ export async function readToolFile(value: unknown, name?: string): Promise<ToolF
 }
 
 /** Returns the executor of a block whose definition is loaded when it first runs. */
-function lazyBlock(type: string, load: Load, options: BlocksOptions): BlockExecutor<ExecutorServices> {
+function createLazyExecutor(
+  type: string,
+  load: DefinitionLoader,
+  options: BlocksOptions,
+): BlockExecutor<ExecutorServices> {
   return {
     types: [type],
     class: 'effect',
@@ -137,7 +160,7 @@ export async function describeBlocks(): Promise<BlockDescription[]> {
     import('./triggers/imap/imap.ts'),
     import('./triggers/events/workspace-event.ts'),
   ]);
-  const definedBlocks = Object.entries(DEFINITIONS).map(async ([type, load]) =>
+  const definedBlocks = Object.entries(DEFINITION_LOADERS).map(async ([type, load]) =>
     describeBlock(type, await load()),
   );
   return [

@@ -15,7 +15,7 @@ export interface BlocksOptions {
    */
   prices?: { readonly [model: string]: Prices };
   /** Rate limits of each key of a provider, by provider. All processes of the engine share these limits. */
-  rates?: { readonly [provider: string]: ModelRate };
+  rateLimits?: { readonly [provider: string]: ModelRateLimits };
   /**
    * Environment variables with the keys of providers (`OPENAI_API_KEY`, …), used if neither the engine, the block nor
    * the tenant has a key. Every workflow of the engine may use these keys. Default: none.
@@ -26,14 +26,15 @@ export interface BlocksOptions {
   /** Tools of services, as `importOpenApi` returns them. Files are checked when the first block uses them. */
   toolFiles?: readonly ToolFile[];
   /**
-   * Options of MCP servers, by their names. For a server with the name NAME, the engine's service `mcp-NAME` has the base
-   * URL. The key is the engine's credential `mcp-NAME`, or the tenant's stored credential of the provider `mcp-NAME`.
+   * Options of MCP servers, by their names. For a server with the name NAME, the engine's service `mcp-NAME` has the
+   * base URL. The key is the engine's credential `mcp-NAME`, or the tenant's stored credential of the provider
+   * `mcp-NAME`.
    */
   mcp?: { readonly [server: string]: McpServerOptions };
 }
 
 /** Rate limits of each key of a provider. */
-export interface ModelRate {
+export interface ModelRateLimits {
   requestsPerMinute?: number;
   tokensPerMinute?: number;
 }
@@ -58,7 +59,10 @@ export interface McpServerOptions {
    * Default false.
    */
   trusted?: boolean;
-  /** True: a person approves each call of an agent, even if the agent's list of tools does not require it. Default false. */
+  /**
+   * True: a person approves each call of an agent, even if the agent's list of tools does not require it. Default
+   * false.
+   */
   requireApproval?: boolean;
 }
 

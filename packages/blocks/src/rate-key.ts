@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * Returns the name under which the store of rates knows the key of a service or model provider. The same key at another
- * base URL has separate rates. The name is an HMAC with the key as its secret, so it does not reveal the key.
+ * Returns the id of the rate limit for the key of a service or model provider. The same key at another
+ * base URL has a separate rate limit. The id is an HMAC with the key as its secret, so it does not reveal the key.
  */
 export function rateKeyOf(secret: string | undefined, service: string, baseUrl: string): string {
   return createHmac('sha256', secret ?? '')

@@ -8,7 +8,7 @@ const MIN_NODE = 24;
 const entry = new URL('../dist/index.js', import.meta.url);
 
 /** The Node executable of the npm package `node`, or undefined if it is not installed. */
-function pinnedNode() {
+function findPinnedNode() {
   try {
     const packageFile = module.createRequire(import.meta.url).resolve('node/package.json');
     const file = join(dirname(packageFile), 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
@@ -24,7 +24,7 @@ function fail(message) {
 }
 
 if (Number(process.versions.node.split('.', 1)[0]) < MIN_NODE) {
-  const node = pinnedNode();
+  const node = findPinnedNode();
   if (node) {
     const { runOn } = await import('./run-on.js');
     runOn(node, fail);

@@ -15,10 +15,10 @@ export function runOn(node, fail) {
   // this process ends.
   const args = [...process.execArgv, '--', childFile, ...process.argv.slice(2)];
   const child = spawn(node, args, { stdio: ['inherit', 'inherit', 'inherit', 'pipe'] });
-  const onWindows = process.platform === 'win32';
-  const signals = onWindows ? CONSOLE_SIGNALS : SIGNALS;
+  const isWindows = process.platform === 'win32';
+  const signals = isWindows ? CONSOLE_SIGNALS : SIGNALS;
   // From a terminal the child gets SIGINT twice, which counts as one press.
-  for (const signal of signals) process.on(signal, () => !onWindows && child.kill(signal));
+  for (const signal of signals) process.on(signal, () => !isWindows && child.kill(signal));
   child.on('error', (error) => fail(`cannot start ${node}: ${error.message}`));
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? 1;

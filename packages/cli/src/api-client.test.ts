@@ -25,6 +25,6 @@ it('reads the last object of a response that does not end with a newline', async
 it('requests no further page once it has as many items as the limit', async () => {
   const page = Array.from({ length: 100 }, (_, index) => ({ index }));
   const { client, requestedUrls } = await clientOf(() => Response.json({ data: page, nextCursor: 'more' }));
-  expect(await client.firstItems('/items', 100)).toHaveLength(100);
+  expect(await client.fetchFirstItems('/items', 100)).toHaveLength(100);
   expect(requestedUrls).toHaveLength(1);
 });

@@ -1,5 +1,5 @@
 import type { Json } from '@heddle/core';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { Env } from './env.ts';
 import { DEFAULT_URL } from './run-options.ts';
@@ -85,31 +85,31 @@ export class ApiClient {
   }
 
   /** Yields the items of a list, page by page. `path` may have a query. */
-  async *items(path: string): AsyncGenerator<JsonObject> {
+  async *fetchItems(path: string): AsyncGenerator<JsonObject> {
     const separator = path.includes('?') ? '&' : '?';
     for (let cursor: string | undefined = ''; cursor !== undefined;) {
       const cursorParam = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
       const page: JsonObject = await this.call('GET', `${path}${separator}limit=${PAGE_SIZE}${cursorParam}`);
-      const items = own(page, 'data');
+      const items = getOwn(page, 'data');
       for (const item of Array.isArray(items) ? items : []) if (isJsonObject(item)) yield item;
-      const next = own(page, 'nextCursor');
+      const next = getOwn(page, 'nextCursor');
       cursor = typeof next === 'string' ? next : undefined;
     }
   }
 
   /** Returns all items of a list of the workspace. Adds the workspace's id to the query of `path`. */
-  async workspaceItems(path: string): Promise<JsonObject[]> {
+  async fetchWorkspaceItems(path: string): Promise<JsonObject[]> {
     const items: JsonObject[] = [];
     const separator = path.includes('?') ? '&' : '?';
     const workspace = encodeURIComponent(this.workspaceId);
-    for await (const item of this.items(`${path}${separator}workspaceId=${workspace}`)) items.push(item);
+    for await (const item of this.fetchItems(`${path}${separator}workspaceId=${workspace}`)) items.push(item);
     return items;
   }
 
   /** Returns the first items of a list, at most `limit`. */
-  async firstItems(path: string, limit: number): Promise<JsonObject[]> {
+  async fetchFirstItems(path: string, limit: number): Promise<JsonObject[]> {
     const items: JsonObject[] = [];
-    for await (const item of this.items(path)) {
+    for await (const item of this.fetchItems(path)) {
       items.push(item);
       if (items.length >= limit) break;
     }
@@ -120,8 +120,9 @@ export class ApiClient {
   async findWorkflowId(name: string): Promise<string | undefined> {
     const search = encodeURIComponent(name.slice(0, MAX_SEARCH_CHARS));
     const workspace = encodeURIComponent(this.workspaceId);
-    const list = `/api/v2/workflows?workspaceId=${workspace}&search=${search}`;
-    for await (const item of this.items(list)) if (own(item, 'name') === name) return stringAt(item, 'id');
+    const listPath = `/api/v2/workflows?workspaceId=${workspace}&search=${search}`;
+    for await (const item of this.fetchItems(listPath))
+      if (getOwn(item, 'name') === name) return stringAt(item, 'id');
     return undefined;
   }
 
@@ -160,13 +161,13 @@ async function readBody(response: Response): Promise<JsonObject> {
   const text = await response.text();
   const body = parseObject(text);
   if (response.ok) return body;
-  const error = own(body, 'error');
+  const error = getOwn(body, 'error');
   const message = isJsonObject(error) ? stringAt(error, 'message') : '';
   const reason = message === '' ? `status ${response.status}` : message;
   throw new RequestError(response.status, {
     message: `The server rejected the request: ${reason}`,
     hint: HINTS[response.status],
-    details: isJsonObject(error) ? own(error, 'details') : undefined,
+    details: isJsonObject(error) ? getOwn(error, 'details') : undefined,
   });
 }
 
@@ -186,12 +187,12 @@ function parseObject(text: string): JsonObject {
 
 /** Returns the string at `key`; empty if there is none. */
 export function stringAt(object: JsonObject, key: string): string {
-  const value = own(object, key);
+  const value = getOwn(object, key);
   return typeof value === 'string' ? value : '';
 }
 
 /** Returns the object in the `data` of a response. */
 export function dataOf(response: JsonObject): JsonObject {
-  const data = own(response, 'data');
+  const data = getOwn(response, 'data');
   return isJsonObject(data) ? data : {};
 }

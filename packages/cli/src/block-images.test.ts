@@ -1,27 +1,27 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { dataFolder } from '../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../test/support/data-folder.ts';
 import { storeUnusedImage } from '../../../test/support/images.ts';
-import { blockImages, imagesFolder } from './block-images.ts';
+import { createBlockImages, imagesFolder } from './block-images.ts';
 
 /** An interval whose callback runs only when the test calls `tick`. */
 function manualInterval() {
   let current: (() => void) | undefined;
   return {
-    every: (_ms: number, callback: () => void) => ((current = callback), () => void (current = undefined)),
+    repeat: (_ms: number, callback: () => void) => ((current = callback), () => void (current = undefined)),
     tick: () => current?.(),
   };
 }
 
 it('unused images are deleted immediately and at each interval, until the images are closed', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   const folder = imagesFolder(data);
   const errors: unknown[] = [];
-  const { every, tick } = manualInterval();
-  const images = blockImages(data, undefined);
+  const { repeat, tick } = manualInterval();
+  const images = createBlockImages(data, undefined);
   const first = await storeUnusedImage(folder);
-  images.collectRepeatedly((error) => errors.push(error), { every });
+  images.collectRepeatedly((error) => errors.push(error), { repeat });
   await expect.poll(() => existsSync(first)).toBe(false);
   const second = await storeUnusedImage(folder);
   await expect.poll(() => (tick(), existsSync(second))).toBe(false);
@@ -33,24 +33,24 @@ it('unused images are deleted immediately and at each interval, until the images
 });
 
 it('a collection of unused images does not create their folder', async () => {
-  const data = dataFolder();
-  const { every, tick } = manualInterval();
+  const data = createDataFolder();
+  const { repeat, tick } = manualInterval();
   const errors: unknown[] = [];
-  const images = blockImages(data, undefined);
-  images.collectRepeatedly((error) => errors.push(error), { every });
+  const images = createBlockImages(data, undefined);
+  images.collectRepeatedly((error) => errors.push(error), { repeat });
   tick();
   await images.close();
   expect([existsSync(imagesFolder(data)), errors]).toEqual([false, []]);
 });
 
 it('a failed collection is reported once, even if the interval ends before it does, and the next one succeeds', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   const folder = imagesFolder(data);
   mkdirSync(join(folder, 'images.db'), { recursive: true });
-  const { every, tick } = manualInterval();
+  const { repeat, tick } = manualInterval();
   const errors: unknown[] = [];
-  const images = blockImages(data, undefined);
-  images.collectRepeatedly((error) => errors.push(error), { every });
+  const images = createBlockImages(data, undefined);
+  images.collectRepeatedly((error) => errors.push(error), { repeat });
   tick();
   await expect.poll(() => errors).toMatchObject([{ message: expect.stringContaining(folder) as string }]);
   rmSync(join(folder, 'images.db'), { recursive: true });
@@ -60,12 +60,12 @@ it('a failed collection is reported once, even if the interval ends before it do
   expect(errors).toHaveLength(1);
 });
 
-it('images that their owner does not need are released before each collection, and a failure of that prevents no collection', async () => {
-  const data = dataFolder();
+it('images that their owner does not need are released before each collection, and a failed release does not prevent the collection', async () => {
+  const data = createDataFolder();
   const folder = imagesFolder(data);
-  const { every, tick } = manualInterval();
+  const { repeat, tick } = manualInterval();
   const errors: unknown[] = [];
-  const images = blockImages(data, undefined);
+  const images = createBlockImages(data, undefined);
   const steps: string[] = [];
   let isBroken = false;
   const releaseUnused = async (): Promise<void> => {
@@ -73,7 +73,7 @@ it('images that their owner does not need are released before each collection, a
     steps.push(existsSync(file) ? 'released first' : 'released');
   };
   let file = await storeUnusedImage(folder);
-  images.collectRepeatedly((error) => errors.push(error), { every, owned: { releaseUnused } });
+  images.collectRepeatedly((error) => errors.push(error), { repeat, ownedImages: { releaseUnused } });
   await expect.poll(() => existsSync(file)).toBe(false);
   expect([steps, errors]).toEqual([['released first'], []]);
   isBroken = true;

@@ -4,14 +4,14 @@ import type { ImageSource, IsolationLevel } from '@heddle/sandbox';
 import type { Images } from '@heddle/images';
 import { lazy } from './lazy.ts';
 import { repeat } from './repeat.ts';
-import type { Every } from './repeat.ts';
+import type { RepeatFunction } from './repeat.ts';
 
 const COLLECTION_INTERVAL_MS = 3_600_000;
 
 interface CollectionOptions {
   /** Its unused images are released before each collection. */
-  owned?: Pick<OwnedImages, 'releaseUnused'> | undefined;
-  every?: Every;
+  ownedImages?: Pick<OwnedImages, 'releaseUnused'> | undefined;
+  repeat?: RepeatFunction;
 }
 
 /** Images for blocks that belong to an owner, such as the sandboxes of workspaces. */
@@ -26,9 +26,9 @@ export interface BlockImages extends ImageSource {
   store(): Promise<Images>;
   /**
    * Deletes unused images in the background, now and every hour, until `close`. Does not create the folder of images.
-   * `report` gets the errors.
+   * `onError` gets the errors.
    */
-  collectRepeatedly(report: (error: unknown) => void, options?: CollectionOptions): void;
+  collectRepeatedly(onError: (error: unknown) => void, options?: CollectionOptions): void;
   close(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export const imagesFolder = (data: string): string => join(data, 'images');
 export const hasImages = (folder: string): boolean => existsSync(join(folder, 'images.db'));
 
 /** Returns the images of a data folder. Most runs need none, so the first block that names one opens them. */
-export function blockImages(data: string, isolation: IsolationLevel | undefined): BlockImages {
+export function createBlockImages(data: string, isolation: IsolationLevel | undefined): BlockImages {
   const folder = imagesFolder(data);
   const images = lazy(async () => {
     const { openImages } = await import('./sandbox/open-images.ts');
@@ -60,20 +60,21 @@ export function blockImages(data: string, isolation: IsolationLevel | undefined)
       return (await images.get()).open(id);
     },
     store: () => images.get(),
-    collectRepeatedly(report, { owned, every = repeat } = {}) {
+    collectRepeatedly(onError, { ownedImages, ...options } = {}) {
       const collect = async (): Promise<void> => {
         if (!hasImages(folder)) return;
-        await owned?.releaseUnused().catch(report);
+        await ownedImages?.releaseUnused().catch(onError);
         await (await images.get()).collectGarbage();
       };
       const startCollection = (): void => {
         collection ??= collect()
-          .catch(report)
+          .catch(onError)
           .finally(() => {
             collection = undefined;
           });
       };
-      stopCollecting = every(COLLECTION_INTERVAL_MS, startCollection);
+      const repeatFunction = options.repeat ?? repeat;
+      stopCollecting = repeatFunction(COLLECTION_INTERVAL_MS, startCollection);
       startCollection();
     },
     async close() {

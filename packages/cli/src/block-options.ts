@@ -39,7 +39,7 @@ const MEMORY = { min: 64, max: 256, perResultMiB: 12 };
 
 const DESTINATION_EXAMPLES = 'Examples: api.internal:8080, 10.1.0.0/16, localhost:*';
 
-/** Returns the egress rules from the options, HEDDLE_ALLOW_HOSTS and HEDDLE_DENY_HOSTS. Throws usage errors. */
+/** Returns the egress policy from the options, HEDDLE_ALLOW_HOSTS and HEDDLE_DENY_HOSTS. Throws usage errors. */
 export async function egressOf(
   { allowHost = [], denyHost = [] }: BlockOptions,
   env: Env,
@@ -109,7 +109,7 @@ export async function blockEngineOptions(
   };
 }
 
-/** Reads files of tools. Throws usage errors. */
+/** Reads tool files. Throws usage errors. */
 export async function toolFilesOf(files: readonly string[], option = '--tools'): Promise<ToolFile[]> {
   const [{ readJsonFile }, { readToolFile }] = await Promise.all([
     import('./input/json-source.ts'),
@@ -151,7 +151,9 @@ function mcpServers({
 
 /** Returns a program and its arguments. Throws a usage error. */
 function commandOf(text: string): [string, ...string[]] {
-  const words = text.startsWith('[') ? jsonOf(text) : text.split(' ').filter((word) => word !== '');
+  const words = text.startsWith('[')
+    ? parseJsonOrUndefined(text)
+    : text.split(' ').filter((word) => word !== '');
   const [program, ...args] = Array.isArray(words) ? words : [];
   if (typeof program === 'string' && isAbsolute(program) && args.every((arg) => typeof arg === 'string'))
     return [program, ...args];
@@ -161,7 +163,7 @@ function commandOf(text: string): [string, ...string[]] {
   );
 }
 
-function jsonOf(text: string): unknown {
+function parseJsonOrUndefined(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,5 +1,5 @@
 import type { Engine, EngineOptions } from '@heddle/engine';
-import { blockImages } from './block-images.ts';
+import { createBlockImages } from './block-images.ts';
 import type { BlockImages, OwnedImages } from './block-images.ts';
 import { blockEngineOptions } from './block-options.ts';
 import type { BlockOptions } from './block-options.ts';
@@ -22,9 +22,9 @@ export interface SessionOptions extends RuntimeOptions, BlockOptions {
   /** Returns the URLs at which people answer pauses. Default: none. */
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']>;
   /** Returns images that replace those of the data folder for blocks. */
-  imagesOf?: (images: BlockImages) => OwnedImages;
+  connectImages?: (images: BlockImages) => OwnedImages;
   /** True to delete unused images in the background. */
-  collectsImages?: boolean;
+  deletesUnusedImages?: boolean;
 }
 
 /** An open engine with its images. */
@@ -41,26 +41,28 @@ export interface Session {
  */
 export async function openSession(io: Io, options: SessionOptions): Promise<Session> {
   const { env, isolation } = options;
-  const report = errorReporter(io);
+  const onError = errorReporter(io);
   const blockOptions = await blockEngineOptions(options);
-  const runtime = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : localRuntime(options);
+  const runtimeOptions = isOnTemporal(options)
+    ? { runtime: await temporalRuntime(options) }
+    : localRuntimeOptions(options);
   const { createEngine } = await import('@heddle/engine');
-  const images = blockImages(options.data, isolation);
-  const ownedImages = options.imagesOf?.(images);
+  const images = createBlockImages(options.data, isolation);
+  const ownedImages = options.connectImages?.(images);
   const resources =
     options.workspace === undefined ? undefined : await resourcesOf(io, options, options.workspace);
   const engine = await createEngine({
-    ...runtime,
+    ...runtimeOptions,
     ...blockOptions,
     env,
     images: ownedImages ?? images,
-    onError: report,
+    onError,
     ...(options.triggers && { triggers: options.triggers }),
     ...(options.pauseLinks && { pauseLinks: options.pauseLinks }),
     ...options.tenantPorts,
     ...(resources && { tenantCredentials: resources.credentials, tenantSkills: resources.skills }),
   });
-  if (options.collectsImages) images.collectRepeatedly(report, { owned: ownedImages });
+  if (options.deletesUnusedImages) images.collectRepeatedly(onError, { ownedImages });
   return {
     engine,
     network: { egress: blockOptions.egress, services: blockOptions.services },
@@ -78,7 +80,7 @@ async function resourcesOf(io: Io, options: SessionOptions, workspace: string): 
 }
 
 /** Returns options for runs in this process, on a data folder or a shared database. */
-function localRuntime({ data, postgres, recover }: SessionOptions): Partial<EngineOptions> {
+function localRuntimeOptions({ data, postgres, recover }: SessionOptions): Partial<EngineOptions> {
   return postgres === undefined ? { data, recover } : { postgres: { url: postgres }, recover };
 }
 

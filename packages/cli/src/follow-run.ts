@@ -5,7 +5,7 @@ import { onInterrupt } from './interrupt.ts';
 import { writeJson } from './io.ts';
 import type { Io } from './io.ts';
 import type { LiveView } from './live/live-view.ts';
-import { drawEvents, eventsUntil, openView } from './live/watch.ts';
+import { drawEvents, eventsUntilResult, openView } from './live/watch.ts';
 import { streamEvents } from './live/stream.ts';
 import { withFolderClient } from './store-options.ts';
 import type { RuntimeOptions } from './store-options.ts';
@@ -45,8 +45,11 @@ export async function followRun(
     // Rejects if `result` does (an internal error), because the events of such a run may never end. Never resolves.
     const failure = result.then(() => new Promise<never>(() => undefined));
     if (options.stream === true)
-      await streamEvents(io, eventsUntil(engine, handle, eventOptions), { json: options.json, failure });
-    if (view) await drawEvents(view, eventsUntil(engine, handle, eventOptions), failure);
+      await streamEvents(io, eventsUntilResult(engine, handle, eventOptions), {
+        json: options.json,
+        failure,
+      });
+    if (view) await drawEvents(view, eventsUntilResult(engine, handle, eventOptions), failure);
     const run = await result;
     const { pauses, suspended } = await engine.getRun(handle.runId);
     // The view of a continued run has seen only some of its blocks.

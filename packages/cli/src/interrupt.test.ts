@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { onInterrupt } from './interrupt.ts';
 
 /** Simulates Ctrl-C at these times. Returns the calls that `onInterrupt` makes. */
-function pressCtrlC(...atMs: number[]): string[] {
+function pressCtrlC(...timesMs: number[]): string[] {
   const calls: string[] = [];
   let nowMs = 0;
   const stop = onInterrupt(() => calls.push(`cancel at ${nowMs}`), {
@@ -10,7 +10,7 @@ function pressCtrlC(...atMs: number[]): string[] {
     kill: () => calls.push(`kill at ${nowMs}`),
   });
   onTestFinished(stop);
-  for (const ms of atMs) {
+  for (const ms of timesMs) {
     nowMs = ms;
     process.emit('SIGINT');
   }

@@ -9,7 +9,7 @@ export interface InterruptDependencies {
   kill(): void;
 }
 
-export const PROCESS: InterruptDependencies = {
+export const PROCESS_DEPENDENCIES: InterruptDependencies = {
   now: () => performance.now(),
   kill: () => process.exit(EXIT.killed),
 };
@@ -20,7 +20,7 @@ export const PROCESS: InterruptDependencies = {
  */
 export function onInterrupt(
   cancel: () => void,
-  dependencies: InterruptDependencies = PROCESS,
+  dependencies: InterruptDependencies = PROCESS_DEPENDENCIES,
   signals: readonly NodeJS.Signals[] = ['SIGINT'],
 ): () => void {
   let firstPressMs: number | undefined;

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 
 /** An output stream, which may be a terminal. */
-export interface OutStream extends Writable {
+export interface OutputStream extends Writable {
   isTTY?: boolean;
   columns?: number;
 }
@@ -10,9 +10,9 @@ export interface OutStream extends Writable {
 export interface Io {
   stdin: Readable;
   /** Results only, so that they can be piped. */
-  stdout: OutStream;
+  stdout: OutputStream;
   /** Progress and messages for people. */
-  stderr: OutStream;
+  stderr: OutputStream;
 }
 
 /** Returns the streams of this process. */

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
-import { dataFolder } from '../../../test/support/data-folder.ts';
-import { recordedIo } from '../../../test/support/io.ts';
+import { createDataFolder } from '../../../test/support/data-folder.ts';
+import { createRecordingIo } from '../../../test/support/io.ts';
 import { code, condition, start, workflowFile } from '../../../test/support/workflow-file.ts';
 import type { WorkflowSettings } from '../../../test/support/workflow-file.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -23,19 +23,19 @@ class FullDisk extends Writable {
 }
 
 async function heddle(...argv: string[]): Promise<CommandResult> {
-  const io = recordedIo();
+  const io = createRecordingIo();
   const exitCode = await main(argv, io);
   return { exitCode, stdout: io.stdout.text, stderr: io.stderr.text };
 }
 
 function writeWorkflow(workflow: WorkflowSettings | string): string {
-  const file = join(dataFolder(), 'drawn.json');
+  const file = join(createDataFolder(), 'drawn.json');
   const text = typeof workflow === 'string' ? workflow : JSON.stringify(workflowFile(workflow), null, 2);
   writeFileSync(file, text);
   return file;
 }
 
-const BRANCHES: WorkflowSettings = {
+const BRANCHING_WORKFLOW: WorkflowSettings = {
   blocks: {
     s: start(),
     big: { ...condition('big', '<start.n> > 10', ''), name: 'Big?' },
@@ -180,9 +180,9 @@ describe('heddle check', () => {
     const file = writeWorkflow({ blocks: { s: start(), f: code('return <strat.n>') }, edges: ['s > f'] });
     const { exitCode, stdout, stderr } = await heddle('check', '--json', file);
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: '' });
-    const printed = JSON.parse(stdout) as { diagnostics: { code: string; file: string; line: number }[] };
-    expect(Object.keys(printed)).toEqual(['diagnostics']);
-    expect(printed.diagnostics).toMatchObject([
+    const output = JSON.parse(stdout) as { diagnostics: { code: string; file: string; line: number }[] };
+    expect(Object.keys(output)).toEqual(['diagnostics']);
+    expect(output.diagnostics).toMatchObject([
       { code: 'REFERENCE_UNKNOWN_BLOCK', severity: 'error', blockId: 'f', file, line: expect.any(Number) },
     ]);
   });
@@ -202,12 +202,12 @@ describe('heddle check', () => {
   });
 
   it('checks several files, and exits with 2 if one of them is invalid', async () => {
-    const good = writeWorkflow({ blocks: { s: start() } });
-    const bad = writeWorkflow('{}');
-    const { exitCode, stdout } = await heddle('check', good, bad);
+    const validFile = writeWorkflow({ blocks: { s: start() } });
+    const invalidFile = writeWorkflow('{}');
+    const { exitCode, stdout } = await heddle('check', validFile, invalidFile);
     expect(exitCode).toBe(2);
-    expect(stdout).toContain(`✓ ${good}`);
-    expect(stdout).toContain(`✗ ${bad}  1 error`);
+    expect(stdout).toContain(`✓ ${validFile}`);
+    expect(stdout).toContain(`✗ ${invalidFile}  1 error`);
   });
 
   it('reports a missing file', async () => {
@@ -219,7 +219,7 @@ describe('heddle check', () => {
 
 describe('heddle plan', () => {
   it('shows the start, the blocks in order with containers as a tree, and the environment values', async () => {
-    const { exitCode, stdout } = await heddle('plan', writeWorkflow(BRANCHES));
+    const { exitCode, stdout } = await heddle('plan', writeWorkflow(BRANCHING_WORKFLOW));
     expect(exitCode).toBe(0);
     const lines = stdout.split('\n');
     expect(lines[0]).toBe('drawn  drawn');
@@ -238,7 +238,7 @@ describe('heddle plan', () => {
   });
 
   it('prints a Mermaid flowchart with escaped labels', async () => {
-    const { stdout } = await heddle('plan', '--mermaid', writeWorkflow(BRANCHES));
+    const { stdout } = await heddle('plan', '--mermaid', writeWorkflow(BRANCHING_WORKFLOW));
     expect(stdout).toBe(
       [
         'flowchart TD',
@@ -257,7 +257,7 @@ describe('heddle plan', () => {
   });
 
   it('prints the plan as JSON', async () => {
-    const { stdout } = await heddle('plan', '--json', writeWorkflow(BRANCHES));
+    const { stdout } = await heddle('plan', '--json', writeWorkflow(BRANCHING_WORKFLOW));
     expect(JSON.parse(stdout)).toMatchObject({
       data: { format: 1, start: 's', workflow: { name: 'drawn' } },
     });
@@ -277,8 +277,8 @@ describe('heddle plan', () => {
 describe('output that cannot be written', () => {
   it('is reported, and the command exits with a failure', async () => {
     const exitCodeBefore = process.exitCode;
-    const io = { ...recordedIo(), stdout: new FullDisk() };
-    const exitCode = await main(['plan', writeWorkflow(BRANCHES)], io);
+    const io = { ...createRecordingIo(), stdout: new FullDisk() };
+    const exitCode = await main(['plan', writeWorkflow(BRANCHING_WORKFLOW)], io);
     await expect
       .poll(() => io.stderr.text)
       .toBe('heddle: Cannot write the output: ENOSPC: no space left on device, write\n');

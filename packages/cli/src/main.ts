@@ -48,17 +48,17 @@ function watchWriteErrors({ stdout, stderr }: Io, onError: () => void): void {
  * in Heddle; it is printed with its stack, with exit code 1.
  */
 function reportError(io: Io, error: unknown, { json }: { json: boolean }): number {
-  const known = knownError(error);
-  if (!known) {
+  const errorData = toKnownError(error);
+  if (!errorData) {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     io.stderr.write(`heddle: This is a bug in Heddle. Please report it.\n${text}\n`);
     return EXIT.failed;
   }
-  if (json) io.stderr.write(`${JSON.stringify({ error: known })}\n`);
+  if (json) io.stderr.write(`${JSON.stringify({ error: errorData })}\n`);
   else {
     const style = styleFor(io.stderr);
-    io.stderr.write(`${style.red('heddle:')} ${sanitize(known.message)}\n`);
-    if (known.hint !== undefined) io.stderr.write(`${style.cyan('→')} ${sanitize(known.hint)}\n`);
+    io.stderr.write(`${style.red('heddle:')} ${sanitize(errorData.message)}\n`);
+    if (errorData.hint !== undefined) io.stderr.write(`${style.cyan('→')} ${sanitize(errorData.hint)}\n`);
   }
   return EXIT.invalid;
 }
@@ -78,13 +78,13 @@ const HINTS: { [code: string]: string | undefined } = {
 const BRAND = Symbol.for('heddle.error');
 
 /** Recognizes engine errors by their brand, so that reporting an error does not load the engine. */
-function knownError(error: unknown): KnownError | undefined {
+function toKnownError(error: unknown): KnownError | undefined {
   if (error instanceof UsageError) {
     return { code: 'USAGE', message: error.message, ...(error.hint !== undefined && { hint: error.hint }) };
   }
-  const branded = error as { [BRAND]?: string; code: string; message: string; details?: unknown } | null;
-  if (typeof error !== 'object' || branded?.[BRAND] !== 'engine') return undefined;
-  const { code, message, details } = branded;
+  const brandedError = error as { [BRAND]?: string; code: string; message: string; details?: unknown } | null;
+  if (typeof error !== 'object' || brandedError?.[BRAND] !== 'engine') return undefined;
+  const { code, message, details } = brandedError;
   const hint = HINTS[code];
   return { code, message, ...(hint !== undefined && { hint }), ...(details !== undefined && { details }) };
 }

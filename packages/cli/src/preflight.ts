@@ -3,7 +3,7 @@ import { isMocked, unusedMocks } from './input/mocks.ts';
 import type { LocatedDiagnostic, WorkflowFile } from './input/workflow-file.ts';
 import type { Io } from './io.ts';
 import { blocksByEnvName } from './plan/references.ts';
-import { plural } from './render/format.ts';
+import { formatCount } from './render/format.ts';
 import { sanitizeLine, styleFor } from './render/style.ts';
 
 export interface PreflightOptions {
@@ -22,7 +22,7 @@ const MAX_WARNINGS = 5;
 /** Prints likely problems of a run to stderr before it starts. */
 export function preflight(io: Io, options: PreflightOptions): void {
   const style = styleFor(io.stderr);
-  const lines = [...diagnosticWarnings(options), ...missingEnv(options), ...mockWarnings(options)];
+  const lines = [...diagnosticWarnings(options), ...missingEnvWarnings(options), ...mockWarnings(options)];
   if (lines.length === 0) return;
   io.stderr.write(`${lines.map((line) => `${style.yellow('!')} ${line}`).join('\n')}\n`);
 }
@@ -32,7 +32,7 @@ function diagnosticWarnings({ file, mocks }: PreflightOptions): string[] {
   const lines = diagnostics.slice(0, MAX_WARNINGS).map(({ message }) => sanitizeLine(message));
   const omittedCount = diagnostics.length - lines.length;
   if (omittedCount === 0) return lines;
-  return [...lines, `… ${plural(omittedCount, 'more warning')}: heddle check ${file.file}`];
+  return [...lines, `… ${formatCount(omittedCount, 'more warning')}: heddle check ${file.file}`];
 }
 
 /** Diagnostics that do not matter for a mocked block. */
@@ -53,7 +53,7 @@ function isIgnoredForMock(
 }
 
 /** Returns each `{{NAME}}` without a value, with the blocks that use it. */
-function missingEnv({ plan, env, mocks }: PreflightOptions): string[] {
+function missingEnvWarnings({ plan, env, mocks }: PreflightOptions): string[] {
   if (!env) return [];
   return [...blocksByEnvName(plan)].flatMap(([name, blocks]) => {
     const unmockedBlocks = blocks.filter((block) => !isMocked(block, mocks));
@@ -69,7 +69,7 @@ function mockWarnings({ plan, mocks, workflows, mock }: PreflightOptions): strin
   // The mocks may be for blocks of child workflows.
   if (workflows !== undefined) return [];
   const { blocks, types } = unusedMocks(plan, mocks);
-  // A file of mocks may serve several workflows; an option is for this workflow.
+  // A mock file may serve several workflows; an option is for this workflow.
   const optionTypes = types.filter((type) => mock.some((pair) => pair.startsWith(`${type}=`)));
   const allTypes = [...new Set(Object.values(plan.blocks).map(({ type }) => type))].join(', ');
   return [

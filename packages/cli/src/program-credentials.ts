@@ -17,7 +17,7 @@ export function declareCredentials(program: Command, io: Io, done: Done): void {
         'encrypted and never shown. The encryption keys are in HEDDLE_SECRET_KEYS (required with --postgres), ' +
         'or else in the data folder.',
     );
-  const add = credentials
+  const addCommand = credentials
     .command('add')
     .description(
       'Stores the key from standard input, or an account with --oauth. Replaces an existing credential of this ' +
@@ -40,20 +40,20 @@ export function declareCredentials(program: Command, io: Io, done: Done): void {
         .default(300_000, '300'),
     )
     .addOption(new Option('--description <text>', 'what the credential is for'));
-  withWorkspace(add).action(async (name: string, options: AddOptions) => {
+  withWorkspace(addCommand).action(async (name: string, options: AddOptions) => {
     const { addCredential } = await import('./commands/credentials.ts');
     done(await addCredential(io, name, options));
   });
-  const list = credentials.command('list').description('Lists credentials without their secrets.');
-  withWorkspace(list).action(async (options) => {
+  const listCommand = credentials.command('list').description('Lists credentials without their secrets.');
+  withWorkspace(listCommand).action(async (options) => {
     const { listCredentials } = await import('./commands/credentials.ts');
     done(await listCredentials(io, options));
   });
-  const remove = credentials
+  const removeCommand = credentials
     .command('remove')
     .description('Removes a credential.')
     .argument('<name>', 'name of the credential');
-  withWorkspace(remove).action(async (name: string, options) => {
+  withWorkspace(removeCommand).action(async (name: string, options) => {
     const { removeCredential } = await import('./commands/credentials.ts');
     done(await removeCredential(io, name, options));
   });

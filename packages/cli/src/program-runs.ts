@@ -15,7 +15,7 @@ type Done = (exitCode: number) => void;
 const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'];
 
 /** Options of the commands that change a run: where it executes. */
-const RUNTIME = ['runtime', 'server', 'postgres'] as const;
+const RUNTIME_OPTION_GROUPS = ['runtime', 'server', 'postgres'] as const;
 
 /** `heddle runs …`: the runs of a data folder or database. */
 export function declareRuns(program: Command, io: Io, done: Done): void {
@@ -76,7 +76,7 @@ function declareCancel(runs: Command, io: Io, done: Done): void {
   const command = runs.command('cancel').description('Cancels a run, even one of another process.');
   withOptions(command.argument('<run>', 'id of the run'), [
     new Option('--reason <text>', 'reason, which is stored with the run'),
-    ...runOptions('data', 'json', ...RUNTIME),
+    ...runOptions('data', 'json', ...RUNTIME_OPTION_GROUPS),
   ]).action(async (run: string, options) => {
     const { cancelRun } = await import('./commands/runs-cancel.ts');
     done(await cancelRun(io, run, options));
@@ -97,7 +97,16 @@ function declareResume(runs: Command, io: Io, done: Done): void {
     new Option('--reason <text>', 'why calls are denied, for the model'),
     repeatableOption('--edit <call=json>', 'make a call with these arguments instead (repeatable)'),
     ...groupedOptions('input', 'env', 'models', 'services', 'workspace', 'egress'),
-    ...groupedOptions('isolation', 'resultLimit', 'data', ...RUNTIME, 'worker', 'json', 'stream', 'select'),
+    ...groupedOptions(
+      'isolation',
+      'resultLimit',
+      'data',
+      ...RUNTIME_OPTION_GROUPS,
+      'worker',
+      'json',
+      'stream',
+      'select',
+    ),
   ]).action(async (run: string, options) => {
     const { resumeRun } = await import('./commands/runs-resume.ts');
     done(await resumeRun(io, run, options));
@@ -114,7 +123,7 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
     new Option('--from <block>', 'name or id of the first block').makeOptionMandatory(),
     new Option(
       '--iteration <numbers>',
-      'numbers of the iterations and branches around the block, outermost first: 4,0',
+      'indexes of the iterations and branches around the block, outermost first: 4,0',
     ).argParser(parseIterations),
     ...groupedOptions(...NEW_RUN_OPTION_GROUPS),
   ]).action(async (run: string, file: string | undefined, options) => {
@@ -131,9 +140,9 @@ function statusOption(): Option {
     .default([])
     .argParser((text: string) => {
       const statuses = text.split(',').map((status) => status.trim());
-      const unknown = statuses.find((status) => !STATUSES.includes(status));
-      if (unknown !== undefined)
-        throw new InvalidArgumentError(`"${unknown}" is not a status. Use ${STATUSES.join(', ')}.`);
+      const unknownStatus = statuses.find((status) => !STATUSES.includes(status));
+      if (unknownStatus !== undefined)
+        throw new InvalidArgumentError(`"${unknownStatus}" is not a status. Use ${STATUSES.join(', ')}.`);
       return statuses;
     });
 }

@@ -11,7 +11,7 @@ import {
 
 type Done = (exitCode: number) => void;
 
-const LEVELS = ['basic', 'standard', 'strict'];
+const ISOLATION_LEVELS = ['basic', 'standard', 'strict'];
 
 /** `heddle sandbox …`: runs code and builds images. */
 export function declareSandbox(program: Command, io: Io, done: Done): void {
@@ -121,7 +121,7 @@ function declareDoctor(sandbox: Command, io: Io, done: Done): void {
         'start real processes that try to break out. Exits with 0 if the minimum is met, else with 1.',
     );
   withOptions(command, [
-    new Option('--minimum <level>', 'required level').choices(LEVELS).default('standard'),
+    new Option('--minimum <level>', 'required level').choices(ISOLATION_LEVELS).default('standard'),
     ...runOptions('bubblewrap'),
     jsonDataOption('report'),
   ]).action(async (options) => {

@@ -6,7 +6,7 @@ import { parseCount, jsonDataOption, withOptions } from './run-options.ts';
 
 type Done = (exitCode: number) => void;
 
-const SCHEDULE = 'id of the schedule, or name or id of a workflow with one schedule';
+const SCHEDULE_DESCRIPTION = 'id of the schedule, or name or id of a workflow with one schedule';
 
 /** `heddle schedules`: a client of a server's HTTP API. */
 export function declareSchedules(program: Command, io: Io, done: Done): void {
@@ -16,8 +16,8 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     .description(
       'Manages the schedules of deployed workflows on a server (heddle serve). Set HEDDLE_API_KEY to a key of the server.',
     );
-  const list = schedules.command('list').description('Lists the schedules of a workspace.');
-  withOptions(list, [...serverOptions(), jsonDataOption('[schedules]')]).action(async (options) => {
+  const listCommand = schedules.command('list').description('Lists the schedules of a workspace.');
+  withOptions(listCommand, [...serverOptions(), jsonDataOption('[schedules]')]).action(async (options) => {
     const { listSchedules } = await import('./commands/schedules.ts');
     done(await listSchedules(io, options));
   });
@@ -25,7 +25,7 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
     ['pause', 'Pauses a schedule: nothing is due until it is resumed.'],
     ['resume', 'Resumes a paused or suspended schedule. Runs that were due meanwhile are not started.'],
   ] as const) {
-    const command = schedules.command(name).description(text).argument('<schedule>', SCHEDULE);
+    const command = schedules.command(name).description(text).argument('<schedule>', SCHEDULE_DESCRIPTION);
     withOptions(command, [...serverOptions(), jsonDataOption('schedule')]).action(
       async (schedule: string, options) => {
         const { changeSchedule } = await import('./commands/schedules.ts');
@@ -33,23 +33,23 @@ export function declareSchedules(program: Command, io: Io, done: Done): void {
       },
     );
   }
-  const trigger = schedules
+  const triggerCommand = schedules
     .command('trigger')
     .description('Starts a run of a schedule now, in addition to its due runs. Prints the id of the run.')
-    .argument('<schedule>', SCHEDULE);
-  withOptions(trigger, [...serverOptions(), jsonDataOption('run')]).action(
+    .argument('<schedule>', SCHEDULE_DESCRIPTION);
+  withOptions(triggerCommand, [...serverOptions(), jsonDataOption('run')]).action(
     async (schedule: string, options) => {
       const { triggerSchedule } = await import('./commands/schedules.ts');
       done(await triggerSchedule(io, schedule, options));
     },
   );
-  const backfill = schedules
+  const backfillCommand = schedules
     .command('backfill')
     .description(
       'Starts the runs that were due in a past period and have not been started. Prints the ids of the runs.',
     )
-    .argument('<schedule>', SCHEDULE);
-  withOptions(backfill, [
+    .argument('<schedule>', SCHEDULE_DESCRIPTION);
+  withOptions(backfillCommand, [
     new Option('--from <time>', 'the earliest due time (2026-01-31T00:00:00Z)').makeOptionMandatory(),
     new Option('--to <time>', 'the latest due time, not in the future').makeOptionMandatory(),
     new Option('--limit <count>', 'maximum number of runs, up to 1,000: if more are due, none is started')

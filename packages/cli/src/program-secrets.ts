@@ -15,12 +15,12 @@ export function declareSecrets(program: Command, io: Io, done: Done): void {
         'and never shown. The encryption keys are in HEDDLE_SECRET_KEYS (required with --postgres), or else in ' +
         'the data folder.',
     );
-  const set = secrets
+  const setCommand = secrets
     .command('set')
     .description('Sets a secret to the text from standard input, without its last line break.')
     .argument('<name>', 'name of the secret')
     .addOption(new Option('--description <text>', 'what the secret is for'));
-  withWorkspace(set).action(async (name: string, options) => {
+  withWorkspace(setCommand).action(async (name: string, options) => {
     const { setSecret } = await import('./commands/secrets.ts');
     done(await setSecret(io, name, options));
   });
@@ -30,22 +30,22 @@ export function declareSecrets(program: Command, io: Io, done: Done): void {
       done(await listSecrets(io, options));
     },
   );
-  const remove = secrets
+  const removeCommand = secrets
     .command('remove')
     .description('Removes a secret.')
     .argument('<name>', 'name of the secret');
-  withWorkspace(remove).action(async (name: string, options) => {
+  withWorkspace(removeCommand).action(async (name: string, options) => {
     const { removeSecret } = await import('./commands/secrets.ts');
     done(await removeSecret(io, name, options));
   });
-  const rotate = secrets
+  const rotateCommand = secrets
     .command('rotate')
     .description(
       'Encrypts all secrets, credentials and webhook secrets of all workspaces with a new key, while runs continue. ' +
         'The next rotation continues an interrupted one. The new key is the first key in HEDDLE_SECRET_KEYS, if it ' +
         'is set.',
     );
-  withStoreOptions(rotate).action(async (options) => {
+  withStoreOptions(rotateCommand).action(async (options) => {
     const { rotateSecrets } = await import('./commands/secrets.ts');
     done(await rotateSecrets(io, options));
   });

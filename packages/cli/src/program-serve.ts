@@ -20,7 +20,7 @@ type Done = (exitCode: number) => void;
 
 /** `heddle serve`, `heddle keys` and `heddle workspaces`: the HTTP API and its callers. */
 export function declareServe(program: Command, io: Io, done: Done): void {
-  const serve = program
+  const serveCommand = program
     .command('serve')
     .summary('Serve the HTTP API.')
     .description(
@@ -28,7 +28,7 @@ export function declareServe(program: Command, io: Io, done: Done): void {
         'running blocks finish. Open runs continue at the next start, or with --postgres in the other processes of the ' +
         'same database. The first start creates a workspace and a key, which is shown only once.',
     );
-  withOptions(serve, [
+  withOptions(serveCommand, [
     new Option('--port <number>', 'port to listen on; 0 for any free port')
       .default(7373)
       .argParser(parsePort),
@@ -65,7 +65,7 @@ function declareWorkspaces(program: Command, io: Io, done: Done): void {
       done(await listWorkspaces(io, options));
     },
   );
-  const set = workspaces
+  const setCommand = workspaces
     .command('set')
     .description('Changes the settings of a workspace immediately.')
     .argument('<workspace>', 'id of the workspace, or an unambiguous prefix of it')
@@ -74,7 +74,7 @@ function declareWorkspaces(program: Command, io: Io, done: Done): void {
         .choices(['on', 'off'] as const)
         .makeOptionMandatory(),
     );
-  withStoreOptions(set).action(async (workspace: string, options) => {
+  withStoreOptions(setCommand).action(async (workspace: string, options) => {
     const { setWorkspace } = await import('./commands/keys.ts');
     done(await setWorkspace(io, workspace, options));
   });
@@ -124,7 +124,7 @@ function tokenOptions(): Option[] {
     ),
     new Option(
       '--oauth-user <claim>',
-      'claim that identifies the person: sub (an id) or email (a verified address)',
+      'claim that identifies the user: sub (an id) or email (a verified address)',
     )
       .choices(['sub', 'email'])
       .default('email'),
@@ -138,15 +138,17 @@ function declareKeys(program: Command, io: Io, done: Done): void {
     .description(
       'Manages keys of the HTTP API, even while heddle serve runs. <key> is the id of a key or an unambiguous prefix of it.',
     );
-  const create = keys.command('create').description('Creates a key and prints it. It is shown only once.');
-  create.addOption(new Option('--name <text>', 'name of the key').default('key'));
-  create.addOption(
+  const createCommand = keys
+    .command('create')
+    .description('Creates a key and prints it. It is shown only once.');
+  createCommand.addOption(new Option('--name <text>', 'name of the key').default('key'));
+  createCommand.addOption(
     new Option(
       '--workspace [id]',
       'create a key of this workspace, or of the only one (default: a personal key of the first user)',
     ),
   );
-  withStoreOptions(create).action(async (options) => {
+  withStoreOptions(createCommand).action(async (options) => {
     const { createKey } = await import('./commands/keys.ts');
     done(await createKey(io, options));
   });
@@ -156,11 +158,11 @@ function declareKeys(program: Command, io: Io, done: Done): void {
       done(await listKeys(io, options));
     },
   );
-  const revoke = keys
+  const revokeCommand = keys
     .command('revoke')
     .description('Revokes a key immediately.')
     .argument('<key>', 'id of the key');
-  withStoreOptions(revoke).action(async (key: string, options) => {
+  withStoreOptions(revokeCommand).action(async (key: string, options) => {
     const { revokeKey } = await import('./commands/keys.ts');
     done(await revokeKey(io, key, options));
   });
@@ -197,8 +199,8 @@ function parsePort(text: string): number {
 }
 
 /** `heddle deploy` and `heddle execute`: clients of a server's HTTP API. */
-export function declareRemote(program: Command, io: Io, done: Done): void {
-  const deploy = program
+export function declareDeployAndExecute(program: Command, io: Io, done: Done): void {
+  const deployCommand = program
     .command('deploy')
     .summary('Deploy a workflow to a server.')
     .description(
@@ -206,7 +208,7 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
         'exists, it gets a new version. Set HEDDLE_API_KEY to a personal key.',
     )
     .argument('<file>', 'workflow file (JSON); - for standard input');
-  withOptions(deploy, [
+  withOptions(deployCommand, [
     new Option('--name <name>', 'name of the workflow on the server (default: the name in the file)'),
     ...runOptions('bindings'),
     ...serverOptions(),
@@ -216,7 +218,7 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
     const { deploy: run } = await import('./commands/deploy.ts');
     done(await run(io, file, options));
   });
-  const execute = program
+  const executeCommand = program
     .command('execute')
     .summary('Execute a deployed workflow on a server.')
     .description(
@@ -224,7 +226,7 @@ export function declareRemote(program: Command, io: Io, done: Done): void {
         'HEDDLE_API_KEY to a key of the server.',
     )
     .argument('<workflow>', 'name or id of the workflow');
-  withOptions(execute, [
+  withOptions(executeCommand, [
     ...runOptions('input'),
     ...serverOptions(),
     new Option('--async', 'print the id of the run and do not wait for its end').default(false),
@@ -253,7 +255,7 @@ export function declareLogs(program: Command, io: Io, done: Done): void {
       .choices(['csv', 'ndjson'])
       .default('csv'),
     new Option('--output <file>', 'file to write (default: standard output)'),
-    ...logFilters(),
+    ...logFilterOptions(),
     new Option('--spans', 'with the trace spans of each run (ndjson)').default(false),
     new Option('--outputs', 'with the output of each run (ndjson)').default(false),
     ...serverOptions(),
@@ -263,7 +265,7 @@ export function declareLogs(program: Command, io: Io, done: Done): void {
   });
 }
 
-function logFilters(): Option[] {
+function logFilterOptions(): Option[] {
   return [
     new Option('--workflow <ids>', 'ids of workflows, separated by commas'),
     new Option('--folder <paths>', 'folders of workflows with their subfolders, separated by commas'),

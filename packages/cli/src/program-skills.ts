@@ -15,7 +15,7 @@ export function declareSkills(program: Command, io: Io, done: Done): void {
       'Manages skills, even while heddle serve runs. A skill contains instructions that agents of a workspace read ' +
         'if a task needs them.',
     );
-  const add = skills
+  const addCommand = skills
     .command('add')
     .description(
       'Stores the text from standard input as a skill, or replaces the skill of this name. Prints the id.',
@@ -27,7 +27,7 @@ export function declareSkills(program: Command, io: Io, done: Done): void {
         'what the skill is for; a new skill needs it: models use it to decide when to read the skill',
       ),
     );
-  withWorkspace(add).action(async (name: string, options: AddOptions) => {
+  withWorkspace(addCommand).action(async (name: string, options: AddOptions) => {
     const { addSkill } = await import('./commands/skills.ts');
     done(await addSkill(io, name, options));
   });
@@ -35,19 +35,19 @@ export function declareSkills(program: Command, io: Io, done: Done): void {
     const { listSkills } = await import('./commands/skills.ts');
     done(await listSkills(io, options));
   });
-  const show = skills
+  const showCommand = skills
     .command('show')
     .description('Prints the text of a skill.')
     .argument('<name>', 'name of the skill');
-  withWorkspace(show).action(async (name: string, options) => {
+  withWorkspace(showCommand).action(async (name: string, options) => {
     const { showSkill } = await import('./commands/skills.ts');
     done(await showSkill(io, name, options));
   });
-  const remove = skills
+  const removeCommand = skills
     .command('remove')
     .description('Removes a skill.')
     .argument('<name>', 'name of the skill');
-  withWorkspace(remove).action(async (name: string, options) => {
+  withWorkspace(removeCommand).action(async (name: string, options) => {
     const { removeSkill } = await import('./commands/skills.ts');
     done(await removeSkill(io, name, options));
   });

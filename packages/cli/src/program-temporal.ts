@@ -43,8 +43,8 @@ function declareWorker(program: Command, io: Io, done: Done): void {
     graceOption(),
     new Option('--json', 'print one line of JSON when it is ready').default(false),
   ]).action(async (options) => {
-    const { worker } = await import('./commands/worker.ts');
-    done(await worker(io, options));
+    const { runWorker } = await import('./commands/worker.ts');
+    done(await runWorker(io, options));
   });
 }
 
@@ -87,22 +87,22 @@ export function graceOption(): Option {
 
 function parseRoles(text: string): string[] {
   const names = text.split(',').map((role) => role.trim());
-  const unknown = names.find((role) => !ROLES.some((each) => each === role));
-  if (unknown !== undefined)
-    throw new InvalidArgumentError(`"${unknown}" is not a role. Use ${ROLES.join(', ')}.`);
+  const unknownRole = names.find((role) => !ROLES.some((each) => each === role));
+  if (unknownRole !== undefined)
+    throw new InvalidArgumentError(`"${unknownRole}" is not a role. Use ${ROLES.join(', ')}.`);
   return [...new Set(names)];
 }
 
 function parseBuild(text: string): { deployment: string; build: string } {
-  const [, deployment = '', id = ''] = /^([^:]+):([^:]+)$/.exec(text) ?? [];
-  if (id !== '') return { deployment, build: id };
+  const [, deployment = '', buildId = ''] = /^([^:]+):([^:]+)$/.exec(text) ?? [];
+  if (buildId !== '') return { deployment, build: buildId };
   throw new InvalidArgumentError('Use DEPLOYMENT:BUILD, two names of your choice.');
 }
 
 function parseListenAddress(text: string): { host: string; port: number } {
-  const [, host = '127.0.0.1', number = ''] = /^(?:(.+):)?(\d+)$/.exec(text) ?? [];
-  if (number === '') throw new InvalidArgumentError('Use HOST:PORT or PORT.');
-  return { host: host.replaceAll(/^\[|\]$/g, ''), port: number === '0' ? 0 : parsePort(number) };
+  const [, host = '127.0.0.1', portText = ''] = /^(?:(.+):)?(\d+)$/.exec(text) ?? [];
+  if (portText === '') throw new InvalidArgumentError('Use HOST:PORT or PORT.');
+  return { host: host.replaceAll(/^\[|\]$/g, ''), port: portText === '0' ? 0 : parsePort(portText) };
 }
 
 function parsePort(text: string): number {

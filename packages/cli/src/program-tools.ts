@@ -35,7 +35,7 @@ export function declareTools(program: Command, io: Io, done: (exitCode: number) 
   tools
     .command('list')
     .description('Lists the tools of integrations, or those of files.')
-    .argument('[file...]', 'files of tools')
+    .argument('[file...]', 'tool files')
     .option('--json', 'print only JSON', false)
     .action(async (files: string[], options: { json: boolean }) => {
       const { listTools } = await import('./commands/tool-catalog.ts');
@@ -45,7 +45,7 @@ export function declareTools(program: Command, io: Io, done: (exitCode: number) 
     .command('show')
     .description('Shows a tool with its arguments.')
     .argument('<id>', 'id of the tool')
-    .argument('[file...]', 'files of tools')
+    .argument('[file...]', 'tool files')
     .addOption(
       new Option('--json-schema', 'print only the JSON Schema of the arguments')
         .default(false)

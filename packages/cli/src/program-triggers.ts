@@ -6,7 +6,7 @@ import { parseCount, jsonDataOption, withOptions } from './run-options.ts';
 
 type Done = (exitCode: number) => void;
 
-const TRIGGER = 'id of the trigger, or name or id of a workflow with one trigger';
+const TRIGGER_DESCRIPTION = 'id of the trigger, or name or id of a workflow with one trigger';
 
 /** `heddle triggers`: a client of a server's HTTP API. */
 export function declareTriggers(program: Command, io: Io, done: Done): void {
@@ -16,16 +16,16 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
     .description(
       'Manages the triggers of deployed workflows on a server (heddle serve), of all types. Set HEDDLE_API_KEY to a key of the server.',
     );
-  const list = triggers.command('list').description('Lists the triggers of a workspace.');
-  withOptions(list, [...serverOptions(), jsonDataOption('[triggers]')]).action(async (options) => {
+  const listCommand = triggers.command('list').description('Lists the triggers of a workspace.');
+  withOptions(listCommand, [...serverOptions(), jsonDataOption('[triggers]')]).action(async (options) => {
     const { listTriggers } = await import('./commands/triggers.ts');
     done(await listTriggers(io, options));
   });
-  const events = triggers
+  const eventsCommand = triggers
     .command('events')
     .description('Lists the latest events of a trigger with the decisions of its flow control.')
-    .argument('<trigger>', TRIGGER);
-  withOptions(events, [
+    .argument('<trigger>', TRIGGER_DESCRIPTION);
+  withOptions(eventsCommand, [
     new Option('--limit <count>', 'maximum number of events').argParser(parseCount).default(50),
     ...serverOptions(),
     jsonDataOption('[events]'),
@@ -37,7 +37,7 @@ export function declareTriggers(program: Command, io: Io, done: Done): void {
     ['pause', 'Pauses a trigger: it starts nothing until it is resumed.'],
     ['resume', 'Resumes a paused or suspended trigger.'],
   ] as const) {
-    const command = triggers.command(name).description(text).argument('<trigger>', TRIGGER);
+    const command = triggers.command(name).description(text).argument('<trigger>', TRIGGER_DESCRIPTION);
     withOptions(command, [...serverOptions(), jsonDataOption('trigger')]).action(
       async (trigger: string, options) => {
         const { changeTrigger } = await import('./commands/triggers.ts');

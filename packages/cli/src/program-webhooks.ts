@@ -6,7 +6,7 @@ import { parseCount, jsonDataOption, withOptions } from './run-options.ts';
 
 type Done = (exitCode: number) => void;
 
-const WEBHOOK = 'id of the webhook, or name or id of a workflow with one webhook';
+const WEBHOOK_DESCRIPTION = 'id of the webhook, or name or id of a workflow with one webhook';
 
 /** `heddle webhooks`: a client of a server's HTTP API. */
 export function declareWebhooks(program: Command, io: Io, done: Done): void {
@@ -16,16 +16,18 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     .description(
       'Shows the webhooks of deployed workflows on a server (heddle serve). Set HEDDLE_API_KEY to a key of the server.',
     );
-  const list = webhooks.command('list').description('Lists the webhooks of a workspace with their URLs.');
-  withOptions(list, [...serverOptions(), jsonDataOption('[webhooks]')]).action(async (options) => {
+  const listCommand = webhooks
+    .command('list')
+    .description('Lists the webhooks of a workspace with their URLs.');
+  withOptions(listCommand, [...serverOptions(), jsonDataOption('[webhooks]')]).action(async (options) => {
     const { listWebhooks } = await import('./commands/webhooks.ts');
     done(await listWebhooks(io, options));
   });
-  const deliveries = webhooks
+  const deliveriesCommand = webhooks
     .command('deliveries')
     .description('Lists the latest deliveries that a webhook has accepted.')
-    .argument('<webhook>', WEBHOOK);
-  withOptions(deliveries, [
+    .argument('<webhook>', WEBHOOK_DESCRIPTION);
+  withOptions(deliveriesCommand, [
     new Option('--limit <count>', 'maximum number of deliveries').argParser(parseCount).default(50),
     ...serverOptions(),
     jsonDataOption('[deliveries]'),
@@ -33,12 +35,12 @@ export function declareWebhooks(program: Command, io: Io, done: Done): void {
     const { listDeliveries } = await import('./commands/webhooks.ts');
     done(await listDeliveries(io, webhook, options));
   });
-  const replay = webhooks
+  const replayCommand = webhooks
     .command('replay')
     .description('Starts a run of the live version with the input of a delivery. Prints the id of the run.')
-    .argument('<webhook>', WEBHOOK)
+    .argument('<webhook>', WEBHOOK_DESCRIPTION)
     .argument('<delivery>', 'id of the delivery');
-  withOptions(replay, [...serverOptions(), jsonDataOption('run')]).action(
+  withOptions(replayCommand, [...serverOptions(), jsonDataOption('run')]).action(
     async (webhook: string, delivery: string, options) => {
       const { replayDelivery } = await import('./commands/webhooks.ts');
       done(await replayDelivery(io, [webhook, delivery], options));

@@ -3,7 +3,7 @@ import type { Argument, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Io } from './io.ts';
 import { declareRuns } from './program-runs.ts';
-import { declareLogs, declareRemote, declareServe } from './program-serve.ts';
+import { declareLogs, declareDeployAndExecute, declareServe } from './program-serve.ts';
 import { declareCredentials } from './program-credentials.ts';
 import { declareSchedules } from './program-schedules.ts';
 import { declareSkills } from './program-skills.ts';
@@ -62,7 +62,7 @@ export function buildProgram(io: Io, done: (exitCode: number) => void): Command 
   declareCredentials(program, io, done);
   declareSkills(program, io, done);
   program.commandsGroup('Clients of a server:');
-  declareRemote(program, io, done);
+  declareDeployAndExecute(program, io, done);
   declareLogs(program, io, done);
   declareSchedules(program, io, done);
   declareWebhooks(program, io, done);

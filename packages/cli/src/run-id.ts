@@ -34,9 +34,9 @@ export async function findRunId(
     }
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
-  const [only, second] = matches;
-  if (only !== undefined && second === undefined) return only;
-  if (only === undefined) {
+  const [firstMatch, second] = matches;
+  if (firstMatch !== undefined && second === undefined) return firstMatch;
+  if (firstMatch === undefined) {
     throw new UsageError(
       `There is no run ${id} in ${storeName(store)}.`,
       'heddle runs list shows all runs. Use --data for another folder.',

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { BlockOptions } from './block-options.ts';
 import type { BindingOptions } from './input/bindings.ts';
-import { DEFAULT_DATA } from './store-options.ts';
+import { DEFAULT_DATA_FOLDER } from './store-options.ts';
 import type { RuntimeOptions } from './store-options.ts';
 
 /** Options of the commands that start or continue runs, as their actions get them. */
@@ -58,7 +58,7 @@ function parseMebibytes(text: string): number {
 export const COMPAT_WARNINGS =
   'only warn about references to unknown blocks or variables, and about edges to missing blocks';
 
-const DEFINITIONS = {
+const OPTION_GROUPS = {
   input: () => [new Option('-i, --input <json>', 'input of the run: JSON, @file, or - for standard input')],
   env: () => [
     repeatableOption(
@@ -73,7 +73,7 @@ const DEFINITIONS = {
     repeatableOption('--mock <type=json>', 'mock every block of a type with this output (repeatable)'),
     repeatableOption(
       '--mocks <file>',
-      'file of mocks: {"blocks": {NAME: …}, "types": {TYPE: …}}, each an output, or a list of outputs for successive calls',
+      'mock file: {"blocks": {NAME: …}, "types": {TYPE: …}}, each an output, or a list of outputs for successive calls',
     ),
   ],
   bindings: () => [
@@ -87,7 +87,7 @@ const DEFINITIONS = {
     ),
   ],
   workflows: () => [new Option('--workflows <dir>', 'folder of child workflows')],
-  data: () => [new Option('--data <dir>', 'folder that stores runs').default(DEFAULT_DATA)],
+  data: () => [new Option('--data <dir>', 'folder that stores runs').default(DEFAULT_DATA_FOLDER)],
   postgres: () => [
     new Option(
       '--postgres <url>',
@@ -207,7 +207,7 @@ const DEFINITIONS = {
   ],
 } satisfies { [group: string]: () => Option[] };
 
-type OptionGroup = keyof typeof DEFINITIONS;
+type OptionGroup = keyof typeof OPTION_GROUPS;
 
 const INPUT = 'Workflow and input:';
 const SERVICES = 'Services and tools:';
@@ -252,12 +252,12 @@ export const NEW_RUN_OPTION_GROUPS = [
 
 /** Returns new options of the named groups, in this order. */
 export function runOptions(...groups: OptionGroup[]): Option[] {
-  return groups.flatMap((group) => DEFINITIONS[group]());
+  return groups.flatMap((group) => OPTION_GROUPS[group]());
 }
 
 /** Like `runOptions`, but the help shows each option under the heading of its group. */
 export function groupedOptions(...groups: OptionGroup[]): Option[] {
-  return groups.flatMap((group) => DEFINITIONS[group]().map((option) => option.helpGroup(HEADINGS[group])));
+  return groups.flatMap((group) => OPTION_GROUPS[group]().map((option) => option.helpGroup(HEADINGS[group])));
 }
 
 /** Adds options to a command and returns it. */

@@ -34,7 +34,7 @@ describe('options of models', () => {
         'azure/my-deployment': { input: 2.5, output: 10 },
         'ollama/*': { input: 0, output: 0, cachedInput: 0 },
       },
-      rates: {
+      rateLimits: {
         openai: { requestsPerMinute: 500 },
         groq: { requestsPerMinute: 30, tokensPerMinute: 6000 },
         xai: { tokensPerMinute: 1000 },

@@ -1,4 +1,4 @@
-import type { BlocksOptions, ModelRate, Prices } from '@heddle/blocks';
+import type { BlocksOptions, ModelRateLimits, Prices } from '@heddle/blocks';
 import type { EngineOptions } from '@heddle/engine';
 import { UsageError } from './usage-error.ts';
 
@@ -31,12 +31,12 @@ export function maxCostOf({ maxCost = [] }: SpendingOptions): MaxCost {
   for (const text of maxCost) {
     const match = /^(call|run|conversation|workspace)=(\d+(?:\.\d+)?)(?:\/(hour|day|month))?$/.exec(text);
     if (!match) throw new UsageError(`--max-cost takes SCOPE=DOLLARS[/WINDOW], not "${text}".`, COST_HINT);
-    const [, scope, amount, per] = match;
+    const [, scope, amount, window] = match;
     const dollars = Number(amount);
-    const cap: WindowedCost = { dollars, ...(per !== undefined && { per: per as CapWindow }) };
+    const cap: WindowedCost = { dollars, ...(window !== undefined && { per: window as CapWindow }) };
     if (scope === 'conversation') caps.conversation = cap;
     else if (scope === 'workspace') caps.tenant = cap;
-    else if (per !== undefined)
+    else if (window !== undefined)
       throw new UsageError(`--max-cost ${scope}= takes no window: it caps each ${scope}.`, COST_HINT);
     else if (scope === 'call') caps.call = dollars;
     else caps.run = dollars;
@@ -49,10 +49,10 @@ export function modelOptionsOf({
   price = [],
   modelRate = [],
   fallbackModel = [],
-}: SpendingOptions): Pick<BlocksOptions, 'prices' | 'rates' | 'fallbackModels'> {
+}: SpendingOptions): Pick<BlocksOptions, 'prices' | 'rateLimits' | 'fallbackModels'> {
   return {
     ...(price.length > 0 && { prices: Object.fromEntries(price.map(parsePrice)) }),
-    ...(modelRate.length > 0 && { rates: Object.fromEntries(modelRate.map(parseModelRate)) }),
+    ...(modelRate.length > 0 && { rateLimits: Object.fromEntries(modelRate.map(parseModelRate)) }),
     ...(fallbackModel.length > 0 && { fallbackModels: fallbackModel }),
   };
 }
@@ -66,7 +66,7 @@ function parsePrice(text: string): [string, Prices] {
   return [model, { input: Number(input), output: Number(output), ...cachedInput }];
 }
 
-function parseModelRate(text: string): [string, ModelRate] {
+function parseModelRate(text: string): [string, ModelRateLimits] {
   const match = /^([^=,]+)=(?:([1-9]\d*)(?:,([1-9]\d*))?|,([1-9]\d*))$/.exec(text);
   if (!match)
     throw new UsageError(`--model-rate takes PROVIDER=REQUESTS[,TOKENS], not "${text}".`, RATE_HINT);

@@ -39,7 +39,7 @@ export function isOnTemporal(options: RuntimeOptions): boolean {
 }
 
 /** The default data folder. */
-export const DEFAULT_DATA = './.heddle';
+export const DEFAULT_DATA_FOLDER = './.heddle';
 
 /**
  * Throws a usage error if the data folder does not exist. A misspelled name must not look like a folder without runs.
@@ -58,7 +58,7 @@ export async function withReader<T>(
   use: (reader: RunReader) => Promise<T>,
 ): Promise<T> {
   // Without --data, a missing folder means that there are no runs.
-  if (data !== DEFAULT_DATA) requireDataFolder({ data, ...(postgres !== undefined && { postgres }) });
+  if (data !== DEFAULT_DATA_FOLDER) requireDataFolder({ data, ...(postgres !== undefined && { postgres }) });
   const { openFolderClient, openPostgresReader } = await import('@heddle/engine/reader');
   const reader =
     postgres === undefined ? openFolderClient(data) : await openPostgresReader({ url: postgres });

@@ -15,17 +15,17 @@ export interface WorkspaceResources {
 
 /**
  * Returns the stored credentials and skills of a workspace. Workflows of `heddle run` belong to no workspace, so every
- * workflow of the process can use them. `report` gets errors of background work. Throws a usage error for an unknown
+ * workflow of the process can use them. `onError` gets errors of background work. Throws a usage error for an unknown
  * workspace.
  */
 export async function workspaceResources(
   options: StoreOptions & BlockOptions,
   workspace: string,
-  report: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): Promise<WorkspaceResources> {
   requireDataFolder(options);
   const { workspaceId } = await withServiceStore(options, (store) => workspaceOf(store, workspace));
-  const workerStore = lazyWorkerStore(options, report);
+  const workerStore = lazyWorkerStore(options, onError);
   return {
     credentials: { find: (_tenant, query) => workerStore.credentials.find(workspaceId, query) },
     skills: {

@@ -3,7 +3,7 @@ import './node-version.ts';
 // API for executors of blocks
 export { BlockError, EngineError, InvariantError, isBlockError, isEngineError } from './errors.ts';
 export type { BlockErrorCode } from './errors.ts';
-export { isJsonObject, own } from './json.ts';
+export { isJsonObject, getOwn } from './json.ts';
 export type { Json, JsonObject } from './json.ts';
 export type { BlockClass, Region } from './machine/skeleton.ts';
 export type {

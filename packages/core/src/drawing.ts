@@ -1,5 +1,5 @@
 import './node-version.ts';
-import { isJsonObject, own, parseJson } from './json.ts';
+import { isJsonObject, getOwn, parseJson } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
 
 /** A block in a drawing (a picture of the graph), without its fields. */
@@ -35,8 +35,8 @@ export interface DrawnGraph {
  * Returns the graph of an exported workflow or a draft, for drawing it. Any part of `state` may have a wrong type.
  */
 export function toDrawnGraph(state: JsonObject): DrawnGraph {
-  const blocks = own(state, 'blocks');
-  const edges = own(state, 'edges');
+  const blocks = getOwn(state, 'blocks');
+  const edges = getOwn(state, 'edges');
   return {
     blocks: Object.entries(isJsonObject(blocks) ? blocks : {}).flatMap(([id, block]) =>
       isJsonObject(block) ? [toDrawnBlock(id, block)] : [],
@@ -55,7 +55,7 @@ function toDrawnBlock(id: string, block: JsonObject): DrawnBlock {
     id,
     name: stringAt(block, 'name') ?? id,
     type: stringAt(block, 'type') ?? '',
-    enabled: own(block, 'enabled') !== false,
+    enabled: getOwn(block, 'enabled') !== false,
     position: x === null || y === null ? null : { x, y },
     // Some editors write an empty string for a block without a container.
     parentId: (stringAt(data, 'parentId') ?? stringAt(block, 'parentId')) || null,
@@ -79,7 +79,7 @@ const PORT_FIELDS = { conditions: 'condition-', routes: 'router-' } as const;
 function portsOf(block: JsonObject): DrawnBlock['ports'] {
   const fields = objectAt(block, 'subBlocks');
   return Object.entries(PORT_FIELDS).flatMap(([field, prefix]) =>
-    rowsOf(own(objectAt(fields, field), 'value')).map((row) => ({
+    rowsOf(getOwn(objectAt(fields, field), 'value')).map((row) => ({
       id: prefix + (stringAt(row, 'id') ?? ''),
       title: stringAt(row, 'title') ?? '',
     })),
@@ -93,16 +93,16 @@ function rowsOf(value: Json | undefined): JsonObject[] {
 }
 
 function objectAt(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
+  const value = getOwn(object, key);
   return isJsonObject(value) ? value : {};
 }
 
 function stringAt(object: JsonObject, key: string): string | null {
-  const value = own(object, key);
+  const value = getOwn(object, key);
   return typeof value === 'string' ? value : null;
 }
 
 function numberAt(object: JsonObject, key: string): number | null {
-  const value = own(object, key);
+  const value = getOwn(object, key);
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
 }

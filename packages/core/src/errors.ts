@@ -59,7 +59,7 @@ export class InvariantError extends Error {
 }
 
 /** Returns the error JOURNAL_CORRUPT for a run. `problem` continues "is corrupt:". */
-export function journalCorrupt(runId: string, problem: string, cause?: unknown): EngineError {
+export function journalCorruptError(runId: string, problem: string, cause?: unknown): EngineError {
   return new EngineError(
     'JOURNAL_CORRUPT',
     `The journal of run "${runId}" is corrupt: ${problem}. The run cannot continue; start it again, or restore the store from a backup.`,

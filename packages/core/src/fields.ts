@@ -20,4 +20,4 @@ export type { ResolveMode } from './refs/resolve.ts';
 export type { TextPart } from './refs/template.ts';
 
 // API for HTTP responses
-export { isRetryableStatus, retryAfterMs } from './http-retry.ts';
+export { isRetryableStatus, parseRetryAfterMs } from './http-retry.ts';

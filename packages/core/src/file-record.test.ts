@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { fileName, fileToRead, filesIn, isFileRecord, mediaType, withContents } from './file-record.ts';
+import {
+  sanitizeFileName,
+  fileToRead,
+  filesIn,
+  isFileRecord,
+  toMediaType,
+  withContents,
+} from './file-record.ts';
 import type { Json } from './json.ts';
 
 const KEY = `sha256:${'a'.repeat(64)}`;
@@ -76,12 +83,12 @@ describe('the name of a file', () => {
     ['..', 'file'],
     [' / ', 'file'],
   ])('%j becomes %j', (input, expected) => {
-    expect(fileName(input)).toBe(expected);
+    expect(sanitizeFileName(input)).toBe(expected);
   });
 
   it('has at most 255 characters, and no lone surrogate', () => {
-    expect(fileName('😀'.repeat(300))).toBe('😀'.repeat(127));
-    expect(fileName('x'.repeat(300))).toBe('x'.repeat(255));
+    expect(sanitizeFileName('😀'.repeat(300))).toBe('😀'.repeat(127));
+    expect(sanitizeFileName('x'.repeat(300))).toBe('x'.repeat(255));
   });
 });
 
@@ -89,14 +96,14 @@ describe('a media type', () => {
   it.each(['text/plain', 'image/svg+xml', 'text/plain; charset=utf-8', 'text/plain;charset=utf-8'])(
     '%s is one',
     (type) => {
-      expect(mediaType(type)).toBe(type);
+      expect(toMediaType(type)).toBe(type);
     },
   );
 
   it.each([undefined, '', 'text', 'text/html\r\nX-Evil: 1', 'text/plain; a="b"', `text/${'x'.repeat(200)}`])(
     '%j is not one and becomes application/octet-stream',
     (type) => {
-      expect(mediaType(type)).toBe('application/octet-stream');
+      expect(toMediaType(type)).toBe('application/octet-stream');
     },
   );
 });

@@ -1,4 +1,4 @@
-import { isJsonObject, own } from './json.ts';
+import { isJsonObject, getOwn } from './json.ts';
 import type { Json, JsonObject } from './json.ts';
 import { followPath } from './refs/path.ts';
 import type { PathStep } from './refs/template.ts';
@@ -19,7 +19,7 @@ export interface FileRecord {
 export const MAX_FILE_BYTES = 20 * 2 ** 20;
 
 /** The path step that reads a file's content, which is not part of the data. */
-const CONTENT = 'base64';
+const CONTENT_KEY = 'base64';
 
 const MAX_ID_CHARACTERS = 256;
 const KEY = /^sha256:[0-9a-f]{64}$/;
@@ -27,8 +27,8 @@ const KEY = /^sha256:[0-9a-f]{64}$/;
 /** Returns true if the value has the shape of a file record. Its content may still be missing. */
 export function isFileRecord(value: Json | undefined): value is FileRecord & JsonObject {
   if (!isJsonObject(value)) return false;
-  const [id, name, type, key] = ['id', 'name', 'type', 'key'].map((field) => own(value, field));
-  const size = own(value, 'size');
+  const [id, name, type, key] = ['id', 'name', 'type', 'key'].map((field) => getOwn(value, field));
+  const size = getOwn(value, 'size');
   if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARACTERS) return false;
   if (typeof name !== 'string' || typeof type !== 'string') return false;
   return typeof key === 'string' && KEY.test(key) && Number.isSafeInteger(size) && Number(size) >= 0;
@@ -37,14 +37,14 @@ export function isFileRecord(value: Json | undefined): value is FileRecord & Jso
 /** Returns the file records in a value, in order, without repeated ids. */
 export function filesIn(value: Json): FileRecord[] {
   const files = new Map<string, FileRecord>();
-  collect(value, files);
+  collectFiles(value, files);
   return [...files.values()];
 }
 
-function collect(value: Json, files: Map<string, FileRecord>): void {
+function collectFiles(value: Json, files: Map<string, FileRecord>): void {
   if (typeof value !== 'object' || value === null) return;
   if (isFileRecord(value) && !files.has(value.id)) files.set(value.id, value);
-  for (const part of Object.values(value)) collect(part, files);
+  for (const part of Object.values(value)) collectFiles(part, files);
 }
 
 /**
@@ -64,15 +64,15 @@ export function withContents(value: Json, contentOf: (file: FileRecord) => strin
   ]);
   const hasChanged = entries.some(([key, part]) => part !== value[key]);
   if (content === undefined && !hasChanged) return value;
-  return { ...Object.fromEntries(entries), ...(content !== undefined && { [CONTENT]: content }) };
+  return { ...Object.fromEntries(entries), ...(content !== undefined && { [CONTENT_KEY]: content }) };
 }
 
 /** Returns the record whose content the path reads (`files[0].base64`), unless the file has a field of this name. */
 export function fileToRead(value: Json | undefined, path: readonly PathStep[]): FileRecord | undefined {
-  const index = path.indexOf(CONTENT);
+  const index = path.indexOf(CONTENT_KEY);
   if (index < 0) return undefined;
   const file = followPath(value, path.slice(0, index));
-  return isFileRecord(file) && !Object.hasOwn(file, CONTENT) ? file : undefined;
+  return isFileRecord(file) && !Object.hasOwn(file, CONTENT_KEY) ? file : undefined;
 }
 
 const MAX_NAME_CHARACTERS = 255;
@@ -88,15 +88,15 @@ const MEDIA_TYPE = /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+*-]*(?:; ?[\w-]+=[\w.+-]+)*$
  * Returns a file name that is not a path and can be displayed: the text after the last slash, without control
  * characters.
  */
-export function fileName(text: string): string {
+export function sanitizeFileName(text: string): string {
   const base = text.split(/[/\\]/).findLast((part) => part.trim() !== '') ?? '';
-  const printable = base.replaceAll(UNPRINTABLE, '_').trim();
-  const name = printable.slice(0, MAX_NAME_CHARACTERS).replace(TRAILING_SURROGATE, '');
+  const printableName = base.replaceAll(UNPRINTABLE, '_').trim();
+  const name = printableName.slice(0, MAX_NAME_CHARACTERS).replace(TRAILING_SURROGATE, '');
   return /^\.*$/.test(name) ? 'file' : name;
 }
 
 /** Returns `text` if it is a media type, else `application/octet-stream`. */
-export function mediaType(text: string | undefined): string {
+export function toMediaType(text: string | undefined): string {
   const type = (text ?? '').trim();
   return type.length <= MAX_TYPE_CHARACTERS && MEDIA_TYPE.test(type) ? type : UNKNOWN_TYPE;
 }

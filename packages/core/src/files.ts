@@ -1,6 +1,6 @@
 import './node-version.ts';
 
 // API for file records in values
-export { fileName, MAX_FILE_BYTES, mediaType } from './file-record.ts';
+export { sanitizeFileName, MAX_FILE_BYTES, toMediaType } from './file-record.ts';
 export { fileToRead, filesIn, withContents } from './file-record.ts';
 export type { FileRecord } from './file-record.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isRetryableStatus, retryAfterMs } from './http-retry.ts';
+import { isRetryableStatus, parseRetryAfterMs } from './http-retry.ts';
 
 const NOW_MS = Date.parse('2026-01-02T03:04:05Z');
 
@@ -16,7 +16,7 @@ describe('the delay of a Retry-After header', () => {
     ['Fri, 02 Jan 2026 03:04:15 GMT', 10_000],
     ['Fri, 02 Jan 2026 03:04:00 GMT', 0],
   ])('of %j is %j', (header, expected) => {
-    expect(retryAfterMs(header, NOW_MS)).toBe(expected);
+    expect(parseRetryAfterMs(header, NOW_MS)).toBe(expected);
   });
 });
 

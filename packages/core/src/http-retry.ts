@@ -7,7 +7,7 @@ export function isRetryableStatus(status: number): boolean {
  * Returns the delay of a Retry-After header (RFC 9110 §10.2.3), in milliseconds; undefined if the header is absent or
  * malformed.
  */
-export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+export function parseRetryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   const value = header?.trim() ?? '';
   // Some services also send fractions of a second.
   if (/^\d+(?:\.\d+)?$/.test(value)) return Number(value) * 1000;

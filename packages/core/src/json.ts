@@ -10,7 +10,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** Returns the value of an own property, or undefined. Inherited names such as `constructor` are ignored. */
-export function own(object: JsonObject, key: string): Json | undefined {
+export function getOwn(object: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 

@@ -3,12 +3,12 @@
 /** The major version of Node.js that the packages require. */
 const REQUIRED_MAJOR = 24;
 
-interface Host {
+interface GlobalWithProcess {
   process?: { versions?: { node?: string } };
 }
 
 /** Undefined outside Node.js: in browsers and inside Temporal workflows. */
-const version = (globalThis as Host).process?.versions?.node;
+const version = (globalThis as GlobalWithProcess).process?.versions?.node;
 
 if (version !== undefined && Number(version.split('.')[0]) < REQUIRED_MAJOR) {
   throw new Error(`Heddle needs Node.js ${REQUIRED_MAJOR} or newer; this is v${version}.`);

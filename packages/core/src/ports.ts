@@ -4,7 +4,7 @@ import type { BlockConfig } from './plan/plan.ts';
 import type { Entry, Place } from './record/entry.ts';
 import type { RunRecord } from './record/run-record.ts';
 import type { BlockLog } from './record/block-log.ts';
-import type { Stored } from './record/stored.ts';
+import type { StoredValue } from './record/stored-value.ts';
 
 declare global {
   /** The platform's AbortSignal. Core only forwards it, so its types do not depend on a platform. */
@@ -38,12 +38,12 @@ export interface BlockExecutor<Services = unknown> {
    * The fields that blocks of these types need, by value of the field `operation`: of each list, at least one field
    * must not be empty. The first operation is the default. `check` reports missing fields.
    */
-  needs?: { readonly [operation: string]: readonly (readonly string[])[] };
+  requiredFieldsByOperation?: { readonly [operation: string]: readonly (readonly string[])[] };
   /**
    * The data of the host that operations use, by value of the field `operation`. `check` reports blocks whose host
    * lacks it.
    */
-  uses?: { readonly [operation: string]: HostFeature };
+  featureByOperation?: { readonly [operation: string]: HostFeature };
   execute(context: BlockContext<Services>): Promise<BlockResult> | BlockResult;
   /**
    * Blocks that pause: returns the output after `input` was submitted, or the answer for a block that continues. Called
@@ -71,7 +71,7 @@ export interface NotificationOutcome {
 /** Tenant data that blocks use and that only some hosts store. */
 export type HostFeature = 'files' | 'knowledge';
 
-/** A message of a running block: text of its answer as it arrives, or progress. */
+/** A piece of live output of a running block: text of its answer as it arrives, or progress. */
 export type BlockEmission =
   | { type: 'text'; text: string }
   /** Discards the text received so far: it was not the answer. */
@@ -110,9 +110,9 @@ export interface BlockContext<Services = unknown> {
   /** Returns the output of the first of the block's sources that ran, or {}. */
   sourceOutput(): JsonObject;
   /**
-   * Sends a message to the clients that follow the run. Messages are stored for a limited time, and another attempt
-   * sends them again. Secrets are redacted, even if they are split across several texts: the end of a text that may be
-   * the beginning of a secret is sent with the next text.
+   * Publishes an emission to the clients that follow the run. Emissions are stored for a limited time, and another
+   * attempt publishes them again. Secrets are redacted, even if they are split across several texts: the end of a text
+   * that may be the beginning of a secret is sent with the next text.
    */
   emit(emission: BlockEmission): void;
   /**
@@ -167,7 +167,7 @@ export type BlockResult =
 export interface ResumeContext {
   block: BlockConfig;
   /** Output of the block while it was paused. */
-  paused: JsonObject;
+  pausedOutput: JsonObject;
   input: Json;
   pausedMs: number;
   nowMs: number;
@@ -184,7 +184,7 @@ export interface RunStore extends StepStore {
    * Creates the run with its first entry. Returns false if the id is taken. A run is not listed until a record is
    * saved.
    */
-  create(run: RunHeader, firstEntry: Entry, record?: RunRecord): Promise<boolean> | boolean;
+  create(header: RunHeader, firstEntry: Entry, record?: RunRecord): Promise<boolean> | boolean;
   /**
    * Appends entries in order, with the configured durability. `saved`: the record and logs after these entries, written
    * in the same transaction.
@@ -215,7 +215,7 @@ export interface RunStore extends StepStore {
   /** Returns the ids of runs that have not ended, oldest first. */
   unfinishedRunIds(): Promise<string[]> | string[];
   /** Returns the ids of the runs that blocks of this run have called, oldest first. `open`: only unfinished ones. */
-  children(runId: string, filter?: { open: boolean }): Promise<string[]> | string[];
+  childRunIds(runId: string, filter?: { open: boolean }): Promise<string[]> | string[];
   /**
    * Removes an ended run with everything stored for it. Returns the keys of the values that it used; undefined if there
    * is no such run or it has not ended.
@@ -238,7 +238,7 @@ interface StepStore {
     key: string,
   ): Promise<StoredStep | undefined> | StoredStep | undefined;
   /** Records the result of the step, unless it has one. Returns the recorded result. */
-  endStep(runId: string, place: Place, key: string, result: Stored): Promise<Stored> | Stored;
+  endStep(runId: string, place: Place, key: string, result: StoredValue): Promise<StoredValue> | StoredValue;
   /** Removes the record of a step that has begun and has no result. */
   forgetStep(runId: string, place: Place, key: string): Promise<void> | void;
 }
@@ -247,7 +247,7 @@ interface StepStore {
 interface StoredStep {
   key: string;
   /** Undefined if the step is running or was interrupted. */
-  result: Stored | undefined;
+  result: StoredValue | undefined;
 }
 
 /** A record, and the logs that changed since the previous one. */

@@ -39,19 +39,19 @@ export function createRuntimeParts(
   options: EngineOptions,
   codeService = new CodeService(sandboxOptions(options)),
 ): RuntimeParts {
-  const { clock = systemClock, onError: report = reportAsWarning } = options;
+  const { clock = systemClock, onError = reportAsWarning } = options;
   const values = new Values(stores.values);
-  const { env = {}, environments: tenants, tenant = () => undefined } = options;
+  const { env = {}, environments: tenantEnvironments, tenant = () => undefined } = options;
   return {
     stores,
     values,
     clock,
     registry,
-    environments: new Environments({ env, tenants, tenant, values, clock, report }),
+    environments: new Environments({ env, tenantEnvironments, tenant, values, clock, onError }),
     codeService,
     connections: new Connections(),
     codeLimits: codeLimits(options),
-    egress: blockClientLoader(options),
+    blockHttpClient: blockClientLoader(options),
     service: serviceLookup(options),
     credentials: options.tenantCredentials,
     skills: options.tenantSkills,
@@ -70,7 +70,7 @@ export function createRuntimeParts(
     resolveChild: options.resolveChild ?? ((_caller, reference) => ({ workflow: reference })),
     tenant,
     separatesTenants: options.resolveChild !== undefined && options.tenant !== undefined,
-    report,
+    onError,
   };
 }
 
@@ -80,7 +80,7 @@ function featuresOf({ tenantFiles, tenantKnowledge }: EngineOptions): HostFeatur
 }
 
 function notifierOf(blocks: readonly BlockExecutor[]): RuntimeParts['notify'] {
-  const notifier = blocks.find((each) => each.notify !== undefined);
+  const notifier = blocks.find((executor) => executor.notify !== undefined);
   return notifier && (async (context) => (await notifier.notify?.(context)) ?? []);
 }
 
@@ -162,18 +162,18 @@ function serviceLookup(options: EngineOptions): (name: string) => Promise<Config
   const defaultClient = blockClientLoader(options);
   const clients = new Map<string, () => Promise<HttpClient>>();
   for (const [name, url] of Object.entries(services)) {
-    expectUrl(name, url);
+    requireUrl(name, url);
     clients.set(name, clientLoader(blockEgressPolicy(options), url));
   }
   return async (name) => ({
-    address: Object.hasOwn(services, name) ? services[name] : undefined,
+    baseUrl: Object.hasOwn(services, name) ? services[name] : undefined,
     credential: Object.hasOwn(credentials, name) ? credentials[name] : undefined,
     rate: Object.hasOwn(serviceRates, name) ? serviceRates[name] : undefined,
     http: await (clients.get(name) ?? defaultClient)(),
   });
 }
 
-function expectUrl(name: string, url: string): void {
+function requireUrl(name: string, url: string): void {
   if (URL.canParse(url) && /^(?:https?|postgresql):$/.test(new URL(url).protocol)) return;
   throw new EngineError(
     'OPTIONS_INVALID',

@@ -38,7 +38,7 @@ export function repeat(
   clock: Clock,
   intervalMs: number,
   work: () => Promise<void>,
-  report: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): () => Promise<void> {
   let isStopped = false;
   let currentCall: Promise<void> = Promise.resolve();
@@ -46,7 +46,7 @@ export function repeat(
   const schedule = (): void => {
     cancel = clock.at(clock.now() + intervalMs, () => {
       currentCall = work()
-        .catch(report)
+        .catch(onError)
         .then(() => {
           if (!isStopped) schedule();
         });

@@ -31,7 +31,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   // Invalid options are reported before anything is opened.
   const registry = createRegistry(builtInExecutors, options.blocks);
   await requireIsolation(options);
-  expectOneLocation(options);
+  requireOneLocation(options);
   if (options.runtime) return createOnRuntime(options.runtime, registry, options);
   if (options.postgres) return createOnPostgres(options.postgres, registry, options);
   const { data, durability, clock = systemClock, onError = reportAsWarning } = options;
@@ -50,7 +50,7 @@ async function createOnPostgres(
 }
 
 /** Throws OPTIONS_INVALID if `postgres` is set together with another location for runs. */
-function expectOneLocation({ runtime, data, postgres }: EngineOptions): void {
+function requireOneLocation({ runtime, data, postgres }: EngineOptions): void {
   const locations = Object.entries({ runtime, data, postgres }).filter(([, value]) => value !== undefined);
   if (!postgres || locations.length === 1) return;
   const names = locations.map(([name]) => `"${name}"`).join(' and ');

@@ -20,7 +20,7 @@ import { blockTypeInfos } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
 import { thenMaybe } from './then-maybe.ts';
 import type { SharedStores } from './store/stores.ts';
-import type { Deployed, WorkflowSource } from './types.ts';
+import type { DeployedVersion, WorkflowSource } from './types.ts';
 
 /** A plan and the version of its deployment. The version is undefined if the caller passed the workflow or the plan. */
 export interface VersionedPlan {
@@ -58,7 +58,7 @@ export class Definitions {
     this.#now = parts.now;
     const { limits, triggers } = parts;
     this.#options = {
-      blocks: blockTypeInfos(parts.registry),
+      blockTypes: blockTypeInfos(parts.registry),
       features: parts.features,
       ...(limits && { limits }),
       ...(triggers && { triggers }),
@@ -74,11 +74,11 @@ export class Definitions {
     options: { fileName?: string; compat?: boolean } = {},
   ): { plan: Plan; diagnostics: Diagnostic[] } {
     const parsed = parse(workflow, options);
-    if (!parsed.workflow) throw workflowInvalid(parsed.diagnostics);
+    if (!parsed.workflow) throw workflowInvalidError(parsed.diagnostics);
     const compiled = compile(parsed.workflow, this.#optionsFor(options));
     const diagnostics = [...parsed.diagnostics, ...compiled.diagnostics];
     if (!compiled.ok || parsed.diagnostics.some(({ severity }) => severity === 'error'))
-      throw workflowInvalid(diagnostics);
+      throw workflowInvalidError(diagnostics);
     return { plan: compiled.plan, diagnostics };
   }
 
@@ -92,7 +92,10 @@ export class Definitions {
     return { ...this.#options, ...(compat && { compat: true }) };
   }
 
-  async deploy(workflow: unknown, options: { fileName?: string; compat?: boolean }): Promise<Deployed> {
+  async deploy(
+    workflow: unknown,
+    options: { fileName?: string; compat?: boolean },
+  ): Promise<DeployedVersion> {
     const { plan, diagnostics } = this.compile(workflow, options);
     await this.storePlan(plan);
     const { id: workflowId, name } = plan.workflow;
@@ -173,7 +176,7 @@ function parse(workflow: unknown, { fileName }: { fileName?: string }): ParseRes
     : parseWorkflow(workflow, options);
 }
 
-function workflowInvalid(diagnostics: readonly Diagnostic[]): EngineError {
+function workflowInvalidError(diagnostics: readonly Diagnostic[]): EngineError {
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   const [first] = errors;
   const moreErrors = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';

@@ -1,14 +1,14 @@
 import { v7 as newRunId } from 'uuid';
 import { EngineError, startCandidates } from '@heddle/core';
 import type { Diagnostic, Json, Plan, RunRecord } from '@heddle/core';
-import { sourceRun, traceOf } from '@heddle/core/run';
-import type { Span, Stored } from '@heddle/core/run';
+import { replaySourceRun, traceOf } from '@heddle/core/run';
+import type { Span, StoredValue } from '@heddle/core/run';
 import { fileReader, openFile } from './files/storage.ts';
 import type { FileContent, FileReader, ReadLimits } from './files/storage.ts';
 import type { FileRecord } from '@heddle/core/files';
 import { mayContainFiles, ingestFiles } from './files/ingest.ts';
 import type { StoreFilesOptions } from './files/ingest.ts';
-import { callerJson } from './json-copy.ts';
+import { copyCallerJson } from './json-copy.ts';
 import { isChildRunId } from './execution/child-runs.ts';
 import { findBlock } from './execution/plan-queries.ts';
 import type { RuntimeParts } from './execution/runtime-parts.ts';
@@ -26,11 +26,11 @@ import { follow } from './records/follow.ts';
 import type { LiveRun, RuntimePort } from './runtime-port.ts';
 import type { VersionedPlan } from './definitions.ts';
 import type {
-  FromBlockOptions,
-  Deployed,
+  RunFromBlockOptions,
+  DeployedVersion,
   Engine,
   ExecuteOptions,
-  ListQuery,
+  RunListQuery,
   LogDetail,
   RestartPreview,
   RunChanges,
@@ -56,7 +56,7 @@ interface EngineParts extends Pick<
   | 'environments'
   | 'tenant'
   | 'separatesTenants'
-  | 'report'
+  | 'onError'
 > {
   runtime: RuntimePort;
   /** Returns the HTTP client that downloads the files of inputs. */
@@ -77,8 +77,11 @@ export class HeddleEngine implements Engine {
     return this.#parts.separatesTenants;
   }
 
-  async deploy(workflow: unknown, options: { fileName?: string; compat?: boolean } = {}): Promise<Deployed> {
-    this.#expectOpen();
+  async deploy(
+    workflow: unknown,
+    options: { fileName?: string; compat?: boolean } = {},
+  ): Promise<DeployedVersion> {
+    this.#requireOpen();
     return this.#parts.definitions.deploy(workflow, options);
   }
 
@@ -108,7 +111,7 @@ export class HeddleEngine implements Engine {
     workflow: WorkflowSource,
     { version, start }: ExecuteOptions,
   ): Promise<{ target: VersionedPlan; start: string }> {
-    this.#expectOpen();
+    this.#requireOpen();
     const target = await this.#parts.definitions.resolve(workflow, version);
     return { target, start: start === undefined ? target.plan.start : startBlockId(target.plan, start) };
   }
@@ -118,7 +121,7 @@ export class HeddleEngine implements Engine {
     input: Json,
     options: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & StoreFilesOptions = {},
   ): Promise<Json> {
-    this.#expectOpen();
+    this.#requireOpen();
     if (!mayContainFiles(input)) return input;
     const { target, start } = await this.#resolveStart(workflow, options);
     const block = target.plan.blocks[start];
@@ -136,7 +139,7 @@ export class HeddleEngine implements Engine {
     workflow: WorkflowSource,
     { version }: Pick<ExecuteOptions, 'version'> = {},
   ): Promise<WorkflowBlock[]> {
-    this.#expectOpen();
+    this.#requireOpen();
     const { plan } = await this.#parts.definitions.resolve(workflow, version);
     return startCandidates(plan).flatMap((id) => {
       const block = plan.blocks[id];
@@ -148,7 +151,7 @@ export class HeddleEngine implements Engine {
     workflow: WorkflowSource,
     { version }: Pick<ExecuteOptions, 'version'> = {},
   ): Promise<WorkflowBlock[]> {
-    this.#expectOpen();
+    this.#requireOpen();
     const { plan } = await this.#parts.definitions.resolve(workflow, version);
     return Object.values(plan.blocks).map(({ id, name, type }) => ({ blockId: id, name, type }));
   }
@@ -158,20 +161,20 @@ export class HeddleEngine implements Engine {
     value: Json,
     { version, secrets = new Map() }: Parameters<Engine['redact']>[2] = {},
   ): Promise<Json> {
-    this.#expectOpen();
+    this.#requireOpen();
     const { plan } = await this.#parts.definitions.resolve(workflow, version);
     const environment = await this.#parts.environments.open(plan);
     for (const [name, secret] of secrets) environment.addSecret(name, secret);
-    return environment.json(value);
+    return environment.redactJson(value);
   }
 
   async fileReader(runId: string, limits: ReadLimits = {}): Promise<FileReader> {
-    this.#expectOpen();
+    this.#requireOpen();
     return fileReader(this.#parts, await readHeader(this.#parts, runId), limits);
   }
 
   async openFile(runId: string, file: Pick<FileRecord, 'id' | 'key'>): Promise<FileContent | undefined> {
-    this.#expectOpen();
+    this.#requireOpen();
     return openFile(this.#parts, await readHeader(this.#parts, runId), file);
   }
 
@@ -192,7 +195,7 @@ export class HeddleEngine implements Engine {
       ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
       ...(options.signal && { signal: options.signal }),
       ...(options.via && { via: options.via }),
-      ...(options.olderFiles && { olderFiles: true }),
+      ...(options.hasUnownedFiles && { hasUnownedFiles: true }),
       ...(reused && { reused }),
     });
   }
@@ -210,7 +213,7 @@ export class HeddleEngine implements Engine {
   }
 
   async #resultOf(run: LiveRun, selection: Selection): Promise<RunResource> {
-    this.#expectOpen();
+    this.#requireOpen();
     await run.whenIdle();
     return this.#resource(run.runId, selection);
   }
@@ -221,31 +224,31 @@ export class HeddleEngine implements Engine {
   }
 
   async #read(runId: string, withLogs: boolean): Promise<RunState> {
-    const run = await this.#parts.runtime.readRun(runId, { logs: withLogs });
+    const run = await this.#parts.runtime.readRun(runId, { withLogs });
     if (!run) throw runNotFound(runId);
     return run;
   }
 
   async getRun(runId: string, { select }: Selection = {}): Promise<RunDetail> {
-    this.#expectOpen();
+    this.#requireOpen();
     const { record, logs } = await this.#read(runId, select !== undefined);
     return detailOf(record, this.#parts.values, { select, logs });
   }
 
   async getLogs(runId: string): Promise<LogDetail[]> {
-    this.#expectOpen();
+    this.#requireOpen();
     const { logs } = await this.#read(runId, true);
     return logDetails(logs, this.#parts.values);
   }
 
   async getTrace(runId: string): Promise<Span> {
-    this.#expectOpen();
+    this.#requireOpen();
     const { record, logs } = await this.#read(runId, true);
     return traceOf(record, logs);
   }
 
   async *follow(runId: string, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<RunEvent> {
-    this.#expectOpen();
+    this.#requireOpen();
     const { stores, values, clock } = this.#parts;
     const definition = await readDefinition(this.#parts, runId);
     const mayContinue = (): boolean => this.#closed === undefined;
@@ -254,12 +257,12 @@ export class HeddleEngine implements Engine {
   }
 
   async childRuns(runId: string): Promise<{ runId: string; workflowId: string; blockId: string }[]> {
-    this.#expectOpen();
+    this.#requireOpen();
     const { runs } = this.#parts.stores;
     await this.#parts.runtime.whenSaved(runId);
     await readHeader(this.#parts, runId);
     const children: { runId: string; workflowId: string; blockId: string }[] = [];
-    for (const id of await runs.children(runId)) {
+    for (const id of await runs.childRunIds(runId)) {
       const child = await runs.header(id);
       if (child?.parent)
         children.push({ runId: id, workflowId: child.workflowId, blockId: child.parent.block });
@@ -267,30 +270,31 @@ export class HeddleEngine implements Engine {
     return children;
   }
 
-  async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
-    this.#expectOpen();
+  async listRuns(query: RunListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
+    this.#requireOpen();
     const { stores, values, runtime } = this.#parts;
-    const read = (listed: RunRecord) => runtime.readRun(listed.runId, { logs: false, listed });
+    const read = (listedRecord: RunRecord) =>
+      runtime.readRun(listedRecord.runId, { withLogs: false, listedRecord });
     return listDetails({ runs: stores.runs, values, read }, query);
   }
 
   async planOf(runId: string): Promise<Plan> {
-    this.#expectOpen();
+    this.#requireOpen();
     return (await readDefinition(this.#parts, runId)).plan;
   }
 
-  async readValue(stored: Stored): Promise<Json> {
-    this.#expectOpen();
+  async readValue(stored: StoredValue): Promise<Json> {
+    this.#requireOpen();
     return this.#parts.values.load(stored);
   }
 
   async runChanges(limit: number): Promise<RunChanges> {
-    this.#expectOpen();
+    this.#requireOpen();
     return readChanges(this.#parts, limit);
   }
 
   async runSizes(runIds: readonly string[]): Promise<Map<string, number>> {
-    this.#expectOpen();
+    this.#requireOpen();
     return this.#parts.stores.changes.bytesOf(runIds);
   }
 
@@ -298,21 +302,25 @@ export class HeddleEngine implements Engine {
     runId: string,
     { token, input, ...selection }: { token?: string; input?: Json } & Selection = {},
   ): Promise<RunResource> {
-    this.#expectOpen();
+    this.#requireOpen();
     await this.#parts.runtime.resume(runId, {
       ...(token !== undefined && { token }),
-      ...(input !== undefined && { input: callerJson(input, 'The answer', 'RESUME_INPUT_INVALID') }),
+      ...(input !== undefined && { input: copyCallerJson(input, 'The answer', 'RESUME_INPUT_INVALID') }),
     });
     return this.#resource(runId, selection);
   }
 
   async cancel(runId: string, reason?: string): Promise<boolean> {
-    this.#expectOpen();
+    this.#requireOpen();
     return this.#parts.runtime.cancel(runId, reason);
   }
 
-  async runFromBlock(runId: string, reference: string, options: FromBlockOptions = {}): Promise<RunHandle> {
-    this.#expectOpen();
+  async runFromBlock(
+    runId: string,
+    reference: string,
+    options: RunFromBlockOptions = {},
+  ): Promise<RunHandle> {
+    this.#requireOpen();
     const { target, block, source, header } = await this.#resolveRestart(runId, reference, options);
     const reused = collectReusedData(target.plan, block, source, options);
     const restarted = await this.#launch(target, {
@@ -327,9 +335,9 @@ export class HeddleEngine implements Engine {
   async previewFromBlock(
     runId: string,
     reference: string,
-    { iterations, ...options }: Pick<FromBlockOptions, 'workflow' | 'iterations'> = {},
+    { iterations, ...options }: Pick<RunFromBlockOptions, 'workflow' | 'iterations'> = {},
   ): Promise<RestartPreview> {
-    this.#expectOpen();
+    this.#requireOpen();
     const { target, block, source } = await this.#resolveRestart(runId, reference, options);
     return previewReuse(target.plan, block, { source, iterations });
   }
@@ -350,36 +358,36 @@ export class HeddleEngine implements Engine {
         ? { plan, version: header.version }
         : await definitions.resolve(workflow, version);
     const block = findBlock(target.plan, reference);
-    const source = sourceRun(runId, plan, await stores.runs.journal(runId));
+    const source = replaySourceRun(runId, plan, await stores.runs.journal(runId));
     return { target, header, block, source };
   }
 
   async deleteRun(runId: string): Promise<void> {
-    this.#expectOpen();
+    this.#requireOpen();
     const { stores, runtime } = this.#parts;
     await runtime.whenSaved(runId);
     const runIds = await endedRunTree(stores, runId);
     // Children are deleted first: if a deletion fails, the remaining runs can still be found from the parent.
     for (const id of runIds.toReversed()) {
-      await stores.live.remove(id);
+      await stores.liveEvents.remove(id);
       await stores.values.prune((await stores.runs.remove(id)) ?? [], PRUNE_MIN_AGE_MS);
     }
   }
 
   async deleteFiles(keys: readonly string[]): Promise<void> {
-    this.#expectOpen();
+    this.#requireOpen();
     await this.#parts.stores.values.prune(keys, PRUNE_MIN_AGE_MS);
   }
 
   async attach(runId: string): Promise<RunHandle> {
-    this.#expectOpen();
+    this.#requireOpen();
     const run = await this.#parts.runtime.open(runId);
     if (run) return this.#handle(run, {});
     await readHeader(this.#parts, runId);
     throw new EngineError('RUN_ENDED', `Run ${runId} has ended.`);
   }
 
-  #expectOpen(): void {
+  #requireOpen(): void {
     if (this.#closed) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: open another one.');
   }
 
@@ -410,7 +418,7 @@ async function endedRunTree(stores: SharedStores, runId: string): Promise<string
     const record = await runs.record(id);
     if (!record || !isEnded(record.status))
       throw new EngineError('RUN_NOT_SETTLED', `Run ${id} has not ended: wait for its end, or cancel it.`);
-    runIds.push(...(await runs.children(id)));
+    runIds.push(...(await runs.childRunIds(id)));
   }
   return runIds;
 }

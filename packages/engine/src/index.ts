@@ -19,10 +19,10 @@ export type { FileLimits, StoreFilesOptions } from './files/ingest.ts';
 export type { EgressOptions, EngineOptions, SandboxLimits } from './options.ts';
 export type { RuntimeProvider } from './runtime-port.ts';
 export type {
-  Deployed,
+  DeployedVersion,
   Engine,
   ExecuteOptions,
-  ListQuery,
+  RunListQuery,
   LogDetail,
   RestartPreview,
   RunChanges,

@@ -13,7 +13,7 @@ describe('jsonCopy', () => {
     });
     fc.assert(
       fc.property(values, (value) => {
-        fc.pre(isJsonable(value));
+        fc.pre(isSerializable(value));
         const text = JSON.stringify(value) ?? 'null';
         const { json, maxBytes } = jsonCopy(value, 'It');
         expect(json).toStrictEqual(JSON.parse(text));
@@ -52,8 +52,8 @@ describe('jsonCopy', () => {
 });
 
 /** Returns true for a value without functions, symbols and bigints, which are rejected. */
-function isJsonable(value: unknown): boolean {
+function isSerializable(value: unknown): boolean {
   if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') return false;
   if (typeof value !== 'object' || value === null) return true;
-  return Object.values(value).every(isJsonable);
+  return Object.values(value).every(isSerializable);
 }

@@ -31,7 +31,7 @@ export function jsonCopy(value: unknown, label: string): JsonCopy {
  * Returns a copy of a caller's value like `jsonCopy`. For a value that is not JSON, throws an EngineError with this
  * code, whose message contains the path.
  */
-export function callerJson(value: unknown, label: string, code: EngineErrorCode): Json {
+export function copyCallerJson(value: unknown, label: string, code: EngineErrorCode): Json {
   try {
     return jsonCopy(value, label).json;
   } catch (error) {

@@ -7,7 +7,7 @@ import type { TenantSkills } from './execution/skills.ts';
 import type { TenantFiles } from './execution/tenant-files.ts';
 import type { TenantKnowledge } from './execution/tenant-knowledge.ts';
 import type { MaxCost } from './execution/spending-caps.ts';
-import type { PauseLinker, ServiceRate } from './executors/services.ts';
+import type { PauseLinkFactory, ServiceRate } from './executors/services.ts';
 import type { TenantCredentials } from './secrets/credentials.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import type { PostgresOptions } from './store/postgres/open.ts';
@@ -104,7 +104,7 @@ export interface EngineOptions {
    * Returns the URLs at which a person can resume a pause: `url` and `resumeEndpoint` of its output. Fields of the
    * pausing block can refer to both. `token` is the token of the pause, which is not open yet. Default: none.
    */
-  pauseLinks?: PauseLinker;
+  pauseLinks?: PauseLinkFactory;
   clock?: Clock;
   /**
    * True (default): recovers the unfinished runs of a data folder when the engine starts, and the runs of a database as

@@ -1,4 +1,4 @@
-import { sourceRun } from '@heddle/core/run';
+import { replaySourceRun } from '@heddle/core/run';
 import type { Entry, EntryBody, SourceRun } from '@heddle/core/run';
 import { describe, expect, it } from 'vitest';
 import { compilePlan } from '../../../test/support/compile-plan.ts';
@@ -29,7 +29,7 @@ function earlierRun(blocks: readonly string[], { open = false } = {}): SourceRun
   }));
   if (!open) bodies.push({ type: 'cancelled' });
   const laterEntries = bodies.map((body, index): Entry => ({ seq: index + 2, atMs: 0, ...body }));
-  return sourceRun('old', plan, [{ ...startedEntry(), start: 'Start' } as Entry, ...laterEntries]);
+  return replaySourceRun('old', plan, [{ ...startedEntry(), start: 'Start' } as Entry, ...laterEntries]);
 }
 
 function reuseFrom(block: string, source: SourceRun, restart?: Restart): ReusedData {
@@ -37,7 +37,7 @@ function reuseFrom(block: string, source: SourceRun, restart?: Restart): ReusedD
 }
 
 describe('a run that starts at a block of an earlier run', () => {
-  it('takes over the outputs of blocks that are not downstream of the start', () => {
+  it('reuses the outputs of blocks that are not downstream of the start', () => {
     const reused = reuseFrom('B', earlierRun(['Start', 'A', 'D', 'B', 'C']));
     expect(reused).toMatchObject({ runId: 'old' });
     expect(Object.keys(reused.outputs).toSorted()).toEqual(['A', 'D', 'Start']);
@@ -98,7 +98,7 @@ describe('a run that starts at a block of an earlier run', () => {
   });
 
   it('cannot start from a journal with an entry that does not follow from the entries before it', () => {
-    const twice = ['Start', 'A', 'A'];
-    expect(() => earlierRun(twice)).toThrow(expect.objectContaining({ code: 'JOURNAL_CORRUPT' }));
+    const repeatedBlocks = ['Start', 'A', 'A'];
+    expect(() => earlierRun(repeatedBlocks)).toThrow(expect.objectContaining({ code: 'JOURNAL_CORRUPT' }));
   });
 });

@@ -1,18 +1,18 @@
 import { EngineError, isEngineError } from '@heddle/core';
 import type { BlockConfig, Json, JsonObject, Plan } from '@heddle/core';
-import { notRestartable, reuseInside } from '@heddle/core/run';
-import type { SourceRun, Stored } from '@heddle/core/run';
+import { notRestartableError, collectReusedContainerData } from '@heddle/core/run';
+import type { SourceRun, StoredValue } from '@heddle/core/run';
 import { findBlock } from './execution/plan-queries.ts';
-import { callerJson } from './json-copy.ts';
+import { copyCallerJson } from './json-copy.ts';
 import type { RestartEdits, RestartPreview } from './types.ts';
 
-/** The data that a run takes over from an earlier run. */
+/** The data of an earlier run that a run reuses. */
 export interface ReusedData {
   runId: string;
-  outputs: { [blockId: string]: Stored };
+  outputs: { [blockId: string]: StoredValue };
   variables: { [id: string]: Json };
   /** The data of the containers around the start; absent: the start is at the top level. */
-  inside?: ReturnType<typeof reuseInside>;
+  inside?: ReturnType<typeof collectReusedContainerData>;
   /** Replacements for some of this data; outputs by block id. */
   edits?: RestartEdits;
 }
@@ -25,8 +25,9 @@ export interface Restart {
 }
 
 /**
- * Returns the data that a run from `block` takes over from an earlier run: the outputs of the top-level blocks that are
- * not downstream of the start, the variables, and for containers around the start the data of `reuseInside`.
+ * Returns the data of an earlier run that a run from `block` reuses: the outputs of the top-level blocks that are
+ * not downstream of the start, the variables, and for containers around the start the data of
+ * `collectReusedContainerData`.
  *
  * Throws BLOCK_NOT_RESTARTABLE for a disabled block, a block with a source that has not run, and a block inside a
  * container without `iterations`; OPTIONS_INVALID for edits of data that the block does not use, for edits that are not
@@ -41,15 +42,15 @@ export function collectReusedData(
   const { outputs } = source.ledger.root;
   const index = restartIndex(plan, block, iterations);
   if (!block.trigger)
-    expectUpstreamRan(plan, { block, index, runId: source.runId, hasRun: (id) => outputs.has(id) });
+    requireUpstreamRan(plan, { block, index, runId: source.runId, hasRun: (id) => outputs.has(id) });
   const rerunIndexes = downstreamOf(plan, index);
-  const keptOutputs = plan.skeleton.nodes.flatMap((node, nodeIndex): [string, Stored][] => {
+  const keptOutputs = plan.skeleton.nodes.flatMap((node, nodeIndex): [string, StoredValue][] => {
     const output = outputs.get(node.id);
     return output && !rerunIndexes.has(nodeIndex) ? [[node.id, output.value]] : [];
   });
   const outputsById = Object.fromEntries(keptOutputs);
   const isInside = iterations !== undefined && iterations.length + block.containers.length > 0;
-  const inside = isInside ? reuseInside({ plan, block, iterations }, source) : undefined;
+  const inside = isInside ? collectReusedContainerData({ plan, block, iterations }, source) : undefined;
   const isKept = (id: string): boolean => Object.hasOwn(outputsById, id) || inside?.blocks.has(id) === true;
   const sourceVariables = inside?.variables ?? source.ledger.variables;
   return {
@@ -59,30 +60,32 @@ export function collectReusedData(
       plan.variables.map(({ id, value }): [string, Json] => [id, sourceVariables.get(id) ?? value]),
     ),
     ...(inside && { inside }),
-    ...((edits.fields ?? edits.outputs) && { edits: checkedEdits(plan, block, { edits, isKept }) }),
+    ...((edits.fields ?? edits.outputs) && { edits: validateEdits(plan, block, { edits, isKept }) }),
   };
 }
 
 /** Returns the edits as JSON, with the ids of blocks. Throws OPTIONS_INVALID, BLOCK_NOT_FOUND. */
-function checkedEdits(
+function validateEdits(
   plan: Plan,
   block: BlockConfig,
   { edits, isKept }: { edits: RestartEdits; isKept: (id: string) => boolean },
 ): RestartEdits {
   const { fields = {}, outputs = {} } = edits;
-  const unknown = Object.keys(fields).find((name) => block.trigger || !Object.hasOwn(block.params, name));
-  if (unknown !== undefined) throw fieldError(block, unknown);
-  const byId = Object.entries(outputs).map(([reference, value]): [string, Json] => {
+  const unknownField = Object.keys(fields).find(
+    (name) => block.trigger || !Object.hasOwn(block.params, name),
+  );
+  if (unknownField !== undefined) throw fieldError(block, unknownField);
+  const outputEntries = Object.entries(outputs).map(([reference, value]): [string, Json] => {
     const { id, name } = findBlock(plan, reference);
     if (isKept(id))
-      return [id, callerJson(value, `The value of "edits.outputs" for "${name}"`, 'OPTIONS_INVALID')];
+      return [id, copyCallerJson(value, `The value of "edits.outputs" for "${name}"`, 'OPTIONS_INVALID')];
     throw optionsInvalid(
       `The output of "${name}" cannot be replaced: a run from "${block.name}" does not take it over.`,
     );
   });
   return {
-    fields: callerJson(fields, 'The value of "edits.fields"', 'OPTIONS_INVALID') as JsonObject,
-    outputs: Object.fromEntries(byId),
+    fields: copyCallerJson(fields, 'The value of "edits.fields"', 'OPTIONS_INVALID') as JsonObject,
+    outputs: Object.fromEntries(outputEntries),
   };
 }
 
@@ -107,25 +110,27 @@ export function previewReuse(
   { source, iterations }: { source: SourceRun; iterations?: readonly number[] | undefined },
 ): RestartPreview {
   const { outputs } = source.ledger.root;
-  const outermost = iterations && plan.blocks[block.containers[0] ?? ''];
-  const topId = outermost?.id ?? block.id;
-  const index = plan.skeleton.nodes.findIndex((node) => node.id === topId);
+  const outermostContainer = iterations && plan.blocks[block.containers[0] ?? ''];
+  const topLevelId = outermostContainer?.id ?? block.id;
+  const index = plan.skeleton.nodes.findIndex((node) => node.id === topLevelId);
   const rerunIndexes = index < 0 ? new Set<number>() : downstreamOf(plan, index);
-  const blocks = plan.skeleton.nodes.map((node, nodeIndex) => ({
+  const previews = plan.skeleton.nodes.map((node, nodeIndex) => ({
     nodeIndex,
     ...previewBlock(plan, node.id, outputs.has(node.id)),
   }));
-  const upstream = index < 0 ? new Set<number>() : upstreamOf(plan, index);
-  const withoutIndex = ({
+  const upstreamIndexes = index < 0 ? new Set<number>() : upstreamOf(plan, index);
+  const omitIndex = ({
     nodeIndex: _nodeIndex,
     ...preview
-  }: (typeof blocks)[number]): RestartPreview['rerun'][number] => preview;
+  }: (typeof previews)[number]): RestartPreview['rerun'][number] => preview;
   return {
     blockId: block.id,
     refusal: refusalOf(() => collectReusedData(plan, block, source, { iterations })),
-    continued: outermost ? { blockId: outermost.id, name: outermost.name } : null,
-    rerun: blocks.filter(({ nodeIndex }) => rerunIndexes.has(nodeIndex)).map(withoutIndex),
-    upstream: blocks.filter(({ nodeIndex }) => upstream.has(nodeIndex)).map(withoutIndex),
+    continuedContainer: outermostContainer
+      ? { blockId: outermostContainer.id, name: outermostContainer.name }
+      : null,
+    rerun: previews.filter(({ nodeIndex }) => rerunIndexes.has(nodeIndex)).map(omitIndex),
+    upstream: previews.filter(({ nodeIndex }) => upstreamIndexes.has(nodeIndex)).map(omitIndex),
   };
 }
 
@@ -146,21 +151,21 @@ function refusalOf(work: () => unknown): string | null {
 
 /** Returns the index of the block, or of the outermost container around it, among the top-level nodes. */
 function restartIndex(plan: Plan, block: BlockConfig, iterations: readonly number[] | undefined): number {
-  const [outermost] = block.containers;
-  if (outermost !== undefined && !iterations) {
-    throw notRestartable(
+  const [outermostId] = block.containers;
+  if (outermostId !== undefined && !iterations) {
+    throw notRestartableError(
       block.name,
-      `it is inside the container "${plan.blocks[outermost]?.name}". Give the numbers of its iterations, or start at the container.`,
+      `it is inside the container "${plan.blocks[outermostId]?.name}". Give the indexes of its iterations, or start at the container.`,
     );
   }
-  const topId = outermost ?? block.id;
-  const index = plan.skeleton.nodes.findIndex((node) => node.id === topId);
-  if (index < 0) throw notRestartable(block.name, 'it is disabled.');
+  const topLevelId = outermostId ?? block.id;
+  const index = plan.skeleton.nodes.findIndex((node) => node.id === topLevelId);
+  if (index < 0) throw notRestartableError(block.name, 'it is disabled.');
   return index;
 }
 
 /** Throws BLOCK_NOT_RESTARTABLE unless all source blocks have run. Triggers need not have run. */
-function expectUpstreamRan(
+function requireUpstreamRan(
   plan: Plan,
   start: { block: BlockConfig; index: number; runId: string; hasRun: (id: string) => boolean },
 ): void {
@@ -169,20 +174,22 @@ function expectUpstreamRan(
     const config = plan.blocks[sourceId];
     if (start.hasRun(sourceId) || config?.trigger) continue;
     const reason = `the block "${config?.name ?? sourceId}", which leads to it, did not run in ${start.runId}. Start at that block, or at an earlier one.`;
-    throw notRestartable(start.block.name, reason);
+    throw notRestartableError(start.block.name, reason);
   }
 }
 
 /** Returns the indexes of the top-level blocks that lead to the block at `index`. */
 function upstreamOf(plan: Plan, index: number): Set<number> {
-  const reached = new Set((plan.skeleton.nodes[index]?.ins ?? []).map(({ from }) => from));
-  for (const node of reached) for (const { from } of plan.skeleton.nodes[node]?.ins ?? []) reached.add(from);
-  return reached;
+  const reachedIndexes = new Set((plan.skeleton.nodes[index]?.ins ?? []).map(({ from }) => from));
+  for (const node of reachedIndexes)
+    for (const { from } of plan.skeleton.nodes[node]?.ins ?? []) reachedIndexes.add(from);
+  return reachedIndexes;
 }
 
 /** Returns the indexes of the top-level blocks downstream of the block at `index`, including the block itself. */
 function downstreamOf(plan: Plan, index: number): Set<number> {
-  const reached = new Set([index]);
-  for (const node of reached) for (const out of plan.skeleton.nodes[node]?.outs ?? []) reached.add(out);
-  return reached;
+  const reachedIndexes = new Set([index]);
+  for (const node of reachedIndexes)
+    for (const out of plan.skeleton.nodes[node]?.outs ?? []) reachedIndexes.add(out);
+  return reachedIndexes;
 }

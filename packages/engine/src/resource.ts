@@ -1,11 +1,11 @@
 import type { BlockLog, Json, PausePoint, RunRecord, RunStore } from '@heddle/core';
 import { isJsonObject, normalizeName } from '@heddle/core/blocks';
 import { isEngineError } from '@heddle/core';
-import type { Stored } from '@heddle/core/run';
+import type { StoredValue } from '@heddle/core/run';
 import { thenMaybe } from './then-maybe.ts';
 import type { Values } from './records/values.ts';
 import { isEnded } from './store/journal.ts';
-import type { ListQuery, LogDetail, RunDetail, RunResource } from './types.ts';
+import type { RunListQuery, LogDetail, RunDetail, RunResource } from './types.ts';
 
 /**
  * Returns the run in the form of the API. `select` lists the values for `blockOutputs`, each as `block` or
@@ -55,7 +55,7 @@ function outputOf(record: RunRecord, values: Values): Json | Promise<Json> {
  * Returns the run's output with its values loaded. If a container ends the run, the output includes the container's
  * control fields.
  */
-export function finalOutput(stored: Stored, values: Values): Json | Promise<Json> {
+export function finalOutput(stored: StoredValue, values: Values): Json | Promise<Json> {
   return thenMaybe(values.load(stored), (value) =>
     'results' in stored && stored.control && isJsonObject(value) ? { ...value, ...stored.control } : value,
   );
@@ -122,7 +122,8 @@ export async function detailOf(
 
 /** Returns block logs with their values loaded. Throws VALUE_MISSING. */
 export function logDetails(logs: readonly BlockLog[], values: Values): Promise<LogDetail[]> {
-  const load = (stored: Stored | undefined): Json | Promise<Json> => (stored ? values.load(stored) : null);
+  const load = (stored: StoredValue | undefined): Json | Promise<Json> =>
+    stored ? values.load(stored) : null;
   return Promise.all(
     logs.map(async (log) => ({ ...log, input: await load(log.input), output: await load(log.output) })),
   );
@@ -131,7 +132,7 @@ export function logDetails(logs: readonly BlockLog[], values: Values): Promise<L
 /** Returns a page of runs. `read` returns the current state of a run whose stored record was listed. */
 export async function listDetails(
   { runs, values, read }: { runs: Pick<RunStore, 'list'>; values: Values; read: ReadRun },
-  { status, ...query }: ListQuery,
+  { status, ...query }: RunListQuery,
 ): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
   const page = await runs.list({ ...query, ...(status && { status: [...status] }) });
   const details = await Promise.all(

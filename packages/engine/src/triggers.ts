@@ -36,8 +36,8 @@ export interface FlowPolicy {
   singleton?: 'skip' | 'cancel';
 }
 
-/** The parameters of a call that manages the hook of a trigger: a webhook that is registered at a provider. */
-export interface HookCall {
+/** The context of a call that manages the hook of a trigger: a webhook that is registered at a provider. */
+export interface HookContext {
   /** The URL at which the trigger receives events. It is unique, so it identifies the hook. */
   url: string;
   /** The secret with which the provider signs its requests. */
@@ -53,7 +53,7 @@ export interface HookCall {
    */
   credential(id: string): Promise<string>;
   /** Returns the base URL that the operator has configured for a service, and a client that may access it. */
-  service(name: string): Promise<{ address: string | undefined; http: HttpClient }>;
+  service(name: string): Promise<{ baseUrl: string | undefined; http: HttpClient }>;
   nowMs: number;
   signal: AbortSignal;
 }
@@ -80,11 +80,11 @@ export interface ProviderHook {
    */
   locationOf(config: JsonObject): string | undefined;
   /** Creates the hook, or changes it so that it matches the configuration. */
-  activate(config: JsonObject, call: HookCall): Promise<ActiveHook>;
+  activate(config: JsonObject, context: HookContext): Promise<ActiveHook>;
   /** Extends the lifetime of a hook that expires. Default: `activate`. */
-  renew?(config: JsonObject, call: HookCall): Promise<ActiveHook>;
+  renew?(config: JsonObject, context: HookContext): Promise<ActiveHook>;
   /** Removes the hook, if there is one. */
-  deactivate(config: JsonObject, call: HookCall): Promise<void>;
+  deactivate(config: JsonObject, context: HookContext): Promise<void>;
 }
 
 /** An item of a source that starts a run. */
@@ -108,14 +108,14 @@ export interface FeedPoll {
   hasMore: boolean;
 }
 
-/** The parameters of a poll. */
-export interface FeedCall {
+/** The context of a poll. */
+export interface FeedContext {
   /** Undefined: this is the first poll of the source. */
   cursor: JsonObject | undefined;
   /** Maximum number of items of the poll. */
   limit: number;
   /** Returns the ids that have neither started a run nor been skipped. */
-  filterUnknown(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  filterUnknownIds(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /**
    * Returns a string of the configuration with the values of its `{{NAME}}`. Throws a BlockError for a name without a
    * value.
@@ -128,7 +128,7 @@ export interface FeedCall {
   /** The client for URLs of the configuration. */
   http: HttpClient;
   /** Returns the base URL that the operator has configured for a service, and a client that may access it. */
-  service(name: string): Promise<{ address: string | undefined; http: HttpClient }>;
+  service(name: string): Promise<{ baseUrl: string | undefined; http: HttpClient }>;
   nowMs: number;
   signal: AbortSignal;
 }
@@ -141,9 +141,9 @@ export interface FeedTrigger extends TriggerInfo {
   /** Returns the name of the source. If the name changes, polling starts over. */
   sourceOf(config: JsonObject): string;
   /** Polls the source. Throws a BlockError without secrets in its message; other errors are not shown to users. */
-  poll(config: JsonObject, call: FeedCall): Promise<FeedPoll>;
+  poll(config: JsonObject, context: FeedContext): Promise<FeedPoll>;
   /** Notifies the source of accepted items. May be called again for the same items, or never. */
-  acknowledge?(config: JsonObject, ids: readonly string[], call: FeedCall): Promise<void>;
+  acknowledge?(config: JsonObject, ids: readonly string[], context: FeedContext): Promise<void>;
 }
 
 /** The condition under which an event trigger fires, as plain JSON. Times are milliseconds. */

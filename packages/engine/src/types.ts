@@ -12,7 +12,7 @@ import type { FileRecord } from '@heddle/core/files';
 import type { FileContent, FileReader, ReadLimits } from './files/storage.ts';
 import type { StoreFilesOptions } from './files/ingest.ts';
 import type { BlockEmission } from '@heddle/core/blocks';
-import type { Span, Stored } from '@heddle/core/run';
+import type { Span, StoredValue } from '@heddle/core/run';
 
 /**
  * The workflow to run: the id or name of a deployed workflow, an exported workflow (JSON value), or a compiled plan.
@@ -48,7 +48,7 @@ export interface ExecuteOptions {
   /** The chain of workflow calls that led to this run, as in `X-Sim-Via`. Child runs and `api` blocks pass it on. */
   via?: readonly string[];
   /** True: the input was accepted by a version that stored files without their owner. */
-  olderFiles?: boolean;
+  hasUnownedFiles?: boolean;
   /** Paths (`block.path`) whose values the result contains as `blockOutputs`. */
   select?: readonly string[];
 }
@@ -184,26 +184,26 @@ export interface RestartPreview {
   /**
    * The outermost container around the start, which continues its earlier execution; null for a start at the top level.
    */
-  continued: { blockId: string; name: string } | null;
+  continuedContainer: { blockId: string; name: string } | null;
   /**
    * The blocks that could run again, including the start or the container that continues. `ran`: they ran in the
    * earlier run.
    */
   rerun: { blockId: string; name: string; type: string; ran: boolean }[];
-  /** The blocks that lead to the start, or to the container that continues. `ran`: their outputs are taken over. */
+  /** The blocks that lead to the start, or to the container that continues. `ran`: their outputs are reused. */
   upstream: { blockId: string; name: string; type: string; ran: boolean }[];
 }
 
-export interface FromBlockOptions extends ExecuteOptions {
+export interface RunFromBlockOptions extends ExecuteOptions {
   /** Default: the definition of the earlier run. */
   workflow?: WorkflowSource;
   /** Default: the input of the earlier run. */
   input?: Json;
   edits?: RestartEdits;
   /**
-   * For a block inside loops or parallels: the numbers of the iterations or branches around it, outermost first.
+   * For a block inside loops or parallels: the indexes of the iterations or branches around it, outermost first.
    * Earlier iterations, and other branches that have ended, keep their results. Variables begin with the values that
-   * the kept blocks have set.
+   * the blocks that keep their results have set.
    */
   iterations?: readonly number[];
 }
@@ -212,7 +212,7 @@ export interface FromBlockOptions extends ExecuteOptions {
 export interface RestartEdits {
   /** Values that replace resolved fields of the block, by name. Other fields are resolved as usual. */
   fields?: JsonObject | undefined;
-  /** Outputs of blocks whose outputs are taken over, by name or id. */
+  /** Outputs of blocks whose outputs are reused, by name or id. */
   outputs?: JsonObject | undefined;
 }
 
@@ -247,8 +247,8 @@ export interface RunChanges {
   acknowledge(): Promise<void>;
 }
 
-/** A query of runs. Default order: newest first. `cursor` is the `nextCursor` of the previous page. */
-export interface ListQuery {
+/** A query for runs. Default order: newest first. `cursor` is the `nextCursor` of the previous page. */
+export interface RunListQuery {
   workflowId?: string;
   status?: readonly RunStatus[];
   /** Created at this time or later, in milliseconds since the epoch. */
@@ -261,7 +261,7 @@ export interface ListQuery {
 }
 
 /** A deployed version, which may have existed before the call. */
-export interface Deployed {
+export interface DeployedVersion {
   workflowId: string;
   name: string;
   version: number;
@@ -281,7 +281,7 @@ export interface Engine {
    * Compiles the workflow and stores it as a new immutable version, unless the newest version is equal. Throws
    * WORKFLOW_INVALID with every diagnostic in `details`.
    */
-  deploy(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Promise<Deployed>;
+  deploy(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Promise<DeployedVersion>;
   /**
    * Returns all diagnostics of a workflow, as `deploy` finds them with the blocks of this engine. Stores nothing, and
    * never throws for a workflow.
@@ -364,7 +364,7 @@ export interface Engine {
   /** Returns the plan that the run executes. Throws RUN_NOT_FOUND. */
   planOf(runId: string): Promise<Plan>;
   /** Returns a value of a trace, loaded from the value store if it is not inline. Throws VALUE_MISSING. */
-  readValue(stored: Stored): Promise<Json>;
+  readValue(stored: StoredValue): Promise<Json>;
   /**
    * Returns runs that were created, changed their status or were deleted since they were last acknowledged, for a
    * consumer that keeps an index of runs. Changes are recorded in the transaction that makes them, by any process, from
@@ -377,7 +377,7 @@ export interface Engine {
    */
   runSizes(runIds: readonly string[]): Promise<Map<string, number>>;
   /** Returns a page of runs. Throws OPTIONS_INVALID for an invalid cursor or limit. */
-  listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
+  listRuns(query?: RunListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
   /**
    * Submits `input` to an open pause point (the only open one if `token` is absent). Resolves when the run has ended or
    * is paused for human input again. A repeated call with the same token returns the result of the first.
@@ -398,10 +398,10 @@ export interface Engine {
    * Starts a new run at `block` with the outputs of an earlier run, in the same workflow or in a changed one.
    *
    * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, OPTIONS_INVALID for an invalid edit,
-   * and the errors of `start`. An edit is invalid if the block does not have the field, if the run does not take over
+   * and the errors of `start`. An edit is invalid if the block does not have the field, if the run does not reuse
    * the output, or if the value is not JSON.
    */
-  runFromBlock(runId: string, block: string, options?: FromBlockOptions): Promise<RunHandle>;
+  runFromBlock(runId: string, block: string, options?: RunFromBlockOptions): Promise<RunHandle>;
   /**
    * Returns a preview of `runFromBlock`, and starts nothing. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND,
    * WORKFLOW_INVALID.
@@ -409,7 +409,7 @@ export interface Engine {
   previewFromBlock(
     runId: string,
     block: string,
-    options?: Pick<FromBlockOptions, 'workflow' | 'iterations'>,
+    options?: Pick<RunFromBlockOptions, 'workflow' | 'iterations'>,
   ): Promise<RestartPreview>;
   /**
    * Deletes a run that has ended and its child runs, at any depth: their records, journals, logs, steps and emissions,

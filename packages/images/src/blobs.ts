@@ -4,7 +4,7 @@ import { chmod, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ImageBlob } from '@heddle/sandbox';
 import { ImageError } from './error.ts';
-import type { Records } from './records.ts';
+import type { ImageIndex } from './image-index.ts';
 import { digestFile, digestTree } from './tree.ts';
 
 /** Flushes a file or folder to disk. */
@@ -34,14 +34,14 @@ async function stampOf(path: string): Promise<string | undefined> {
 /** The content-addressed store: files and folders by their SHA-256, written once and never changed. */
 export class Blobs {
   readonly #folder: string;
-  readonly #records: Records;
+  readonly #index: ImageIndex;
   readonly #now: () => number;
   /** Digests that this process has verified, with the stamp of the file at that time. */
   readonly #verified = new Map<string, string>();
 
-  constructor(folder: string, records: Records, now: () => number) {
+  constructor(folder: string, index: ImageIndex, now: () => number) {
     this.#folder = folder;
-    this.#records = records;
+    this.#index = index;
     this.#now = now;
   }
 
@@ -62,8 +62,8 @@ export class Blobs {
     // A corrupt file is moved aside, so that the intact one can replace it.
     if (existsSync(target) && !(await this.#isIntact(target, sha256)))
       await rename(target, join(dirname(path), `broken-${randomUUID()}`));
-    this.#records.atomically(() => {
-      this.#records.change(
+    this.#index.atomically(() => {
+      this.#index.change(
         `INSERT INTO blobs (sha256, source, added_at) VALUES (?, ?, ?)
          ON CONFLICT (sha256) DO UPDATE SET added_at = excluded.added_at, source = coalesce(excluded.source, source)`,
         sha256,
@@ -80,13 +80,13 @@ export class Blobs {
 
   /** Returns the blob that was added with this source, once verified; undefined if it is missing or corrupt. */
   async find(source: string): Promise<ImageBlob | undefined> {
-    const row = this.#records.one('SELECT sha256 FROM blobs WHERE source = ?', source);
+    const row = this.#index.one('SELECT sha256 FROM blobs WHERE source = ?', source);
     if (row === undefined) return undefined;
     const sha256 = row['sha256'] as string;
     const target = this.path(sha256);
     // First protect the blob from garbage collection, then check it: otherwise it could be removed before it is used.
     const sql = 'UPDATE blobs SET added_at = ? WHERE sha256 = ?';
-    if (this.#records.change(sql, this.#now(), sha256) === 0) return undefined;
+    if (this.#index.change(sql, this.#now(), sha256) === 0) return undefined;
     if (!existsSync(target) || !(await this.#isIntact(target, sha256))) return undefined;
     return { path: target, sha256, size: (await lstat(target)).size };
   }

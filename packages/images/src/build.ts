@@ -74,10 +74,10 @@ async function publish(
 ): Promise<Manifest> {
   const { blobs, maxImageMiB } = environment;
   await checkSize(Object.values(assembled.blobs), maxImageMiB);
-  const stored: Record<string, { sha256: string; size: number }> = {};
+  const storedBlobs: Record<string, { sha256: string; size: number }> = {};
   for (const [name, path] of Object.entries(assembled.blobs)) {
     const { sha256, size } = await blobs.add(path);
-    stored[name] = { sha256, size };
+    storedBlobs[name] = { sha256, size };
   }
   const hash = lockHash(lock);
   return {
@@ -87,7 +87,7 @@ async function publish(
     runtime: request.builder.runtime,
     lockHash: hash,
     runtimeKey: request.runtimeKey,
-    blobs: stored,
+    blobs: storedBlobs,
     features: assembled.features,
     warnings: assembled.warnings,
     tools: assembled.tools,
@@ -160,10 +160,10 @@ export async function buildImage(
     now,
     updateMaximum,
     log: (line) => log.add(line),
-    progress,
+    reportProgress: progress,
     fetchVerified: (url, digest, options) =>
       fetcher.fetchVerified({ url, digest, workFolder }, options, blobs, signal),
-    cachedFolder: (name, make) => findOrMakeFolder(name, make, { blobs, workFolder }),
+    findOrMakeFolder: (name, make) => findOrMakeFolder(name, make, { blobs, workFolder }),
     fetchPage: (url, options) => fetcher.fetchPage(url, options, signal),
   };
   try {

@@ -51,8 +51,11 @@ export interface Registries {
     /** A simple index (PEP 503, 691); default PyPI. Credentials in the URL are sent but never shown. */
     readonly index?: string;
     readonly extraIndexes?: readonly string[];
-    /** Host of the index's files, if different. Like every host named here, it may have a private address. */
-    readonly files?: string;
+    /**
+     * URL of the server that has the index's files, if different. Like every host named here, it may have a private
+     * address.
+     */
+    readonly filesUrl?: string;
     /** A folder of wheels that is searched before any index. */
     readonly wheelhouse?: string;
     /** URL of the wheels of the Pyodide distribution; their digests come from its lock file. */
@@ -103,7 +106,7 @@ export interface BuildContext {
    */
   updateMaximum(name: string, value: number): number | undefined;
   /** Reports the current step as a short phrase. */
-  progress(step: string): void;
+  reportProgress(step: string): void;
   /**
    * Returns the file at the URL, from the store if present. `digest` is `sha256:<hex>` or `sha512:<hex>`.
    * @throws ImageError integrity_error, image_too_large, registry_unavailable, rate_limited, package_not_found (404).
@@ -113,7 +116,7 @@ export interface BuildContext {
    * Returns the folder with this name from the store; `make` fills it if it does not exist. A name always refers to the
    * same content. Link to the files, and never change them.
    */
-  cachedFolder(name: string, make: (folder: string) => Promise<void>): Promise<ImageBlob>;
+  findOrMakeFolder(name: string, make: (folder: string) => Promise<void>): Promise<ImageBlob>;
   /**
    * Fetches a page of a registry. The caller handles all statuses except 5xx and 429.
    * @throws ImageError registry_unavailable, rate_limited, image_too_large.
@@ -131,7 +134,7 @@ export interface ImageBuilder {
    * Everything besides the lock that affects the files: versions, digests of bundled programs, ABI. Part of the runtime
    * key.
    */
-  runtimeParts(): Promise<{ readonly [name: string]: string }>;
+  runtimeKeyParts(): Promise<{ readonly [name: string]: string }>;
   /** Resolves the exact packages of a specification. Requires the registry. */
   resolve(spec: ImageSpec, context: BuildContext): Promise<Lock>;
   /** Assembles the files of an image. `spec` contains the names that code can import. */

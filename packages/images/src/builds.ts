@@ -12,7 +12,7 @@ import {
 import { buildImage, type BuildSuccess, type BuildFailure, type BuildEnvironment } from './build.ts';
 import type { Lock } from './builder.ts';
 import { ImageError } from './error.ts';
-import type { BuildRow, Records } from './records.ts';
+import type { BuildRow, ImageIndex } from './image-index.ts';
 import type { Runtime, Runtimes } from './runtimes.ts';
 
 /** Clock functions that builds need. */
@@ -23,17 +23,17 @@ export interface ImageClock {
 }
 
 interface BuildsOptions {
-  readonly records: Records;
+  readonly index: ImageIndex;
   readonly runtimes: Runtimes;
   readonly environment: BuildEnvironment;
   readonly clock: ImageClock;
 }
 
 /** Options of a requested build. */
-export interface RequestedBuild {
+export interface RequestedBuildOptions {
   /** Resolves the versions again, even if the specification has a lock. */
   readonly refresh: boolean;
-  readonly progress: (step: string) => void;
+  readonly onProgress: (step: string) => void;
 }
 
 /** Interval for polling a build of another process, in milliseconds. */
@@ -44,7 +44,10 @@ const NATIVE_FALLBACK_CODES: readonly string[] = ['no_compatible_wheel', 'unsupp
 /** The builds of one process. A specification has at most one build per runtime at a time, across processes. */
 export class Builds {
   readonly #options: BuildsOptions;
-  readonly #running = new Map<string, { done: Promise<void>; listeners: Set<(step: string) => void> }>();
+  readonly #runningBuilds = new Map<
+    string,
+    { done: Promise<void>; listeners: Set<(step: string) => void> }
+  >();
   readonly #closing = new AbortController();
 
   constructor(options: BuildsOptions) {
@@ -53,50 +56,50 @@ export class Builds {
 
   /**
    * Builds a specification, or waits for a build in progress (whose `refresh` may differ), also one of another process.
-   * Stores the outcome in the records.
+   * Stores the outcome in the index.
    */
-  async build(specHash: string, { refresh, progress }: RequestedBuild): Promise<void> {
-    const running = this.#running.get(specHash);
+  async build(specHash: string, { refresh, onProgress }: RequestedBuildOptions): Promise<void> {
+    const running = this.#runningBuilds.get(specHash);
     if (running !== undefined) {
-      running.listeners.add(progress);
+      running.listeners.add(onProgress);
       return running.done;
     }
-    const listeners = new Set([progress]);
+    const listeners = new Set([onProgress]);
     const report = (step: string): void => listeners.forEach((listener) => listener(step));
-    const done = this.#claimAndBuild(specHash, { refresh, progress: report }).finally(() =>
-      this.#running.delete(specHash),
+    const done = this.#claimAndBuild(specHash, { refresh, onProgress: report }).finally(() =>
+      this.#runningBuilds.delete(specHash),
     );
-    this.#running.set(specHash, { done, listeners });
+    this.#runningBuilds.set(specHash, { done, listeners });
     return done;
   }
 
   /** Stops all builds of this process and releases their claims. */
   async close(): Promise<void> {
     this.#closing.abort(new ImageError('provider_error', 'The process is shutting down.'));
-    await Promise.allSettled([...this.#running.values()].map(({ done }) => done));
+    await Promise.allSettled([...this.#runningBuilds.values()].map(({ done }) => done));
   }
 
-  async #claimAndBuild(specHash: string, requested: RequestedBuild): Promise<void> {
-    const { records, runtimes, clock } = this.#options;
-    const row = records.spec(specHash);
+  async #claimAndBuild(specHash: string, options: RequestedBuildOptions): Promise<void> {
+    const { index, runtimes, clock } = this.#options;
+    const row = index.findSpec(specHash);
     if (row === undefined) return;
     const runtime = await runtimes.ofSpec(row);
     const claim: Claim = { specHash, runtimeKey: runtime.key, owner: randomUUID() };
-    const { refresh } = requested;
+    const { refresh } = options;
     for (let hasWaited = false; ; hasWaited = true) {
-      const state = claimBuild(records, claim, { nowMs: clock.now(), refresh });
+      const state = claimBuild(index, claim, { nowMs: clock.now(), refresh });
       if (state === 'ready') return;
       if (state === 'claimed') break;
-      if (!hasWaited) requested.progress('waiting for another process that builds this image');
+      if (!hasWaited) options.onProgress('waiting for another process that builds this image');
       await clock.sleep(POLL_MS, this.#closing.signal);
       // Use the other process's outcome; if its build was interrupted, claim it.
       if (
-        !isClaimed(records, specHash, runtime.key, clock.now()) &&
-        hasEnded(records.build(specHash, runtime.key))
+        !isClaimed(index, specHash, runtime.key, clock.now()) &&
+        hasEnded(index.findBuild(specHash, runtime.key))
       )
         return;
     }
-    await this.#run(claim, runtime, requested.refresh ? undefined : row.lock, requested.progress);
+    await this.#run(claim, runtime, options.refresh ? undefined : row.lock, options.onProgress);
   }
 
   async #run(
@@ -105,7 +108,7 @@ export class Builds {
     lock: Lock | undefined,
     progress: (step: string) => void,
   ): Promise<void> {
-    const { records, environment } = this.#options;
+    const { index, environment } = this.#options;
     const { timeoutMs } = environment;
     const claimLoss = new AbortController();
     const deadline = new AbortController();
@@ -127,7 +130,7 @@ export class Builds {
     try {
       const signal = AbortSignal.any([deadline.signal, claimLoss.signal, this.#closing.signal]);
       const { result, builtBy } = await this.#attempt(claim, { runtime, lock, signal, progress });
-      if (this.#closing.signal.aborted && 'code' in result) releaseClaim(records, claim);
+      if (this.#closing.signal.aborted && 'code' in result) releaseClaim(index, claim);
       else if (!claimLoss.signal.aborted) this.#record(claim, result, builtBy);
     } catch (error) {
       // If the outcome cannot be recorded, release the claim so that others need not wait until it expires.
@@ -141,19 +144,19 @@ export class Builds {
 
   #release(claim: Claim): void {
     try {
-      releaseClaim(this.#options.records, claim);
+      releaseClaim(this.#options.index, claim);
     } catch {
-      // The records cannot be written, so the claim expires by itself.
+      // The index cannot be written, so the claim expires by itself.
     }
   }
 
   /** Renews the claim. Returns whether this process still holds it. */
   #renew(claim: Claim): boolean {
-    const { records, clock } = this.#options;
+    const { index, clock } = this.#options;
     try {
-      return renewClaim(records, claim, clock.now());
+      return renewClaim(index, claim, clock.now());
     } catch {
-      // The disk is full or the database of records is locked. A claim outlives several heartbeats, and the next one
+      // The disk is full or the database of the index is locked. A claim outlives several heartbeats, and the next one
       // may succeed.
       return true;
     }
@@ -168,9 +171,9 @@ export class Builds {
       progress: (step: string) => void;
     },
   ): Promise<{ result: BuildSuccess | BuildFailure; builtBy: Runtime }> {
-    const { records, runtimes, environment } = this.#options;
+    const { index, runtimes, environment } = this.#options;
     const { runtime, lock, signal, progress } = attempt;
-    const spec = records.spec(specHash)?.spec;
+    const spec = index.findSpec(specHash)?.spec;
     if (spec === undefined)
       return {
         result: { code: 'provider_error', message: 'The specification was removed.', detail: '', log: '' },
@@ -198,23 +201,23 @@ export class Builds {
 
   /** Stores the outcome (image, lock, log and state) in one transaction. */
   #record(claim: Claim, result: BuildSuccess | BuildFailure, builtBy: Runtime): void {
-    const { records, clock } = this.#options;
+    const { index, clock } = this.#options;
     const nowMs = clock.now();
-    records.atomically(() => {
+    index.atomically(() => {
       // If another process has claimed the build, this result is discarded: its lock would not match the other image.
-      if (!renewClaim(records, claim, nowMs)) return false;
+      if (!renewClaim(index, claim, nowMs)) return false;
       // The specification was removed in the meantime.
-      if (records.spec(claim.specHash) === undefined) return deleteBuild(records, claim);
-      records.storeLog(claim.specHash, result.log);
-      if ('code' in result) return recordOutcome(records, claim, { error: result }, nowMs);
+      if (index.findSpec(claim.specHash) === undefined) return deleteBuild(index, claim);
+      index.storeLog(claim.specHash, result.log);
+      if ('code' in result) return recordOutcome(index, claim, { error: result }, nowMs);
       const { manifest, lock } = result;
-      records.change(
+      index.change(
         `INSERT INTO images (id, manifest) VALUES (?, ?)
          ON CONFLICT (id) DO UPDATE SET manifest = excluded.manifest, unused_since = NULL`,
         manifest.id,
         JSON.stringify(manifest),
       );
-      records.change(
+      index.change(
         'UPDATE specs SET lock = ?, builder = ? WHERE spec_hash = ?',
         JSON.stringify(lock),
         builtBy.kind,
@@ -222,13 +225,13 @@ export class Builds {
       );
       if (builtBy.key !== claim.runtimeKey)
         this.#recordFallbackImage(claim.specHash, builtBy.key, manifest.id, nowMs);
-      return recordOutcome(records, claim, { imageId: manifest.id }, nowMs);
+      return recordOutcome(index, claim, { imageId: manifest.id }, nowMs);
     });
   }
 
   /** Also records the image for the runtime that built it, since later requests ask for that runtime. */
   #recordFallbackImage(specHash: string, runtimeKey: string, imageId: string, nowMs: number): void {
-    this.#options.records.change(
+    this.#options.index.change(
       `INSERT INTO builds (spec_hash, runtime_key, state, image_id, built_at, used_at) VALUES (?, ?, 'ready', ?, ?, ?)
        ON CONFLICT DO UPDATE SET state = 'ready', image_id = excluded.image_id, built_at = excluded.built_at,
          error_code = NULL, error_message = NULL, error_detail = NULL, failed_at = NULL`,

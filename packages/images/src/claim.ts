@@ -1,4 +1,4 @@
-import type { Records } from './records.ts';
+import type { ImageIndex } from './image-index.ts';
 
 /** The exclusive right to build a specification for a runtime. */
 export interface Claim {
@@ -19,21 +19,21 @@ const IS_HELD = 'spec_hash = ? AND runtime_key = ? AND claim = ?';
 
 /** Claims the build. `busy`: another live owner is building it. `ready`: the image exists. */
 export function claimBuild(
-  records: Records,
+  index: ImageIndex,
   { specHash, runtimeKey, owner }: Claim,
   { nowMs, refresh }: { nowMs: number; refresh: boolean },
 ): 'claimed' | 'busy' | 'ready' {
-  return records.atomically(() => {
-    records.change(
+  return index.atomically(() => {
+    index.change(
       `INSERT INTO builds (spec_hash, runtime_key, state, used_at) VALUES (?, ?, 'pending', ?)
        ON CONFLICT DO NOTHING`,
       specHash,
       runtimeKey,
       nowMs,
     );
-    if (isClaimed(records, specHash, runtimeKey, nowMs)) return 'busy';
-    if (!refresh && records.build(specHash, runtimeKey)?.state === 'ready') return 'ready';
-    records.change(
+    if (isClaimed(index, specHash, runtimeKey, nowMs)) return 'busy';
+    if (!refresh && index.findBuild(specHash, runtimeKey)?.state === 'ready') return 'ready';
+    index.change(
       `UPDATE builds SET state = 'building', claim = ?, claim_until = ?, used_at = ?
        WHERE spec_hash = ? AND runtime_key = ?`,
       owner,
@@ -47,17 +47,26 @@ export function claimBuild(
 }
 
 /** Renews the claim. Returns whether the owner still holds it. */
-export function renewClaim(records: Records, { specHash, runtimeKey, owner }: Claim, nowMs: number): boolean {
-  const until = nowMs + CLAIM_MS;
+export function renewClaim(
+  index: ImageIndex,
+  { specHash, runtimeKey, owner }: Claim,
+  nowMs: number,
+): boolean {
+  const claimUntilMs = nowMs + CLAIM_MS;
   return (
-    records.change(`UPDATE builds SET claim_until = ? WHERE ${IS_HELD}`, until, specHash, runtimeKey, owner) >
-    0
+    index.change(
+      `UPDATE builds SET claim_until = ? WHERE ${IS_HELD}`,
+      claimUntilMs,
+      specHash,
+      runtimeKey,
+      owner,
+    ) > 0
   );
 }
 
 /** Releases the claim of an interrupted build, so that it can be claimed immediately. */
-export function releaseClaim(records: Records, { specHash, runtimeKey, owner }: Claim): void {
-  records.change(
+export function releaseClaim(index: ImageIndex, { specHash, runtimeKey, owner }: Claim): void {
+  index.change(
     `UPDATE builds SET state = CASE WHEN image_id IS NULL THEN 'pending' ELSE 'ready' END, claim = NULL, claim_until = NULL
      WHERE ${IS_HELD}`,
     specHash,
@@ -67,13 +76,13 @@ export function releaseClaim(records: Records, { specHash, runtimeKey, owner }: 
 }
 
 /** Deletes the build instead of recording an outcome. Returns whether the owner still held the claim. */
-export function deleteBuild(records: Records, { specHash, runtimeKey, owner }: Claim): boolean {
-  return records.change(`DELETE FROM builds WHERE ${IS_HELD}`, specHash, runtimeKey, owner) > 0;
+export function deleteBuild(index: ImageIndex, { specHash, runtimeKey, owner }: Claim): boolean {
+  return index.change(`DELETE FROM builds WHERE ${IS_HELD}`, specHash, runtimeKey, owner) > 0;
 }
 
 /** Returns whether a live owner holds a claim on the build. */
-export function isClaimed(records: Records, specHash: string, runtimeKey: string, nowMs: number): boolean {
-  const row = records.one(
+export function isClaimed(index: ImageIndex, specHash: string, runtimeKey: string, nowMs: number): boolean {
+  const row = index.one(
     'SELECT 1 FROM builds WHERE spec_hash = ? AND runtime_key = ? AND claim IS NOT NULL AND claim_until > ?',
     specHash,
     runtimeKey,
@@ -90,12 +99,12 @@ export interface BuildOutcome {
 
 /** Records the outcome. Returns whether the owner still held the claim; if not, nothing is written. */
 export function recordOutcome(
-  records: Records,
+  index: ImageIndex,
   { specHash, runtimeKey, owner }: Claim,
   { imageId, error }: BuildOutcome,
   nowMs: number,
 ): boolean {
-  const changed = records.change(
+  const changed = index.change(
     `UPDATE builds SET state = ?, image_id = coalesce(?, image_id), error_code = ?, error_message = ?, error_detail = ?,
        built_at = coalesce(?, built_at), failed_at = ?, claim = NULL, claim_until = NULL
      WHERE ${IS_HELD}`,

@@ -4,11 +4,11 @@ import { ImageError } from './error.ts';
 
 export interface ProcessOptions {
   /** Time after which the process is killed. */
-  readonly deadlineMs: number;
+  readonly timeoutMs: number;
   /** Aborting kills the process. */
   readonly signal: AbortSignal;
   readonly onMessage: (message: unknown) => void;
-  /** Called before the process is killed at its deadline. */
+  /** Called before the process is killed because of its time limit. */
   readonly onTimeout: () => void;
 }
 
@@ -38,17 +38,17 @@ export class ConfinedProcesses {
   run(
     program: Program,
     request: object,
-    { deadlineMs, signal, onMessage, onTimeout }: ProcessOptions,
+    { timeoutMs, signal, onMessage, onTimeout }: ProcessOptions,
   ): Promise<void> {
     const { confinement } = this.#isolation;
-    const child = launch({ execPath: process.execPath, confinement: () => confinement }, program);
+    const child = launch({ execPath: process.execPath, getConfinement: () => confinement }, program);
     return new Promise((resolve, reject) => {
       // A process that could not be started has no id, and Node.js would signal an arbitrary one.
       const kill = (): void => void (child.pid !== undefined && child.kill('SIGKILL'));
       const timer = setTimeout(() => {
         onTimeout();
         kill();
-      }, deadlineMs);
+      }, timeoutMs);
       if (signal.aborted) kill();
       else signal.addEventListener('abort', kill, { once: true });
       child.ref();

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
-import { fakeBuilder, openImages } from '../../../test/support/images.ts';
+import { createFakeBuilder, openImages } from '../../../test/support/images.ts';
 import type { BuildContext, Registries } from './builder.ts';
 import type { ImageRecord } from './record.ts';
 
@@ -24,7 +24,7 @@ async function buildWith<T>(
   act: (context: BuildContext) => Promise<T>,
 ): Promise<{ result: T | undefined; record: ImageRecord }> {
   let result: T | undefined;
-  const javascript = fakeBuilder({
+  const javascript = createFakeBuilder({
     async resolve(_spec, context) {
       result = await act(context);
       return { entries: [], data: null };
@@ -88,16 +88,17 @@ it('a registry that the operator named may have a private address; the target of
 
 it('credentials of a URL are sent to its origin only', async () => {
   const authorizations: (string | undefined)[] = [];
-  const files = await startServer(
+  const filesUrl = await startServer(
     (request, response) => (authorizations.push(request.headers.authorization), response.end('ok')),
   );
   const index = await startServer((request, response) => {
     authorizations.push(request.headers.authorization);
-    response.writeHead(302, { location: files }).end();
+    response.writeHead(302, { location: filesUrl }).end();
   });
-  const withUser = index.replace('http://', 'http://me:p%40ss@');
-  const { result } = await buildWith({ python: { index: withUser, extraIndexes: [files] } }, (context) =>
-    context.fetchPage(withUser, { maxBytes: 100 }),
+  const indexWithUser = index.replace('http://', 'http://me:p%40ss@');
+  const { result } = await buildWith(
+    { python: { index: indexWithUser, extraIndexes: [filesUrl] } },
+    (context) => context.fetchPage(indexWithUser, { maxBytes: 100 }),
   );
   expect(Buffer.from(result!.body).toString()).toBe('ok');
   expect(authorizations).toEqual([`Basic ${Buffer.from('me:p@ss').toString('base64')}`, undefined]);

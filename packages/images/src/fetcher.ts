@@ -74,7 +74,7 @@ export class Fetcher {
       allHeaders.push(['authorization', `Basic ${Buffer.from(userAndPassword).toString('base64')}`]);
       pageUrl.username = pageUrl.password = '';
     }
-    const { reply } = await followRedirects(
+    const { response } = await followRedirects(
       { url: pageUrl, method: 'GET', headers: allHeaders },
       {
         send: async (hop) => {
@@ -86,7 +86,7 @@ export class Fetcher {
         createError: (message) => new ImageError('registry_unavailable', message),
       },
     );
-    return toPage(reply, reply.requestUrl);
+    return toPage(response, response.requestUrl);
   }
 
   /** Returns the file at the URL, from the store or fetched, and verified against its digest. */
@@ -107,14 +107,14 @@ export class Fetcher {
     if (status === 404 || status === 410)
       throw new ImageError('package_not_found', `${host} has no file ${file}.`);
     if (status !== 200)
-      throw new ImageError('registry_unavailable', `${host} answered ${status} for the file ${file}.`);
-    const actual = createHash(match[1] as string)
+      throw new ImageError('registry_unavailable', `${host} responded with ${status} for the file ${file}.`);
+    const actualDigest = createHash(match[1] as string)
       .update(body)
       .digest('hex');
-    if (actual !== match[2])
+    if (actualDigest !== match[2])
       throw new ImageError(
         'integrity_error',
-        `The file ${file} of ${host} does not match its announced digest ${digest}.`,
+        `The file ${file} of ${host} does not match its expected digest ${digest}.`,
       );
     const path = join(workFolder, `fetched-${randomUUID()}`);
     await writeFile(path, body);
@@ -156,6 +156,6 @@ function toPage(
 ): { status: number; url: string; body: Uint8Array } {
   if (status === 429)
     throw new ImageError('rate_limited', `${url.host} is receiving too many requests; build again later.`);
-  if (status >= 500) throw new ImageError('registry_unavailable', `${url.host} answered ${status}.`);
+  if (status >= 500) throw new ImageError('registry_unavailable', `${url.host} responded with ${status}.`);
   return { status, url: url.href, body };
 }

@@ -54,9 +54,9 @@ const DEPENDENCY_RULES: readonly Rule[] = [
 /** Returns the reason for an unknown tool, with the id of a tool with the same name if there is one. */
 function unknownToolReason(entry: string): string {
   const [name = ''] = entry.toLowerCase().split('@');
-  const similar = CLI_TOOLS.find((id) => id.startsWith(`${name}@`));
+  const similarId = CLI_TOOLS.find((id) => id.startsWith(`${name}@`));
   const reason = 'it is not in the catalogue of command-line tools';
-  return similar === undefined ? reason : `${reason}; the id is ${similar}`;
+  return similarId === undefined ? reason : `${reason}; the id is ${similarId}`;
 }
 
 const RULES = {
@@ -112,14 +112,14 @@ export function refusalOf(entry: string, kind: EntryKind): string | undefined {
 /** Returns the name in a dependency without range and extras; for npm including the scope. */
 export function dependencyName(entry: string, language: 'javascript' | 'python'): string {
   if (language === 'python') return (/^[A-Za-z0-9._-]+/.exec(entry) as RegExpExecArray)[0];
-  const at = entry.indexOf('@', 1);
-  return at < 0 ? entry : entry.slice(0, at);
+  const atIndex = entry.indexOf('@', 1);
+  return atIndex < 0 ? entry : entry.slice(0, atIndex);
 }
 
 /** Returns the range in an npm dependency; `latest` if there is none. */
 export function npmRange(entry: string): string {
-  const at = entry.indexOf('@', 1);
-  return at < 0 ? 'latest' : entry.slice(at + 1);
+  const atIndex = entry.indexOf('@', 1);
+  return atIndex < 0 ? 'latest' : entry.slice(atIndex + 1);
 }
 
 /** Returns the entry in stored form: Python names are normalized (PEP 503). */

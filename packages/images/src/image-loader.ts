@@ -3,7 +3,7 @@ import { type ImageBlob, type LoadedImage, SandboxError } from '@heddle/sandbox'
 import type { Blobs } from './blobs.ts';
 import { isImageError } from './error.ts';
 import { readManifest, type Manifest } from './record.ts';
-import type { BuildRow, Records } from './records.ts';
+import type { BuildRow, ImageIndex } from './image-index.ts';
 
 /** Duration of a lease, which protects an opened image from garbage collection, in milliseconds. */
 const LEASE_MS = 3_600_000;
@@ -12,14 +12,14 @@ const LEASE_RENEWAL_MS = 60_000;
 
 /** Loads images from the store: leases them and verifies their files. */
 export class ImageLoader {
-  readonly #records: Records;
+  readonly #index: ImageIndex;
   readonly #blobs: Blobs;
   readonly #now: () => number;
   readonly #holder = randomUUID();
   readonly #leasedAtMs = new Map<string, number>();
 
-  constructor(records: Records, blobs: Blobs, now: () => number) {
-    this.#records = records;
+  constructor(index: ImageIndex, blobs: Blobs, now: () => number) {
+    this.#index = index;
     this.#blobs = blobs;
     this.#now = now;
   }
@@ -31,32 +31,32 @@ export class ImageLoader {
   lease(imageId: string): Manifest | undefined {
     const nowMs = this.#now();
     if ((this.#leasedAtMs.get(imageId) ?? -Infinity) + LEASE_RENEWAL_MS > nowMs)
-      return readManifest(this.#records, imageId);
-    return this.#records.atomically(() => {
-      const manifest = readManifest(this.#records, imageId);
+      return readManifest(this.#index, imageId);
+    return this.#index.atomically(() => {
+      const manifest = readManifest(this.#index, imageId);
       if (manifest === undefined) return undefined;
-      this.#records.change(
+      this.#index.change(
         'INSERT INTO leases (image_id, holder, until) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET until = excluded.until',
         imageId,
         this.#holder,
         nowMs + LEASE_MS,
       );
       // The day for which unused images are kept begins again: the lease may expire before the next garbage collection.
-      this.#records.change('UPDATE images SET unused_since = NULL WHERE id = ?', imageId);
-      this.#records.change('UPDATE builds SET used_at = ? WHERE image_id = ?', nowMs, imageId);
+      this.#index.change('UPDATE images SET unused_since = NULL WHERE id = ?', imageId);
+      this.#index.change('UPDATE builds SET used_at = ? WHERE image_id = ?', nowMs, imageId);
       this.#leasedAtMs.set(imageId, nowMs);
       return manifest;
     });
   }
 
   /** Loads the image of a build. Marks the build as failed if the files of the image cannot be verified. */
-  async loadFor(row: BuildRow, manifest: Manifest, id: string): Promise<LoadedImage> {
+  async loadForBuild(row: BuildRow, manifest: Manifest, id: string): Promise<LoadedImage> {
     try {
       return await this.load(manifest, id);
     } catch (error) {
       // Another error, such as too many open files, says nothing about the image.
       if (!(error instanceof SandboxError)) throw error;
-      this.#records.change(
+      this.#index.change(
         `UPDATE builds SET state = 'failed', image_id = NULL, error_code = 'integrity_error', error_message = ?, failed_at = ?
          WHERE spec_hash = ? AND runtime_key = ? AND image_id = ?`,
         error.message,

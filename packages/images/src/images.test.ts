@@ -1,15 +1,21 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fakeBuilder, imageFolder, openImages, SPEC, fakeClock } from '../../../test/support/images.ts';
+import {
+  createFakeBuilder,
+  createImageFolder,
+  openImages,
+  IMAGE_SPEC,
+  createFakeClock,
+} from '../../../test/support/images.ts';
 import { ImageError } from './error.ts';
 
 describe('a build', () => {
   it('resolves, assembles and stores an image that can be opened', async () => {
-    const javascript = fakeBuilder();
+    const javascript = createFakeBuilder();
     const store = openImages({ javascript });
     const steps: string[] = [];
-    const record = await store.build(SPEC, { name: 'tools', onProgress: (step) => steps.push(step) });
+    const record = await store.build(IMAGE_SPEC, { name: 'tools', onProgress: (step) => steps.push(step) });
     expect(record).toMatchObject({
       state: 'ready',
       names: ['tools'],
@@ -27,10 +33,10 @@ describe('a build', () => {
   });
 
   it('is shared by equal specifications, concurrently and later', async () => {
-    const javascript = fakeBuilder();
+    const javascript = createFakeBuilder();
     const store = openImages({ javascript });
     const other = { language: 'javascript', dependencies: ['# both', ' beta@^2', 'alpha', 'alpha'] };
-    const [a, b] = await Promise.all([store.build(SPEC), store.build(other)]);
+    const [a, b] = await Promise.all([store.build(IMAGE_SPEC), store.build(other)]);
     expect(a).toEqual(b);
     await store.build(other);
     expect(javascript.calls).toEqual(['resolve', 'assemble']);
@@ -38,22 +44,22 @@ describe('a build', () => {
   });
 
   it('resolves again only on request', async () => {
-    const javascript = fakeBuilder();
+    const javascript = createFakeBuilder();
     const store = openImages({ javascript });
-    await store.build(SPEC);
-    await store.build(SPEC, { refresh: true });
+    await store.build(IMAGE_SPEC);
+    await store.build(IMAGE_SPEC, { refresh: true });
     expect(javascript.calls).toEqual(['resolve', 'assemble', 'resolve', 'assemble']);
   });
 
   it('leaves no files in the work folder', async () => {
-    const path = imageFolder();
-    const store = openImages({ javascript: fakeBuilder() }, { folder: path });
-    await store.build(SPEC);
+    const path = createImageFolder();
+    const store = openImages({ javascript: createFakeBuilder() }, { folder: path });
+    await store.build(IMAGE_SPEC);
     expect(readdirSync(join(path, 'work'))).toEqual([]);
   });
 
   it('refuses an invalid specification and locates each issue', async () => {
-    const store = openImages({ javascript: fakeBuilder() });
+    const store = openImages({ javascript: createFakeBuilder() });
     const invalid = {
       language: 'javascript',
       dependencies: ['ok', '--evil', 'a b'],
@@ -72,16 +78,16 @@ describe('a build', () => {
 
   it('fails with code, message and the end of its log, without tokens and paths', async () => {
     const registries = { npm: { '//registry.test/:_authToken': 'very-secret-token' } };
-    let work = '';
-    const javascript = fakeBuilder({
+    let workFolder = '';
+    const javascript = createFakeBuilder({
       async resolve(_spec, context) {
-        work = context.workFolder;
+        workFolder = context.workFolder;
         context.log('x'.repeat(10_000));
-        context.log(`npm error in ${work}/a with very-secret-token and https://me:pass@host/x`);
-        throw new ImageError('package_not_found', `No package "alpha" (very-secret-token) in ${work}.`);
+        context.log(`npm error in ${workFolder}/a with very-secret-token and https://me:pass@host/x`);
+        throw new ImageError('package_not_found', `No package "alpha" (very-secret-token) in ${workFolder}.`);
       },
     });
-    const record = await openImages({ javascript }, { registries }).build(SPEC);
+    const record = await openImages({ javascript }, { registries }).build(IMAGE_SPEC);
     expect(record).toMatchObject({
       state: 'failed',
       errorCode: 'package_not_found',
@@ -93,13 +99,13 @@ describe('a build', () => {
   });
 
   it('fails with provider_error for a reason other than its packages', async () => {
-    const javascript = fakeBuilder({ resolve: () => Promise.reject(new Error('disk is full')) });
-    const record = await openImages({ javascript }).build(SPEC);
+    const javascript = createFakeBuilder({ resolve: () => Promise.reject(new Error('disk is full')) });
+    const record = await openImages({ javascript }).build(IMAGE_SPEC);
     expect(record).toMatchObject({
       errorCode: 'provider_error',
       errorMessage: expect.stringContaining('disk is full') as string,
     });
-    const withoutBuilder = await openImages({}).build(SPEC);
+    const withoutBuilder = await openImages({}).build(IMAGE_SPEC);
     expect(withoutBuilder).toMatchObject({
       errorCode: 'provider_error',
       errorMessage: expect.stringContaining('javascript') as string,
@@ -107,12 +113,12 @@ describe('a build', () => {
   });
 
   it.each([
-    ['javascript', SPEC],
+    ['javascript', IMAGE_SPEC],
     ['python', { language: 'python', dependencies: ['alpha'] }],
     ['native', { language: 'python', systemPackages: ['jq'] }],
   ] as const)('of an image above the size limit fails and leaves no files: %s', async (kind, spec) => {
-    const folder = imageFolder();
-    const large = fakeBuilder({
+    const folder = createImageFolder();
+    const large = createFakeBuilder({
       async assemble(_lock, _spec, { workFolder }) {
         const root = join(workFolder, 'root');
         mkdirSync(join(root, 'inner'), { recursive: true });
@@ -132,32 +138,32 @@ describe('a build', () => {
   });
 
   it('ends at its deadline', async () => {
-    const javascript = fakeBuilder({
+    const javascript = createFakeBuilder({
       resolve: (_spec, { signal }) =>
         new Promise((_resolve, reject) =>
           signal.addEventListener('abort', () => reject(new Error('stopped'))),
         ),
     });
-    const record = await openImages({ javascript }, { buildTimeoutMs: 20 }).build(SPEC);
+    const record = await openImages({ javascript }, { buildTimeoutMs: 20 }).build(IMAGE_SPEC);
     expect(record).toMatchObject({ state: 'failed', errorCode: 'build_timeout' });
   });
 
   it('falls back to the native runtime if no image for the isolate can be built', async () => {
-    const python = fakeBuilder({
+    const python = createFakeBuilder({
       resolve: () => Promise.reject(new ImageError('no_compatible_wheel', 'No wheel of numpy.')),
     });
-    const native = fakeBuilder({ runtime: 'native' });
+    const native = createFakeBuilder({ runtime: 'native' });
     const spec = { language: 'python', dependencies: ['numpy'] };
     const store = openImages({ python, native });
     expect(await store.build(spec)).toMatchObject({ state: 'ready', runtime: 'native' });
     expect((await store.open((await store.list())[0]!.id)).runtime).toBe('native');
     await store.build(spec);
     expect(native.calls).toEqual(['resolve', 'assemble']);
-    const refused = fakeBuilder({
+    const refusingBuilder = createFakeBuilder({
       runtime: 'native',
       resolve: () => Promise.reject(new ImageError('provider_error', 'It needs strict isolation.')),
     });
-    expect(await openImages({ python, native: refused }).build(spec)).toMatchObject({
+    expect(await openImages({ python, native: refusingBuilder }).build(spec)).toMatchObject({
       errorCode: 'no_compatible_wheel',
       errorMessage:
         'No wheel of numpy. The native runtime cannot build it either: It needs strict isolation.',
@@ -167,13 +173,13 @@ describe('a build', () => {
 
 describe('an image', () => {
   it('that does not exist or whose build failed is refused with the reason', async () => {
-    const javascript = fakeBuilder({
+    const javascript = createFakeBuilder({
       assemble: () => Promise.reject(new ImageError('bundle_failed', 'It does not parse.')),
     });
-    const clock = fakeClock();
+    const clock = createFakeClock();
     const store = openImages({ javascript }, { clock });
     await expect(store.open('ghost')).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
-    await store.build(SPEC, { name: 'tools' });
+    await store.build(IMAGE_SPEC, { name: 'tools' });
     await expect(store.open('tools')).rejects.toMatchObject({
       code: 'IMAGE_FAILED',
       message: 'The image "tools" could not be built (bundle_failed): It does not parse.',
@@ -185,12 +191,12 @@ describe('an image', () => {
   it('that is being built is not ready', async () => {
     let finish: () => void = () => undefined;
     const gate = new Promise<void>((resolve) => (finish = resolve));
-    const working = fakeBuilder();
-    const javascript = fakeBuilder({
-      resolve: async (spec, context) => (await gate, working.resolve(spec, context)),
+    const workingBuilder = createFakeBuilder();
+    const javascript = createFakeBuilder({
+      resolve: async (spec, context) => (await gate, workingBuilder.resolve(spec, context)),
     });
     const store = openImages({ javascript });
-    const building = store.build(SPEC, { name: 'tools' });
+    const building = store.build(IMAGE_SPEC, { name: 'tools' });
     await expect.poll(async () => (await store.get('tools'))?.state).toBe('building');
     await expect(store.open('tools')).rejects.toMatchObject({ code: 'IMAGE_NOT_READY' });
     finish();
@@ -199,10 +205,10 @@ describe('an image', () => {
   });
 
   it('with a flipped bit is refused with the name of its file, and repaired by another build', async () => {
-    const path = imageFolder();
-    const javascript = fakeBuilder();
+    const path = createImageFolder();
+    const javascript = createFakeBuilder();
     const store = openImages({ javascript }, { folder: path });
-    await store.build(SPEC, { name: 'tools' });
+    await store.build(IMAGE_SPEC, { name: 'tools' });
     const { path: blob, sha256 } = (await store.open('tools')).blobs['bundle.js']!;
     chmodSync(blob, 0o644);
     const bytes = readFileSync(blob);
@@ -218,59 +224,67 @@ describe('an image', () => {
       errorCode: 'integrity_error',
       imageId: null,
     });
-    expect(await otherStore.build(SPEC)).toMatchObject({ state: 'ready' });
+    expect(await otherStore.build(IMAGE_SPEC)).toMatchObject({ state: 'ready' });
     expect(javascript.calls).toEqual(['resolve', 'assemble', 'assemble']);
     expect(await openImages({ javascript }, { folder: path }).open('tools')).toBeDefined();
   });
 
   it('is rebuilt from its lock when the runtime changes', async () => {
-    const path = imageFolder();
-    const old = fakeBuilder();
-    await openImages({ javascript: old }, { folder: path }).build(SPEC, { name: 'tools' });
-    const javascript = fakeBuilder({ runtimeParts: async () => ({ engine: '2' }) });
+    const path = createImageFolder();
+    const oldBuilder = createFakeBuilder();
+    await openImages({ javascript: oldBuilder }, { folder: path }).build(IMAGE_SPEC, { name: 'tools' });
+    const javascript = createFakeBuilder({ runtimeKeyParts: async () => ({ engine: '2' }) });
     const store = openImages({ javascript }, { folder: path });
     expect(await store.get('tools')).toMatchObject({ state: 'pending', imageId: null });
     const image = await store.open('tools');
     expect(javascript.calls).toEqual(['assemble']);
-    expect(image.id).not.toBe((await openImages({ javascript: old }, { folder: path }).open('tools')).id);
+    expect(image.id).not.toBe(
+      (await openImages({ javascript: oldBuilder }, { folder: path }).open('tools')).id,
+    );
   });
 
   it('built by the native fallback is rebuilt from its lock when the native runtime changes', async () => {
-    const path = imageFolder();
-    const createRefusingBuilder = (): ReturnType<typeof fakeBuilder> =>
-      fakeBuilder({ resolve: () => Promise.reject(new ImageError('no_compatible_wheel', 'No wheel.')) });
+    const path = createImageFolder();
+    const createRefusingBuilder = (): ReturnType<typeof createFakeBuilder> =>
+      createFakeBuilder({
+        resolve: () => Promise.reject(new ImageError('no_compatible_wheel', 'No wheel.')),
+      });
     const spec = { language: 'python', dependencies: ['numpy'] };
-    const old = fakeBuilder({ runtime: 'native' });
-    const first = openImages({ python: createRefusingBuilder(), native: old }, { folder: path });
+    const oldBuilder = createFakeBuilder({ runtime: 'native' });
+    const first = openImages({ python: createRefusingBuilder(), native: oldBuilder }, { folder: path });
     await first.build(spec, { name: 'figures' });
-    const native = fakeBuilder({ runtime: 'native', runtimeParts: async () => ({ engine: '2' }) });
+    const native = createFakeBuilder({ runtime: 'native', runtimeKeyParts: async () => ({ engine: '2' }) });
     const python = createRefusingBuilder();
     const store = openImages({ python, native }, { folder: path });
     expect(await store.open('figures')).toMatchObject({ runtime: 'native', language: 'python' });
-    expect([old.calls, python.calls, native.calls]).toEqual([['resolve', 'assemble'], [], ['assemble']]);
+    expect([oldBuilder.calls, python.calls, native.calls]).toEqual([
+      ['resolve', 'assemble'],
+      [],
+      ['assemble'],
+    ]);
     expect(await store.get('figures')).toMatchObject({ state: 'ready', packages: ['numpy 1.0.0'] });
   });
 
   it('whose build failed is built again by open() after ten minutes, and by build() immediately', async () => {
-    const clock = fakeClock();
+    const clock = createFakeClock();
     let fails = true;
-    const working = fakeBuilder();
-    const javascript = fakeBuilder({
+    const workingBuilder = createFakeBuilder();
+    const javascript = createFakeBuilder({
       resolve: (spec, context) =>
         fails
           ? Promise.reject(new ImageError('rate_limited', 'Too many requests.'))
-          : working.resolve(spec, context),
+          : workingBuilder.resolve(spec, context),
     });
     const store = openImages({ javascript }, { clock });
-    await store.build(SPEC, { name: 'tools' });
+    await store.build(IMAGE_SPEC, { name: 'tools' });
     fails = false;
     clock.advance(599_999);
     await expect(store.open('tools')).rejects.toMatchObject({ code: 'IMAGE_FAILED' });
     clock.advance(1);
     expect(await store.open('tools')).toBeDefined();
     fails = true;
-    await store.build({ ...SPEC, dependencies: ['gamma'] });
+    await store.build({ ...IMAGE_SPEC, dependencies: ['gamma'] });
     fails = false;
-    expect(await store.build({ ...SPEC, dependencies: ['gamma'] })).toMatchObject({ state: 'ready' });
+    expect(await store.build({ ...IMAGE_SPEC, dependencies: ['gamma'] })).toMatchObject({ state: 'ready' });
   });
 });

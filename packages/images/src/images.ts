@@ -10,7 +10,7 @@ import { Fetcher } from './fetcher.ts';
 import { specHash } from './keys.ts';
 import { isClaimed } from './claim.ts';
 import { readRecord, readManifest, type Manifest, type ImageRecord } from './record.ts';
-import { Records, type BuildRow } from './records.ts';
+import { ImageIndex, type BuildRow } from './image-index.ts';
 import { Runtimes } from './runtimes.ts';
 import { ImageLoader } from './image-loader.ts';
 import { readSpec, type SpecIssue } from './spec.ts';
@@ -98,14 +98,14 @@ const systemClock: ImageClock = {
 };
 
 /** Default of `maxImageMiB`. */
-const DEFAULT_IMAGE_MIB = 1_024;
+const DEFAULT_MAX_IMAGE_MIB = 1_024;
 
 /** Minimum length of an id prefix. */
 const MIN_ID_CHARS = 7;
 
 class ImageStore implements Images {
   readonly #folder: string;
-  readonly #records: Records;
+  readonly #index: ImageIndex;
   readonly #blobs: Blobs;
   readonly #fetcher: Fetcher;
   readonly #runtimes: Runtimes;
@@ -122,9 +122,9 @@ class ImageStore implements Images {
     this.#folder = folder;
     this.#clock = clock;
     this.#retryAfterMs = options.retryAfterMs ?? 600_000;
-    this.#records = new Records(join(folder, 'images.db'));
-    this.#blobs = new Blobs(folder, this.#records, () => clock.now());
-    this.#loader = new ImageLoader(this.#records, this.#blobs, () => clock.now());
+    this.#index = new ImageIndex(join(folder, 'images.db'));
+    this.#blobs = new Blobs(folder, this.#index, () => clock.now());
+    this.#loader = new ImageLoader(this.#index, this.#blobs, () => clock.now());
     this.#fetcher = new Fetcher(registries);
     this.#runtimes = new Runtimes(options.builders);
     const timeoutMs = options.buildTimeoutMs ?? 900_000;
@@ -135,11 +135,11 @@ class ImageStore implements Images {
       fetcher: this.#fetcher,
       now: () => clock.now(),
       timeoutMs,
-      maxImageMiB: options.maxImageMiB ?? DEFAULT_IMAGE_MIB,
-      updateMaximum: (name: string, value: number) => this.#records.updateMaximum(name, value),
+      maxImageMiB: options.maxImageMiB ?? DEFAULT_MAX_IMAGE_MIB,
+      updateMaximum: (name: string, value: number) => this.#index.updateMaximum(name, value),
     };
     this.#builds = new Builds({
-      records: this.#records,
+      index: this.#index,
       runtimes: this.#runtimes,
       environment,
       clock,
@@ -150,15 +150,15 @@ class ImageStore implements Images {
     const parsed = readSpec(value);
     if (!parsed.ok) throw new SpecError(parsed.issues);
     const hash = specHash(parsed.spec);
-    this.#records.addSpec(hash, parsed.spec, { owner: options.owner, nowMs: this.#clock.now() });
+    this.#index.addSpec(hash, parsed.spec, { owner: options.owner, nowMs: this.#clock.now() });
     if (options.name !== undefined) {
       const sql =
         'INSERT INTO names (name, spec_hash) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET spec_hash = excluded.spec_hash';
-      this.#records.change(sql, options.name, hash);
+      this.#index.change(sql, options.name, hash);
     }
     const refresh = options.refresh ?? false;
     try {
-      await this.#builds.build(hash, { refresh, progress: options.onProgress ?? (() => undefined) });
+      await this.#builds.build(hash, { refresh, onProgress: options.onProgress ?? (() => undefined) });
     } catch (error) {
       if (this.#closing === undefined) throw error;
     }
@@ -176,23 +176,23 @@ class ImageStore implements Images {
   }
 
   async list(): Promise<ImageRecord[]> {
-    const all = await Promise.all(this.#records.specHashes().map((hash) => this.#describe(hash)));
+    const all = await Promise.all(this.#index.specHashes().map((hash) => this.#describe(hash)));
     return all.filter((record) => record !== undefined);
   }
 
   log(id: string): string | undefined {
     const hash = this.#specHashOf(id);
-    return hash === undefined ? undefined : this.#records.log(hash);
+    return hash === undefined ? undefined : this.#index.findLog(hash);
   }
 
   ownedBy(owner: string): string[] {
-    return this.#records.ownedBy(owner);
+    return this.#index.ownedBy(owner);
   }
 
   async open(id: string): Promise<LoadedImage> {
     const hash = this.#specHashOf(id);
     if (hash === undefined) {
-      const key = readManifest(this.#records, id)?.runtimeKey;
+      const key = readManifest(this.#index, id)?.runtimeKey;
       const isCurrent = key !== undefined && (await this.#runtimes.keys()).includes(key);
       const manifest = isCurrent ? this.#loader.lease(id) : undefined;
       if (manifest === undefined) throw new SandboxError('IMAGE_NOT_FOUND', `There is no image "${id}".`);
@@ -202,21 +202,21 @@ class ImageStore implements Images {
   }
 
   remove(id: string): boolean {
-    return this.#records.atomically(() => {
-      if (this.#records.change('DELETE FROM names WHERE name = ?', id) > 0) return true;
+    return this.#index.atomically(() => {
+      if (this.#index.change('DELETE FROM names WHERE name = ?', id) > 0) return true;
       const hash = this.#specHashOf(id);
       if (hash === undefined) return false;
-      this.#records.change('DELETE FROM names WHERE spec_hash = ?', hash);
+      this.#index.change('DELETE FROM names WHERE spec_hash = ?', hash);
       // Removes the lock too, so that the same specification is resolved again. A build in progress ends by itself.
-      this.#records.change('DELETE FROM builds WHERE spec_hash = ? AND claim IS NULL', hash);
-      this.#records.change('DELETE FROM build_logs WHERE spec_hash = ?', hash);
-      this.#records.change('DELETE FROM owners WHERE spec_hash = ?', hash);
-      return this.#records.change('DELETE FROM specs WHERE spec_hash = ?', hash) > 0;
+      this.#index.change('DELETE FROM builds WHERE spec_hash = ? AND claim IS NULL', hash);
+      this.#index.change('DELETE FROM build_logs WHERE spec_hash = ?', hash);
+      this.#index.change('DELETE FROM owners WHERE spec_hash = ?', hash);
+      return this.#index.change('DELETE FROM specs WHERE spec_hash = ?', hash) > 0;
     });
   }
 
   async collectGarbage(): Promise<GarbageReport> {
-    const store = { folder: this.#folder, records: this.#records, blobs: this.#blobs };
+    const store = { folder: this.#folder, index: this.#index, blobs: this.#blobs };
     return collectGarbage(store, await this.#runtimes.keys(), this.#clock.now());
   }
 
@@ -228,14 +228,14 @@ class ImageStore implements Images {
   async #closeAll(): Promise<void> {
     await this.#builds.close();
     await this.#fetcher.close();
-    this.#records.close();
+    this.#index.close();
   }
 
   #specHashOf(id: string): string | undefined {
-    const nameRow = this.#records.one('SELECT spec_hash FROM names WHERE name = ?', id);
+    const nameRow = this.#index.one('SELECT spec_hash FROM names WHERE name = ?', id);
     if (nameRow !== undefined) return nameRow['spec_hash'] as string;
     if (id.length < MIN_ID_CHARS || !/^[0-9a-f]{7,64}$/.test(id)) return undefined;
-    const matches = this.#records.all(
+    const matches = this.#index.all(
       'SELECT spec_hash FROM specs WHERE spec_hash >= ? AND spec_hash < ?',
       id,
       `${id}g`,
@@ -260,7 +260,7 @@ class ImageStore implements Images {
         'IMAGE_NOT_READY',
         `The image "${id}" is ${row?.state ?? 'pending'}: its build has not ended.`,
       );
-    return this.#loader.loadFor(row, manifest, id);
+    return this.#loader.loadForBuild(row, manifest, id);
   }
 
   async #leaseBuild(hash: string): Promise<{ row: BuildRow | undefined; manifest: Manifest | undefined }> {
@@ -269,21 +269,21 @@ class ImageStore implements Images {
   }
 
   async #buildRowOf(hash: string): Promise<BuildRow | undefined> {
-    const spec = this.#records.spec(hash);
+    const spec = this.#index.findSpec(hash);
     return spec === undefined
       ? undefined
-      : this.#records.build(hash, (await this.#runtimes.ofSpec(spec)).key);
+      : this.#index.findBuild(hash, (await this.#runtimes.ofSpec(spec)).key);
   }
 
   async #describe(hash: string): Promise<ImageRecord | undefined> {
-    return readRecord(this.#records, hash, await this.#buildRowOf(hash));
+    return readRecord(this.#index, hash, await this.#buildRowOf(hash));
   }
 
   /** Returns the row of the build, after a rebuild if one is due. */
   async #rebuildIfDue(hash: string): Promise<BuildRow | undefined> {
     const row = await this.#buildRowOf(hash);
     if (!this.#needsBuild(hash, row)) return row;
-    await this.#builds.build(hash, { refresh: false, progress: () => undefined });
+    await this.#builds.build(hash, { refresh: false, onProgress: () => undefined });
     return this.#buildRowOf(hash);
   }
 
@@ -296,8 +296,8 @@ class ImageStore implements Images {
     if (row !== undefined && (row.imageId !== undefined || row.state === 'ready')) return false;
     const nowMs = this.#clock.now();
     if (row?.state === 'failed') return (row.failedAtMs ?? 0) + this.#retryAfterMs <= nowMs;
-    if (this.#records.spec(hash)?.lock !== undefined) return true;
-    return row === undefined || !isClaimed(this.#records, hash, row.runtimeKey, nowMs);
+    if (this.#index.findSpec(hash)?.lock !== undefined) return true;
+    return row === undefined || !isClaimed(this.#index, hash, row.runtimeKey, nowMs);
   }
 }
 

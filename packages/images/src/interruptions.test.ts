@@ -13,7 +13,13 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { fakeBuilder, imageFolder, openImages, SPEC, fakeClock } from '../../../test/support/images.ts';
+import {
+  createFakeBuilder,
+  createImageFolder,
+  openImages,
+  IMAGE_SPEC,
+  createFakeClock,
+} from '../../../test/support/images.ts';
 import { ImageError } from './error.ts';
 import { createImages } from './images.ts';
 
@@ -26,7 +32,7 @@ const clockAhead = (ms: number) => ({ now: () => Date.now() + ms, sleep: () => P
 
 describe('an interrupted build', () => {
   it('is taken over, and its work folder is removed after a day', async () => {
-    const folder = imageFolder();
+    const folder = createImageFolder();
     const log = join(folder, 'log');
     const child = spawn(process.execPath, ['--conditions=@heddle/source', SCRIPT, folder, log]);
     await expect.poll(() => existsSync(log), { timeout: 20_000 }).toBe(true);
@@ -41,7 +47,7 @@ describe('an interrupted build', () => {
        await images.close();`,
     ]);
     expect(['building', 'pending']).toContain(stdout);
-    const javascript = fakeBuilder({ runtimeParts: async () => ({}) });
+    const javascript = createFakeBuilder({ runtimeKeyParts: async () => ({}) });
     const store = openImages({ javascript }, { folder, clock: clockAhead(61_000) });
     expect(await store.build(ALPHA)).toMatchObject({ state: 'ready' });
     expect(javascript.calls).toEqual(['resolve', 'assemble']);
@@ -50,11 +56,11 @@ describe('an interrupted build', () => {
   });
 
   it('keeps its work folder until a day after its time limit, which may be longer than a day', async () => {
-    const folder = imageFolder();
-    const clock = fakeClock();
+    const folder = createImageFolder();
+    const clock = createFakeClock();
     const { promise: allowed, resolve: allow } = Promise.withResolvers<void>();
-    const builder = fakeBuilder();
-    const javascript = fakeBuilder({
+    const builder = createFakeBuilder();
+    const javascript = createFakeBuilder({
       async resolve(spec, context) {
         await allowed;
         return builder.resolve(spec, context);
@@ -62,40 +68,40 @@ describe('an interrupted build', () => {
     });
     const buildTimeoutMs = 3 * DAY_MS;
     const store = openImages({ javascript }, { folder, clock, buildTimeoutMs });
-    const building = store.build(SPEC);
-    const workFolders = () => readdirSync(join(folder, 'work')).length;
-    await expect.poll(workFolders).toBe(1);
+    const building = store.build(IMAGE_SPEC);
+    const countWorkFolders = () => readdirSync(join(folder, 'work')).length;
+    await expect.poll(countWorkFolders).toBe(1);
     clock.advance(buildTimeoutMs - 1);
     const other = openImages({}, { folder, clock });
     await other.collectGarbage();
-    expect(workFolders()).toBe(1);
+    expect(countWorkFolders()).toBe(1);
     clock.advance(DAY_MS);
     await other.collectGarbage();
-    expect(workFolders()).toBe(1);
+    expect(countWorkFolders()).toBe(1);
     clock.advance(1);
     await other.collectGarbage();
-    expect(workFolders()).toBe(0);
+    expect(countWorkFolders()).toBe(0);
     allow();
     await building;
   });
 
   it('changes nothing if it resumes after another process took it over', async () => {
-    const folder = imageFolder();
-    const clock = fakeClock();
+    const folder = createImageFolder();
+    const clock = createFakeClock();
     let wake: () => void = () => undefined;
     const waking = new Promise<void>((resolve) => (wake = resolve));
-    const lateBuilder = fakeBuilder({
+    const lateBuilder = createFakeBuilder({
       async resolve() {
         await waking;
         return { entries: [{ name: 'alpha', version: '0.0.1', digest: 'sha256:11' }], data: null };
       },
     });
     const first = openImages({ javascript: lateBuilder }, { folder, clock });
-    const building = first.build(SPEC);
+    const building = first.build(IMAGE_SPEC);
     await expect.poll(async () => (await first.list())[0]?.state).toBe('building');
     clock.advance(61_000);
-    const second = openImages({ javascript: fakeBuilder() }, { folder, clock });
-    const record = await second.build(SPEC);
+    const second = openImages({ javascript: createFakeBuilder() }, { folder, clock });
+    const record = await second.build(IMAGE_SPEC);
     wake();
     await building;
     expect(await second.get(record.id)).toEqual(record);
@@ -104,34 +110,37 @@ describe('an interrupted build', () => {
 
 describe('a store', () => {
   it('replaces a partially written file with the intact one', async () => {
-    const other = openImages({ javascript: fakeBuilder() });
-    const { path } = (await other.open((await other.build(SPEC)).id)).blobs['bundle.js']!;
-    const folder = imageFolder();
+    const other = openImages({ javascript: createFakeBuilder() });
+    const { path } = (await other.open((await other.build(IMAGE_SPEC)).id)).blobs['bundle.js']!;
+    const folder = createImageFolder();
     const storedPath = join(folder, 'blobs', ...path.split('/').slice(-2));
     mkdirSync(dirname(storedPath), { recursive: true });
     writeFileSync(storedPath, readFileSync(path));
     truncateSync(storedPath, 3);
-    const store = openImages({ javascript: fakeBuilder() }, { folder });
-    const { id } = await store.build(SPEC);
+    const store = openImages({ javascript: createFakeBuilder() }, { folder });
+    const { id } = await store.build(IMAGE_SPEC);
     expect((await store.open(id)).blobs['bundle.js']!.path).toBe(storedPath);
     expect(readFileSync(storedPath)).toEqual(readFileSync(path));
   });
 
   it('removes files without a row a day after they were added', async () => {
-    const folder = imageFolder();
-    const stray = join(folder, 'blobs', 'ab', 'ab'.repeat(32));
-    mkdirSync(dirname(stray), { recursive: true });
-    writeFileSync(stray, 'x');
-    const store = openImages({ javascript: fakeBuilder() }, { folder });
+    const folder = createImageFolder();
+    const strayPath = join(folder, 'blobs', 'ab', 'ab'.repeat(32));
+    mkdirSync(dirname(strayPath), { recursive: true });
+    writeFileSync(strayPath, 'x');
+    const store = openImages({ javascript: createFakeBuilder() }, { folder });
     expect(await store.collectGarbage()).toEqual({ images: 0, blobs: 0 });
-    expect(existsSync(stray)).toBe(true);
-    const later = openImages({ javascript: fakeBuilder() }, { folder, clock: clockAhead(DAY_MS + 60_000) });
+    expect(existsSync(strayPath)).toBe(true);
+    const later = openImages(
+      { javascript: createFakeBuilder() },
+      { folder, clock: clockAhead(DAY_MS + 60_000) },
+    );
     expect(await later.collectGarbage()).toEqual({ images: 0, blobs: 1 });
-    expect(existsSync(stray)).toBe(false);
+    expect(existsSync(strayPath)).toBe(false);
   });
 
   it('refuses an index that a later version of Heddle wrote', async () => {
-    const folder = imageFolder();
+    const folder = createImageFolder();
     await createImages({ folder, builders: {} }).close();
     const db = new DatabaseSync(join(folder, 'images.db'));
     db.exec('PRAGMA user_version = 2');
@@ -140,13 +149,13 @@ describe('a store', () => {
   });
 
   it('serves two versions of Heddle, each with its own image from the same lock', async () => {
-    const folder = imageFolder();
+    const folder = createImageFolder();
     const [oldBuilder, newBuilder] = ['1', '2'].map((engine) =>
-      fakeBuilder({ runtimeParts: async () => ({ engine }) }),
-    ) as [ReturnType<typeof fakeBuilder>, ReturnType<typeof fakeBuilder>];
+      createFakeBuilder({ runtimeKeyParts: async () => ({ engine }) }),
+    ) as [ReturnType<typeof createFakeBuilder>, ReturnType<typeof createFakeBuilder>];
     const oldStore = openImages({ javascript: oldBuilder }, { folder });
     const newStore = openImages({ javascript: newBuilder }, { folder });
-    const { id } = await oldStore.build(SPEC);
+    const { id } = await oldStore.build(IMAGE_SPEC);
     const [a, b] = [await oldStore.open(id), await newStore.open(id)];
     expect(a.id).not.toBe(b.id);
     expect([oldBuilder.calls, newBuilder.calls]).toEqual([['resolve', 'assemble'], ['assemble']]);
@@ -157,19 +166,19 @@ describe('a store', () => {
 
 describe('an image', () => {
   it('is still used if its rebuild failed', async () => {
-    const clock = fakeClock();
+    const clock = createFakeClock();
     let fails = false;
-    const working = fakeBuilder();
-    const javascript = fakeBuilder({
+    const workingBuilder = createFakeBuilder();
+    const javascript = createFakeBuilder({
       resolve: (spec, context) =>
         fails
           ? Promise.reject(new ImageError('registry_unavailable', 'The registry is down.'))
-          : working.resolve(spec, context),
+          : workingBuilder.resolve(spec, context),
     });
     const store = openImages({ javascript }, { clock });
-    const { id, imageId } = await store.build(SPEC);
+    const { id, imageId } = await store.build(IMAGE_SPEC);
     fails = true;
-    expect(await store.build(SPEC, { refresh: true })).toMatchObject({
+    expect(await store.build(IMAGE_SPEC, { refresh: true })).toMatchObject({
       state: 'failed',
       errorCode: 'registry_unavailable',
       imageId,
@@ -184,13 +193,13 @@ describe('an image', () => {
     ['its data has unknown fields', '{"entries": [], "data": {"lockfile": 1}}'],
   ])('fails with integrity_error if its lock cannot be read (%s)', async (_what, lock) => {
     const { javascriptBuilder } = await import('./javascript/builder.ts');
-    const folder = imageFolder();
-    await openImages({ javascript: fakeBuilder() }, { folder }).build(SPEC);
+    const folder = createImageFolder();
+    await openImages({ javascript: createFakeBuilder() }, { folder }).build(IMAGE_SPEC);
     const db = new DatabaseSync(join(folder, 'images.db'));
     db.prepare('UPDATE specs SET lock = ?').run(lock);
     db.close();
     const store = openImages({ javascript: javascriptBuilder({ npm: false }) }, { folder });
-    expect(await store.build(SPEC)).toMatchObject({
+    expect(await store.build(IMAGE_SPEC)).toMatchObject({
       errorCode: 'integrity_error',
       errorMessage: expect.stringMatching(/lock of the image cannot be read.*refresh/) as string,
     });
@@ -199,7 +208,7 @@ describe('an image', () => {
 
 /** Returns a folder with 2 MiB of space, or undefined if this user may not mount. */
 function mountTinyDisk(): string | undefined {
-  const folder = imageFolder();
+  const folder = createImageFolder();
   if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status !== 0) return undefined;
   onTestFinished(() => void spawnSync('umount', ['-l', folder]));
   return folder;
@@ -212,7 +221,7 @@ describe.skipIf(!mayMount)('a full disk', () => {
     const folder = mountTinyDisk();
     if (folder === undefined) return context.skip('tmpfs cannot be mounted here');
     const filler = join(folder, 'filler');
-    const javascript = fakeBuilder({
+    const javascript = createFakeBuilder({
       async assemble(_lock, spec, { workFolder }) {
         const path = join(workFolder, 'bundle');
         writeFileSync(path, Buffer.alloc(2 ** 20));
@@ -226,14 +235,14 @@ describe.skipIf(!mayMount)('a full disk', () => {
     });
     const store = openImages({ javascript }, { folder });
     writeFileSync(filler, Buffer.alloc(2 ** 20 + 2 ** 18));
-    expect(await store.build(SPEC)).toMatchObject({
+    expect(await store.build(IMAGE_SPEC)).toMatchObject({
       state: 'failed',
       errorCode: 'provider_error',
       errorMessage: 'The disk with the images is full; free some space and build again.',
     });
     expect(readdirSync(join(folder, 'work'))).toEqual([]);
     rmSync(filler);
-    const record = await store.build(SPEC);
+    const record = await store.build(IMAGE_SPEC);
     expect(record).toMatchObject({ state: 'ready' });
     expect((await store.open(record.id)).blobs['bundle.js']!.size).toBe(2 ** 20);
   });

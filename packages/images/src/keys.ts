@@ -36,8 +36,18 @@ export function runtimeKey(parts: Readonly<Record<string, string>>): string {
  * Returns the key of an image from the hash of its lock, the key of its runtime, and the names that code can import,
  * which can differ between specifications with the same lock.
  */
-export function imageKey(lock: string, runtime: string, spec: ImageSpec): string {
+export function imageKey(lockDigest: string, runtimeDigest: string, spec: ImageSpec): string {
   const { language, cliTools, systemPackages } = spec;
   const names = spec.dependencies.map((entry) => dependencyName(entry, language)).sort();
-  return sha256(canonicalJson({ v: 1, lock, runtime, language, names, cliTools, systemPackages }));
+  return sha256(
+    canonicalJson({
+      v: 1,
+      lock: lockDigest,
+      runtime: runtimeDigest,
+      language,
+      names,
+      cliTools,
+      systemPackages,
+    }),
+  );
 }

@@ -2,38 +2,43 @@ import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { cpuMsOf } from '../../../test/support/cpu.ts';
-import { fakeBuilder, imageFolder, openImages, SPEC } from '../../../test/support/images.ts';
+import {
+  createFakeBuilder,
+  createImageFolder,
+  openImages,
+  IMAGE_SPEC,
+} from '../../../test/support/images.ts';
 import type { ImageBuilder } from './builder.ts';
 import { ImageError } from './error.ts';
 import { BuildLog, logLines, MAX_LOG_CHARS, secretsOf } from './log.ts';
 
 /** A builder that writes a log, and then fails with this error if there is one. */
 function loggingBuilder(lines: readonly string[], error?: Error) {
-  const working = fakeBuilder();
+  const workingBuilder = createFakeBuilder();
   const resolve: ImageBuilder['resolve'] = async (spec, context) => {
     for (const line of lines) context.log(line);
     if (error) throw error;
-    return working.resolve(spec, context);
+    return workingBuilder.resolve(spec, context);
   };
-  return { ...working, resolve };
+  return { ...workingBuilder, resolve };
 }
 
 describe('the log of a build', () => {
   it('is stored completely, whether the build succeeds or fails', async () => {
     const lines = Array.from({ length: 3000 }, (_, line) => `line ${line}`);
-    const succeeding = openImages({ javascript: loggingBuilder(lines) });
-    const built = await succeeding.build(SPEC, { name: 'tools' });
+    const succeedingImages = openImages({ javascript: loggingBuilder(lines) });
+    const built = await succeedingImages.build(IMAGE_SPEC, { name: 'tools' });
     const steps = ['== assembling', '== publishing'];
-    expect(succeeding.log('tools')).toBe(['== resolving', ...lines, ...steps].join('\n'));
-    expect(succeeding.log(built.id.slice(0, 12))).toBe(succeeding.log('tools'));
+    expect(succeedingImages.log('tools')).toBe(['== resolving', ...lines, ...steps].join('\n'));
+    expect(succeedingImages.log(built.id.slice(0, 12))).toBe(succeedingImages.log('tools'));
     const error = new ImageError('package_not_found', 'No package "alpha".');
-    const failing = openImages({ javascript: loggingBuilder(lines, error) });
-    const failed = await failing.build(SPEC);
+    const failingImages = openImages({ javascript: loggingBuilder(lines, error) });
+    const failed = await failingImages.build(IMAGE_SPEC);
     expect(failed.errorDetail).toHaveLength(4000);
-    expect(failing.log(failed.id)).toBe(
+    expect(failingImages.log(failed.id)).toBe(
       ['== resolving', ...lines, 'package_not_found: No package "alpha".'].join('\n'),
     );
-    expect(failing.log('nothing')).toBeUndefined();
+    expect(failingImages.log('nothing')).toBeUndefined();
   });
 
   it('contains both attempts if the native runtime is tried too', async () => {
@@ -70,7 +75,7 @@ describe('the log of a build', () => {
       { javascript: loggingBuilder(lines, error) },
       { registries: registries as never },
     );
-    const { id, errorMessage } = await store.build(SPEC);
+    const { id, errorMessage } = await store.build(IMAGE_SPEC);
     for (const secret of secrets) expect(store.log(id) + String(errorMessage)).not.toContain(secret);
     expect(store.log(id)).toContain('@pypi.test/simple/alpha');
     expect(secretsOf({ token: 'x', broken: 'https://%zz@host/' })).toEqual(['x', '%zz', '%zz']);
@@ -80,20 +85,20 @@ describe('the log of a build', () => {
     const log = new BuildLog(['the-secret-of-this-line'], []);
     log.add(`the-secret-of-this-line ${'x'.repeat(MAX_LOG_CHARS)}`);
     for (let line = 0; line < 40; line += 1) log.add(`${line} ${'y'.repeat(100_000)}`);
-    const whole = log.fullText();
-    expect(whole.length).toBeLessThanOrEqual(MAX_LOG_CHARS);
-    expect(whole.length).toBeGreaterThan(MAX_LOG_CHARS - 100_010);
-    expect(whole).toMatch(/^…\d+ y/);
-    expect(whole).toMatch(/\n39 y+$/);
+    const wholeLog = log.fullText();
+    expect(wholeLog.length).toBeLessThanOrEqual(MAX_LOG_CHARS);
+    expect(wholeLog.length).toBeGreaterThan(MAX_LOG_CHARS - 100_010);
+    expect(wholeLog).toMatch(/^…\d+ y/);
+    expect(wholeLog).toMatch(/\n39 y+$/);
   });
 
   it('has no credential, even if a tool writes the credential in parts, alternating between its two streams', async () => {
     const log = new BuildLog(['the-secéret'], []);
-    const [before, after] = [Buffer.from('a the-secé').subarray(0, 10), Buffer.from('é').subarray(1)];
+    const [firstPart, secondPart] = [Buffer.from('a the-secé').subarray(0, 10), Buffer.from('é').subarray(1)];
     const result = await logLines({ log: (line) => log.add(line) }, async (output) => {
-      output(before, 'stdout');
+      output(firstPart, 'stdout');
       output(Buffer.from('a the-'), 'stderr');
-      output(Buffer.concat([after, Buffer.from('ret b\nc\nthe-')]), 'stdout');
+      output(Buffer.concat([secondPart, Buffer.from('ret b\nc\nthe-')]), 'stdout');
       await Promise.resolve();
       output(Buffer.from('secéret d'), 'stderr');
       output(Buffer.from('secéret'), 'stdout');
@@ -132,13 +137,13 @@ describe('the log of a build', () => {
   });
 
   it('is replaced by the log of the next build, and removed with its image', async () => {
-    const folder = imageFolder();
+    const folder = createImageFolder();
     const error = new ImageError('package_not_found', 'No package.');
     const first = openImages({ javascript: loggingBuilder(['first'], error) }, { folder });
-    const { id } = await first.build(SPEC);
+    const { id } = await first.build(IMAGE_SPEC);
     expect(first.log(id)).toContain('first');
     const second = openImages({ javascript: loggingBuilder(['second']) }, { folder });
-    await second.build(SPEC);
+    await second.build(IMAGE_SPEC);
     expect(second.log(id)).toMatch(/^== resolving\nsecond/);
     expect(second.remove(id)).toBe(true);
     const index = new DatabaseSync(join(folder, 'images.db'), { readOnly: true });

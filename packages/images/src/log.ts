@@ -2,9 +2,9 @@ import { homedir } from 'node:os';
 import { StringDecoder } from 'node:string_decoder';
 
 /** Maximum length of the end of a log in the error of a failed build, in characters. */
-const TAIL_CHARS = 4_000;
+const MAX_TAIL_CHARS = 4_000;
 /** Length of the text from which the tail is taken; longer than the tail, since redaction may shorten the text. */
-const BUFFER_CHARS = 8 * TAIL_CHARS;
+const BUFFER_CHARS = 8 * MAX_TAIL_CHARS;
 
 /** Maximum length of the whole log of a build, in characters. The beginning of a longer one is dropped. */
 export const MAX_LOG_CHARS = 1_048_576;
@@ -46,25 +46,25 @@ export class BuildLog {
 
   /** Returns the text without secrets, paths, escape sequences and control characters. */
   redact(text: string): string {
-    let clean = text;
-    for (const secret of this.#secrets) clean = clean.replaceAll(secret, '***');
-    for (const path of this.#paths) clean = clean.replaceAll(path, '…');
-    for (const [pattern, replacement] of TOKEN_PATTERNS) clean = clean.replace(pattern, replacement);
+    let cleanText = text;
+    for (const secret of this.#secrets) cleanText = cleanText.replaceAll(secret, '***');
+    for (const path of this.#paths) cleanText = cleanText.replaceAll(path, '…');
+    for (const [pattern, replacement] of TOKEN_PATTERNS) cleanText = cleanText.replace(pattern, replacement);
     // Removes escape sequences for colours and cursor movement.
-    return clean.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '').replace(/[^\P{Cc}\n\t]/gu, '');
+    return cleanText.replace(/\u001b\[[0-9;?]*[A-Za-z]/g, '').replace(/[^\P{Cc}\n\t]/gu, '');
   }
 
   /** Returns the end of the log, at most 4,000 characters, with `…` if the beginning is missing. */
   tail(): string {
-    const clean = this.redact(this.#tailText).trim();
-    return truncateStart(clean, TAIL_CHARS);
+    const cleanText = this.redact(this.#tailText).trim();
+    return truncateStart(cleanText, MAX_TAIL_CHARS);
   }
 
   /** Returns the whole log, at most 1,048,576 characters, with `…` if the beginning is missing. */
   fullText(): string {
     const { text, isTruncated } = this.#fullLog.read();
-    const clean = this.redact(text).trim();
-    return truncateStart(isTruncated ? `…${clean}` : clean, MAX_LOG_CHARS);
+    const cleanText = this.redact(text).trim();
+    return truncateStart(isTruncated ? `…${cleanText}` : cleanText, MAX_LOG_CHARS);
   }
 }
 
@@ -86,7 +86,7 @@ export async function logLines<T>(
   try {
     return await run((data, stream) => add(lineBuffers[stream].add(data)));
   } finally {
-    for (const line of Object.values(lineBuffers)) add(line.end());
+    for (const buffer of Object.values(lineBuffers)) add(buffer.end());
   }
 }
 
@@ -116,8 +116,8 @@ class LineBuffer {
 }
 
 /** Returns the end of the text, with `…` if the beginning is missing. */
-function truncateStart(text: string, chars: number): string {
-  return text.length <= chars ? text : `…${text.slice(1 - chars)}`;
+function truncateStart(text: string, maxChars: number): string {
+  return text.length <= maxChars ? text : `…${text.slice(1 - maxChars)}`;
 }
 
 /** Collects text, but stores only its end. Adding takes time in proportion to the added text. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { unreadablePart } from '@heddle/sandbox/build';
 
-const EXECUTABLE = 0o111;
+const EXECUTABLE_BITS = 0o111;
 
 /** Yields a folder and everything in it; links are not followed. */
 async function* walkTree(path: string): AsyncGenerator<string> {
@@ -27,7 +27,7 @@ export async function reclaimTree(folder: string): Promise<void> {
   // From the top down, so that the other user can no longer change anything below a reclaimed folder.
   for await (const path of reclaimTopDown(folder, uid, gid)) {
     const stat = await lstat(path);
-    if (stat.isFile()) await chmod(path, (stat.mode & EXECUTABLE) === 0 ? 0o644 : 0o755);
+    if (stat.isFile()) await chmod(path, (stat.mode & EXECUTABLE_BITS) === 0 ? 0o644 : 0o755);
   }
 }
 
@@ -44,13 +44,13 @@ async function* reclaimTopDown(
 }
 
 /** Moves a file or folder, including between file systems. */
-export async function move(from: string, to: string): Promise<void> {
+export async function move(source: string, target: string): Promise<void> {
   try {
-    await rename(from, to);
+    await rename(source, target);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    await cp(from, to, { recursive: true, verbatimSymlinks: true });
-    await rm(from, { recursive: true, force: true });
+    await cp(source, target, { recursive: true, verbatimSymlinks: true });
+    await rm(source, { recursive: true, force: true });
   }
 }
 
@@ -79,14 +79,14 @@ export async function removeWorkFolder(workFolder: string): Promise<void> {
   await rm(workFolder, { recursive: true, force: true });
 }
 
-/** Creates the work area of one process. `asOtherUser` is true if the process runs as another user. */
-export async function openWorkArea(workFolder: string, asOtherUser: boolean): Promise<WorkArea> {
+/** Creates the work area of one process. `runsAsOtherUser` is true if the process runs as another user. */
+export async function openWorkArea(workFolder: string, runsAsOtherUser: boolean): Promise<WorkArea> {
   const npmFolder = join(workFolder, 'npm');
   await mkdir(npmFolder, { recursive: true });
   await chmod(npmFolder, 0o755);
   // The other user may traverse the folder, but not list it.
-  if (asOtherUser) await chmod(workFolder, 0o711);
-  if (!asOtherUser || unreadablePart(npmFolder) === undefined)
+  if (runsAsOtherUser) await chmod(workFolder, 0o711);
+  if (!runsAsOtherUser || unreadablePart(npmFolder) === undefined)
     return { folder: npmFolder, remove: async () => undefined };
   const folder = await mkdtemp(join(tmpdir(), TEMPORARY_PREFIX));
   // If this process dies, the cleanup that finds its work folder also finds the work area.

@@ -1,7 +1,7 @@
 import type { ImageFeatures, LoadedImage } from '@heddle/sandbox';
 import type { ImageSpec, Lock } from './builder.ts';
 import type { ImageErrorCode } from './error.ts';
-import type { BuildRow, ImageState, Records } from './records.ts';
+import type { BuildRow, ImageState, ImageIndex } from './image-index.ts';
 
 /** The manifest of an image, as the index stores it. */
 export interface Manifest {
@@ -43,8 +43,8 @@ export interface ImageRecord {
 }
 
 /** Reads the manifest of an image from the index; undefined for an unknown image. */
-export function readManifest(records: Records, imageId: string): Manifest | undefined {
-  const row = records.one('SELECT manifest FROM images WHERE id = ?', imageId);
+export function readManifest(index: ImageIndex, imageId: string): Manifest | undefined {
+  const row = index.one('SELECT manifest FROM images WHERE id = ?', imageId);
   return row && (JSON.parse(row['manifest'] as string) as Manifest);
 }
 
@@ -74,17 +74,17 @@ function outcomeFields(build: BuildRow | undefined) {
 
 /** Returns the record of a specification. `build` is its build for the current runtime, if there is one. */
 export function readRecord(
-  records: Records,
+  index: ImageIndex,
   specHash: string,
   build: BuildRow | undefined,
 ): ImageRecord | undefined {
-  const row = records.spec(specHash);
+  const row = index.findSpec(specHash);
   if (row === undefined) return undefined;
   const imageId = build?.imageId;
-  const manifest = imageId === undefined ? undefined : readManifest(records, imageId);
+  const manifest = imageId === undefined ? undefined : readManifest(index, imageId);
   return {
     id: specHash,
-    names: records.names(specHash),
+    names: index.names(specHash),
     spec: row.spec,
     state: build?.state ?? 'pending',
     ...imageFields(manifest, row.lock),

@@ -2,26 +2,32 @@ import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { fakeBuilder, imageFolder, openImages, SPEC, fakeClock } from '../../../test/support/images.ts';
+import {
+  createFakeBuilder,
+  createImageFolder,
+  openImages,
+  IMAGE_SPEC,
+  createFakeClock,
+} from '../../../test/support/images.ts';
 import type { ImageBuilder } from './builder.ts';
 
 /** A builder whose `resolve` waits until `release` is called. */
-function waitingBuilder(): ReturnType<typeof fakeBuilder> & { release: () => void } {
+function waitingBuilder(): ReturnType<typeof createFakeBuilder> & { release: () => void } {
   let release: () => void = () => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
-  const working = fakeBuilder();
+  const workingBuilder = createFakeBuilder();
   const resolve: ImageBuilder['resolve'] = async (spec, context) => (
     await released,
-    working.resolve(spec, context)
+    workingBuilder.resolve(spec, context)
   );
-  return { ...working, resolve, release: () => release() };
+  return { ...workingBuilder, resolve, release: () => release() };
 }
 
 describe('an image removed during its build', () => {
   it('does not exist afterwards, and its build is rejected', async () => {
     const javascript = waitingBuilder();
     const store = openImages({ javascript });
-    const building = store.build(SPEC, { name: 'tools' });
+    const building = store.build(IMAGE_SPEC, { name: 'tools' });
     await expect.poll(async () => (await store.get('tools'))?.state).toBe('building');
     const { id } = (await store.get('tools'))!;
     expect(store.remove(id)).toBe(true);
@@ -32,7 +38,7 @@ describe('an image removed during its build', () => {
     });
     expect(await store.list()).toEqual([]);
     await expect(store.open(id)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
-    expect(await store.build(SPEC)).toMatchObject({
+    expect(await store.build(IMAGE_SPEC)).toMatchObject({
       state: 'ready',
       packages: ['alpha 1.0.0', 'beta@^2 1.0.0'],
     });
@@ -42,10 +48,10 @@ describe('an image removed during its build', () => {
   it('and requested again in the meantime is built once', async () => {
     const javascript = waitingBuilder();
     const store = openImages({ javascript });
-    const first = store.build(SPEC, { name: 'tools' });
+    const first = store.build(IMAGE_SPEC, { name: 'tools' });
     await expect.poll(async () => (await store.get('tools'))?.state).toBe('building');
     store.remove((await store.get('tools'))!.id);
-    const second = store.build(SPEC);
+    const second = store.build(IMAGE_SPEC);
     javascript.release();
     const record = await second;
     expect(await first).toEqual(record);
@@ -56,24 +62,24 @@ describe('an image removed during its build', () => {
 
 describe('an image that is removed and requested again', () => {
   it('is resolved again, and can be rebuilt for another runtime', async () => {
-    const folder = imageFolder();
-    const javascript = fakeBuilder();
+    const folder = createImageFolder();
+    const javascript = createFakeBuilder();
     const store = openImages({ javascript }, { folder });
-    const { id } = await store.build(SPEC);
+    const { id } = await store.build(IMAGE_SPEC);
     store.remove(id);
-    expect(await store.build(SPEC)).toMatchObject({ id, packages: ['alpha 1.0.0', 'beta@^2 1.0.0'] });
+    expect(await store.build(IMAGE_SPEC)).toMatchObject({ id, packages: ['alpha 1.0.0', 'beta@^2 1.0.0'] });
     expect(javascript.calls).toEqual(['resolve', 'assemble', 'resolve', 'assemble']);
-    const next = fakeBuilder({ runtimeParts: async () => ({ engine: '2' }) });
-    expect(await openImages({ javascript: next }, { folder }).open(id)).toBeDefined();
-    expect(next.calls).toEqual(['assemble']);
+    const nextBuilder = createFakeBuilder({ runtimeKeyParts: async () => ({ engine: '2' }) });
+    expect(await openImages({ javascript: nextBuilder }, { folder }).open(id)).toBeDefined();
+    expect(nextBuilder.calls).toEqual(['assemble']);
   });
 });
 
 describe('an image in use', () => {
   it('keeps its files in a garbage collection an hour after its removal, but cannot be opened', async () => {
-    const clock = fakeClock();
-    const store = openImages({ javascript: fakeBuilder() }, { clock });
-    const { id } = await store.build(SPEC);
+    const clock = createFakeClock();
+    const store = openImages({ javascript: createFakeBuilder() }, { clock });
+    const { id } = await store.build(IMAGE_SPEC);
     const { blobs } = await store.open(id);
     store.remove(id);
     clock.advance(3_600_000);
@@ -83,9 +89,9 @@ describe('an image in use', () => {
   });
 
   it('that is collected between lookup and use is rebuilt from its lock', async () => {
-    const folder = imageFolder();
-    const javascript = fakeBuilder();
-    const { id } = await openImages({ javascript }, { folder }).build(SPEC);
+    const folder = createImageFolder();
+    const javascript = createFakeBuilder();
+    const { id } = await openImages({ javascript }, { folder }).build(IMAGE_SPEC);
     const db = new DatabaseSync(join(folder, 'images.db'));
     onTestFinished(() => db.close());
     // Another process, just before the image is leased.
@@ -106,15 +112,15 @@ describe('an image in use', () => {
   });
 
   it('whose file was deleted is refused with the name of the file, and rebuilt from its lock', async () => {
-    const javascript = fakeBuilder();
+    const javascript = createFakeBuilder();
     const store = openImages({ javascript });
-    const { id } = await store.build(SPEC);
+    const { id } = await store.build(IMAGE_SPEC);
     rmSync((await store.open(id)).blobs['bundle.js']!.path);
     await expect(store.open(id)).rejects.toMatchObject({
       code: 'IMAGE_FAILED',
       message: expect.stringMatching(/bundle\.js .* is missing from the store/) as string,
     });
-    expect(await store.build(SPEC)).toMatchObject({ state: 'ready' });
+    expect(await store.build(IMAGE_SPEC)).toMatchObject({ state: 'ready' });
     expect(javascript.calls).toEqual(['resolve', 'assemble', 'assemble']);
     expect(existsSync((await store.open(id)).blobs['bundle.js']!.path)).toBe(true);
   });
@@ -122,7 +128,7 @@ describe('an image in use', () => {
 
 describe('a cached folder', () => {
   it('is recreated if it is collected while a build looks it up', async () => {
-    const folder = imageFolder();
+    const folder = createImageFolder();
     const db = new DatabaseSync(join(folder, 'images.db'));
     onTestFinished(() => db.close());
     let deletesNext = false;
@@ -135,32 +141,32 @@ describe('a cached folder', () => {
       return Date.now();
     };
     let makeCount = 0;
-    const javascript = fakeBuilder({
+    const javascript = createFakeBuilder({
       async assemble(lock, spec, context) {
         const make = async (inner: string): Promise<void> =>
           writeFileSync(join(inner, 'common'), `${++makeCount}`);
-        await context.cachedFolder('common', make);
+        await context.findOrMakeFolder('common', make);
         deletesNext = true;
-        const { path } = await context.cachedFolder('common', make);
+        const { path } = await context.findOrMakeFolder('common', make);
         expect([deletesNext, existsSync(path)]).toEqual([false, true]);
-        return fakeBuilder().assemble(lock, spec, context);
+        return createFakeBuilder().assemble(lock, spec, context);
       },
     });
     const store = openImages({ javascript }, { folder, clock: { now, sleep: () => Promise.resolve() } });
-    expect(await store.build(SPEC)).toMatchObject({ state: 'ready', errorMessage: null });
+    expect(await store.build(IMAGE_SPEC)).toMatchObject({ state: 'ready', errorMessage: null });
     expect(makeCount).toBe(2);
   });
 });
 
 describe('runs that name an image', () => {
   it('build it if the process that was building it died', async () => {
-    const folder = imageFolder();
-    const clock = fakeClock();
+    const folder = createImageFolder();
+    const clock = createFakeClock();
     const waiting = waitingBuilder();
-    const dead = openImages({ javascript: waiting }, { folder, clock });
-    const building = dead.build(SPEC, { name: 'tools' });
-    await expect.poll(async () => (await dead.get('tools'))?.state).toBe('building');
-    const javascript = fakeBuilder();
+    const deadStore = openImages({ javascript: waiting }, { folder, clock });
+    const building = deadStore.build(IMAGE_SPEC, { name: 'tools' });
+    await expect.poll(async () => (await deadStore.get('tools'))?.state).toBe('building');
+    const javascript = createFakeBuilder();
     const store = openImages({ javascript }, { folder, clock });
     await expect(store.open('tools')).rejects.toMatchObject({ code: 'IMAGE_NOT_READY' });
     clock.advance(61_000);
@@ -171,14 +177,14 @@ describe('runs that name an image', () => {
   });
 
   it('concurrently after a runtime change wait for one build', async () => {
-    const folder = imageFolder();
-    await openImages({ javascript: fakeBuilder() }, { folder }).build(SPEC, { name: 'tools' });
+    const folder = createImageFolder();
+    await openImages({ javascript: createFakeBuilder() }, { folder }).build(IMAGE_SPEC, { name: 'tools' });
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    const working = fakeBuilder();
-    const javascript = fakeBuilder({
-      runtimeParts: async () => ({ engine: '2' }),
-      assemble: async (lock, spec, context) => (await released, working.assemble(lock, spec, context)),
+    const workingBuilder = createFakeBuilder();
+    const javascript = createFakeBuilder({
+      runtimeKeyParts: async () => ({ engine: '2' }),
+      assemble: async (lock, spec, context) => (await released, workingBuilder.assemble(lock, spec, context)),
     });
     const [one, other] = [openImages({ javascript }, { folder }), openImages({ javascript }, { folder })];
     const first = one.open('tools');
@@ -187,6 +193,6 @@ describe('runs that name an image', () => {
     release();
     const [firstImage, ...laterImages] = await Promise.all([first, ...later]);
     expect(laterImages.map(({ id }) => id)).toEqual([firstImage!.id, firstImage!.id]);
-    expect(working.calls).toEqual(['assemble']);
+    expect(workingBuilder.calls).toEqual(['assemble']);
   });
 });

@@ -3,9 +3,9 @@ import { CLI_TOOLS } from './grammar.ts';
 import { specHash } from './keys.ts';
 import { readSpec } from './spec.ts';
 
-const js = (...dependencies: unknown[]) => readSpec({ language: 'javascript', dependencies });
-const py = (...dependencies: unknown[]) => readSpec({ language: 'python', dependencies });
-const apt = (...systemPackages: unknown[]) => readSpec({ language: 'python', systemPackages });
+const readNpmSpec = (...dependencies: unknown[]) => readSpec({ language: 'javascript', dependencies });
+const readPythonSpec = (...dependencies: unknown[]) => readSpec({ language: 'python', dependencies });
+const readDebianSpec = (...systemPackages: unknown[]) => readSpec({ language: 'python', systemPackages });
 
 describe('a spec', () => {
   it.each([
@@ -18,7 +18,7 @@ describe('a spec', () => {
     ['@scope/name@~1.2.x'],
     ['lodash.merge'],
   ])('accepts the npm package %s', (entry) =>
-    expect(js(entry)).toMatchObject({ ok: true, spec: { dependencies: [entry] } }),
+    expect(readNpmSpec(entry)).toMatchObject({ ok: true, spec: { dependencies: [entry] } }),
   );
 
   it.each([
@@ -28,12 +28,12 @@ describe('a spec', () => {
     ['httpx[http2,cli]~=0.27'],
     ['a===1+local'],
   ])('accepts the Python requirement %s', (entry) =>
-    expect(py(entry)).toMatchObject({ ok: true, spec: { dependencies: [entry] } }),
+    expect(readPythonSpec(entry)).toMatchObject({ ok: true, spec: { dependencies: [entry] } }),
   );
 
   it.each([['jq'], ['libc6:amd64'], ['jq=1.6-2.1'], ['g++'], ['libstdc++6']])(
     'accepts the Debian package %s',
-    (entry) => expect(apt(entry)).toMatchObject({ ok: true }),
+    (entry) => expect(readDebianSpec(entry)).toMatchObject({ ok: true }),
   );
 
   it.each([
@@ -63,7 +63,7 @@ describe('a spec', () => {
     ['a@^^^1', /not an npm package/],
     ['é', /not an npm package/],
   ])('refuses the npm package %s', (entry, reason) =>
-    expect(js(entry)).toEqual({
+    expect(readNpmSpec(entry)).toEqual({
       ok: false,
       issues: [
         { field: 'dependencies', line: 1, value: entry, reason: expect.stringMatching(reason) as string },
@@ -87,56 +87,61 @@ describe('a spec', () => {
     ['[x]'],
     ['a['],
   ])('refuses the Python requirement %s', (entry) =>
-    expect(py(entry)).toMatchObject({ ok: false, issues: [{ line: 1 }] }),
+    expect(readPythonSpec(entry)).toMatchObject({ ok: false, issues: [{ line: 1 }] }),
   );
 
   it.each([['jq-'], ['jq+'], ['a'], ['-y'], ['../x'], ['JQ'], ['file:x'], ['jq =1']])(
     'refuses the Debian package %s',
     (entry) =>
-      expect(apt(entry)).toMatchObject({ ok: false, issues: [{ field: 'systemPackages', line: 1 }] }),
+      expect(readDebianSpec(entry)).toMatchObject({
+        ok: false,
+        issues: [{ field: 'systemPackages', line: 1 }],
+      }),
   );
 
   it('accepts each tool of the catalogue once, and no others', () => {
-    const tools = (...cliTools: string[]) => readSpec({ language: 'python', cliTools });
+    const readToolSpec = (...cliTools: string[]) => readSpec({ language: 'python', cliTools });
     expect(CLI_TOOLS).toHaveLength(24);
-    expect(tools(CLI_TOOLS[3], CLI_TOOLS[1])).toMatchObject({
+    expect(readToolSpec(CLI_TOOLS[3], CLI_TOOLS[1])).toMatchObject({
       ok: true,
       spec: { cliTools: [CLI_TOOLS[1], CLI_TOOLS[3]] },
     });
-    expect(tools(CLI_TOOLS[0], CLI_TOOLS[0])).toMatchObject({
+    expect(readToolSpec(CLI_TOOLS[0], CLI_TOOLS[0])).toMatchObject({
       issues: [{ line: 2, reason: 'it is listed twice' }],
     });
-    expect(tools('jq@1')).toMatchObject({ issues: [{ line: 1 }] });
-    expect(tools('Kubectl', 'kubectl@1')).toMatchObject({
+    expect(readToolSpec('jq@1')).toMatchObject({ issues: [{ line: 1 }] });
+    expect(readToolSpec('Kubectl', 'kubectl@1')).toMatchObject({
       issues: [1, 2].map((line) => ({
         line,
         reason: expect.stringMatching(/; the id is kubectl@\d/) as string,
       })),
     });
-    expect(tools(...CLI_TOOLS.slice(0, 11))).toMatchObject({ issues: [{ line: 11 }] });
+    expect(readToolSpec(...CLI_TOOLS.slice(0, 11))).toMatchObject({ issues: [{ line: 11 }] });
   });
 
   it('counts comments as lines, but not as entries', () => {
-    expect(js('# one', '', 'ok', '-bad')).toMatchObject({ issues: [{ line: 4, value: '-bad' }] });
+    expect(readNpmSpec('# one', '', 'ok', '-bad')).toMatchObject({ issues: [{ line: 4, value: '-bad' }] });
     const many = Array.from({ length: 50 }, (_, index) => `p${index}`);
-    expect(js('# note', ...many)).toMatchObject({ ok: true });
-    expect(js('# note', ...many, 'over', 'more')).toMatchObject({ issues: [{ line: 52, value: 'over' }] });
-    expect(js('x'.repeat(201))).toMatchObject({
+    expect(readNpmSpec('# note', ...many)).toMatchObject({ ok: true });
+    expect(readNpmSpec('# note', ...many, 'over', 'more')).toMatchObject({
+      issues: [{ line: 52, value: 'over' }],
+    });
+    expect(readNpmSpec('x'.repeat(201))).toMatchObject({
       issues: [{ reason: expect.stringContaining('200') as string }],
     });
-    expect(js(7)).toMatchObject({ issues: [{ line: 1, value: '7' }] });
-    expect(js(...Array.from({ length: 1_001 }, () => '#'))).toMatchObject({ issues: [{ line: 0 }] });
+    expect(readNpmSpec(7)).toMatchObject({ issues: [{ line: 1, value: '7' }] });
+    expect(readNpmSpec(...Array.from({ length: 1_001 }, () => '#'))).toMatchObject({ issues: [{ line: 0 }] });
   });
 
   it('is invalid without a language or anything to install', () => {
     for (const value of [null, 'x', [], { dependencies: ['a'] }, { language: 'ruby' }])
       expect(readSpec(value)).toMatchObject({ ok: false, issues: [{ field: 'language' }] });
-    expect(js('# nothing')).toMatchObject({ ok: false, issues: [{ line: 0 }] });
+    expect(readNpmSpec('# nothing')).toMatchObject({ ok: false, issues: [{ line: 0 }] });
   });
 
   it('has the same hash in every spelling', () => {
     const hashOf = (...dependencies: string[]): string => {
-      const parsed = py(...dependencies);
+      const parsed = readPythonSpec(...dependencies);
       return parsed.ok ? specHash(parsed.spec) : '';
     };
     expect(hashOf('Typing_Extensions>=4', 'Jinja2', '# x')).toBe(

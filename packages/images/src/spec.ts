@@ -61,12 +61,12 @@ function readLines(value: unknown, { field, issues }: ListContext): [line: numbe
 }
 
 /** Returns the canonical entries of one list; adds problems to `issues`. */
-function readList(value: unknown, list: ListContext): string[] {
-  const { field, kind, issues } = list;
-  const lines = readLines(value, list);
-  const firstExcess = lines[MAX_ENTRIES[field]];
-  if (firstExcess !== undefined) {
-    const [line, entry] = firstExcess;
+function readList(value: unknown, context: ListContext): string[] {
+  const { field, kind, issues } = context;
+  const lines = readLines(value, context);
+  const firstExcessLine = lines[MAX_ENTRIES[field]];
+  if (firstExcessLine !== undefined) {
+    const [line, entry] = firstExcessLine;
     issues.push(createIssue(field, line, entry, `there are more than ${MAX_ENTRIES[field]} entries`));
   }
   const entries = new Set<string>();

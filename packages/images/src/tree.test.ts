@@ -11,13 +11,13 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fakeBuilder, imageFolder, openImages } from '../../../test/support/images.ts';
+import { createFakeBuilder, createImageFolder, openImages } from '../../../test/support/images.ts';
 
 const SPEC = { language: 'javascript', systemPackages: ['jq'] };
 
 /** A builder of root file systems with a program, a library and a link. */
-function rootBuilder(): ReturnType<typeof fakeBuilder> {
-  return fakeBuilder({
+function rootBuilder(): ReturnType<typeof createFakeBuilder> {
+  return createFakeBuilder({
     runtime: 'native',
     async assemble(_lock, _spec, { workFolder }) {
       const rootfs = join(workFolder, 'root');
@@ -30,7 +30,7 @@ function rootBuilder(): ReturnType<typeof fakeBuilder> {
   });
 }
 
-const CHANGES: readonly [what: string, change: (root: string) => void][] = [
+const CHANGES: readonly [description: string, change: (root: string) => void][] = [
   ['a file with other content', (root) => writeFileSync(join(root, 'usr/bin/jq'), 'a progrem')],
   ['an additional file', (root) => writeFileSync(join(root, 'usr/bin/evil'), '')],
   ['a missing file', (root) => rmSync(join(root, 'usr/library'))],
@@ -85,7 +85,7 @@ describe('the root of a native image in the store', () => {
   it.each(CHANGES)(
     'with %s is refused with an error that names rootfs, and rebuilt',
     async (_what, change) => {
-      const folder = imageFolder();
+      const folder = createImageFolder();
       const native = rootBuilder();
       const { id } = await openImages({ native }, { folder }).build(SPEC);
       const openStore = () => openImages({ native }, { folder });
@@ -96,8 +96,8 @@ describe('the root of a native image in the store', () => {
         message: expect.stringContaining('rootfs') as string,
       });
       expect(await openStore().build(SPEC)).toMatchObject({ state: 'ready', errorMessage: null });
-      const rebuilt = (await openStore().open(id)).blobs['rootfs']!;
-      expect(rebuilt.path).toBe(path);
+      const rebuiltBlob = (await openStore().open(id)).blobs['rootfs']!;
+      expect(rebuiltBlob.path).toBe(path);
       expect(readFileSync(join(path, 'usr/library'), 'utf8')).toBe('a program');
       expect(native.calls).toEqual(['resolve']);
     },

@@ -42,9 +42,9 @@ export async function digestTree(root: string): Promise<{ sha256: string; size: 
     let content = '';
     if (stat.isSymbolicLink()) content = `link ${JSON.stringify(await readlink(fullPath))}`;
     else if (stat.isFile()) {
-      const file = await digestFile(fullPath);
-      size += file.size;
-      content = `file ${file.sha256}`;
+      const fileDigest = await digestFile(fullPath);
+      size += fileDigest.size;
+      content = `file ${fileDigest.sha256}`;
     } else content = stat.isDirectory() ? 'folder' : 'other';
     hash.update(`${JSON.stringify(path)} ${mode} ${content}\n`);
   }
@@ -56,9 +56,9 @@ export async function sizeOf(path: string): Promise<number> {
   const stat = await lstat(path);
   if (!stat.isDirectory()) return stat.size;
   let bytes = 0;
-  for await (const inner of pathsIn(path)) {
-    const each = await lstat(join(path, inner));
-    if (each.isFile()) bytes += each.size;
+  for await (const innerPath of pathsIn(path)) {
+    const innerStat = await lstat(join(path, innerPath));
+    if (innerStat.isFile()) bytes += innerStat.size;
   }
   return bytes;
 }

@@ -10,14 +10,16 @@ export class ByteBuffer {
   }
 
   add(chunk: Uint8Array): void {
-    const needed = this.#length + chunk.length;
-    if (needed > this.#bytes.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(INITIAL_BYTES, needed, 2 * this.#bytes.length));
-      larger.set(this.#bytes.subarray(0, this.#length));
-      this.#bytes = larger;
+    const neededBytes = this.#length + chunk.length;
+    if (neededBytes > this.#bytes.length) {
+      const largerBuffer = Buffer.allocUnsafeSlow(
+        Math.max(INITIAL_BYTES, neededBytes, 2 * this.#bytes.length),
+      );
+      largerBuffer.set(this.#bytes.subarray(0, this.#length));
+      this.#bytes = largerBuffer;
     }
     this.#bytes.set(chunk, this.#length);
-    this.#length = needed;
+    this.#length = neededBytes;
   }
 
   /** Returns a view of the bytes, valid until the next `add`. */
@@ -27,9 +29,9 @@ export class ByteBuffer {
 
   /** Returns all bytes and empties the buffer. */
   take(): Buffer {
-    const all = this.view();
+    const allBytes = this.view();
     this.#bytes = Buffer.alloc(0);
     this.#length = 0;
-    return all;
+    return allBytes;
   }
 }

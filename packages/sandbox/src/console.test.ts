@@ -34,7 +34,7 @@ describe('console output', () => {
     expect(await stdoutOf('console.log(); console.log("b")')).toBe('\nb');
   });
 
-  it('is cut at its limit with a mark, and the code continues', async () => {
+  it('is truncated at its limit, with a marker, and the code continues', async () => {
     const outcome = await sandbox.run({
       runId: 'console',
       code: 'for (let i = 0; i < 100; i++) console.log("0123456789"); return "end"',
@@ -47,7 +47,7 @@ describe('console output', () => {
     });
   });
 
-  it('is cut at its maximum number of lines', async () => {
+  it('is truncated at its maximum number of lines', async () => {
     expect(await stdoutOf('for (let i = 0; i < 9; i++) console.log(i)', { logLines: 2 })).toBe(
       '0\n1\n[stdout truncated]',
     );

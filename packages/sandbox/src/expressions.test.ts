@@ -45,7 +45,7 @@ describe('expressions', () => {
     });
   });
 
-  it('compile quickly with long rows of slashes and stars in comments', async () => {
+  it('compile quickly with long sequences of slashes and asterisks in comments', async () => {
     const slashes = '/'.repeat(4_000);
     expect(
       await evaluate('values', `${slashes}\n1`, `/${'*'.repeat(4_000)}/ 2 ; ${slashes}`, slashes),

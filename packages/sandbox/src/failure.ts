@@ -28,22 +28,25 @@ interface SourcePosition {
 }
 
 /** Returns the stack frames of user code, with line numbers as the user counts them. */
-function userFrames(stack: string, kind: UnitKind): { text: string; first: SourcePosition | undefined } {
+function userFrames(
+  stack: string,
+  kind: UnitKind,
+): { text: string; firstPosition: SourcePosition | undefined } {
   let text = '';
-  let first: SourcePosition | undefined;
+  let firstPosition: SourcePosition | undefined;
   for (const frame of stack.split('\n')) {
     const match = STACK_FRAME.exec(frame);
     if (match === null) continue;
     const position = userPosition(kind, Number(match[2]), Number(match[3]));
     if (position.line < 1) continue;
-    first ??= position;
+    firstPosition ??= position;
     const name = match[1] === undefined || match[1] === 'eval' || match[1] === 'async eval' ? '' : match[1];
     text +=
       name === ''
         ? `\n    at line ${position.line}:${position.column}`
         : `\n    at ${name} (line ${position.line}:${position.column})`;
   }
-  return { text, first };
+  return { text, firstPosition };
 }
 
 const stringField = (fields: Record<string, unknown>, name: string): string => {
@@ -86,9 +89,9 @@ export function guestFailure(json: string, kind: UnitKind): { failure: SandboxFa
   const { code, fields } = error;
   const name = stringField(fields, 'name') || 'Error';
   const message = stringField(fields, 'message');
-  const { text, first } = userFrames(stringField(fields, 'stack'), kind);
-  const line = integerField(fields, 'line') ?? first?.line;
-  const column = integerField(fields, 'column') ?? first?.column;
+  const { text, firstPosition } = userFrames(stringField(fields, 'stack'), kind);
+  const line = integerField(fields, 'line') ?? firstPosition?.line;
+  const column = integerField(fields, 'column') ?? firstPosition?.column;
   return {
     index: integerField(fields, 'index') ?? -1,
     failure: {

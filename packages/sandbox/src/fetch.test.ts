@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest';
-import { echoServer } from '../../../test/support/echo-server.ts';
+import { startEchoServer } from '../../../test/support/echo-server.ts';
 import { valueIn } from '../../../test/support/outcome.ts';
 import { createSandbox } from './index.ts';
 
-const server = await echoServer();
+const server = await startEchoServer();
 const { url } = server;
 const sandbox = createSandbox({ maxProcesses: 1, egress: { allowPrivate: ['127.0.0.1/32'], ports: 'any' } });
 afterAll(async () => {

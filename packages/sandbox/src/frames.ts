@@ -5,7 +5,7 @@ export const MAX_HEAD_CHARS = 512 * 1024;
  * Returns a frame for the synchronous call pipe. It consists of the length of what follows, a header, the fields as
  * JSON and the body. The header is twice the length of the fields, plus one if there is a body.
  */
-export function writeFrame(fields: object, body: Uint8Array | null): Uint8Array {
+export function encodeFrame(fields: object, body: Uint8Array | null): Uint8Array {
   const json = Buffer.from(JSON.stringify(fields));
   const frame = Buffer.allocUnsafe(8 + json.length + (body?.length ?? 0));
   frame.writeUInt32LE(frame.length - 4, 0);
@@ -19,7 +19,7 @@ export function writeFrame(fields: object, body: Uint8Array | null): Uint8Array 
  * Reads a frame, passed without its leading length. Returns its fields and body. Throws if the frame is malformed, or
  * if its fields have more than `maxFieldBytes`.
  */
-export function readFrame<T>(
+export function decodeFrame<T>(
   frame: Buffer,
   maxFieldBytes = Infinity,
 ): { fields: T; body: Uint8Array | null } {

@@ -21,7 +21,7 @@ function createFolder(): string {
 function createHostSnapshot(folder: string, delayMs?: number): HostSnapshot {
   const snapshot = new HostSnapshot({
     execPath: process.execPath,
-    confinement: () => UNCONFINED,
+    getConfinement: () => UNCONFINED,
     memoryMiB: 256,
     folder,
     ...(delayMs !== undefined && { delayMs }),
@@ -55,9 +55,9 @@ describe('the memory snapshot of a host', { timeout: 120_000 }, () => {
       await snapshot.make();
       expect(snapshot.path).toBe(join(folder, String(readdirSync(folder)[0])));
     }
-    const hosts = [await runTwice(), await runTwice(folders[0]), await runTwice(folders[1])];
-    expect(new Set(hosts.map(([first]) => first?.[0])).size).toBe(3);
-    for (const [first = [], second = []] of hosts) {
+    const resultsOfHosts = [await runTwice(), await runTwice(folders[0]), await runTwice(folders[1])];
+    expect(new Set(resultsOfHosts.map(([first]) => first?.[0])).size).toBe(3);
+    for (const [first = [], second = []] of resultsOfHosts) {
       expect([first[0], first[4]]).toEqual([second[0], 3]);
       for (const index of [1, 2, 3]) expect(first[index]).not.toBe(second[index]);
     }
@@ -70,9 +70,9 @@ describe('the memory snapshot of a host', { timeout: 120_000 }, () => {
     await expect.poll(() => snapshot.path, { timeout: 60_000 }).toBeDefined();
     expect(readFileSync(String(snapshot.path)).length).toBeGreaterThan(2 ** 24);
 
-    const closedEarly = createHostSnapshot(createFolder(), 600_000);
-    expect(closedEarly.path).toBeUndefined();
-    await closedEarly.close();
-    expect(closedEarly.path).toBeUndefined();
+    const closedSnapshot = createHostSnapshot(createFolder(), 600_000);
+    expect(closedSnapshot.path).toBeUndefined();
+    await closedSnapshot.close();
+    expect(closedSnapshot.path).toBeUndefined();
   });
 });

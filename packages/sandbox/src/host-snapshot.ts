@@ -17,7 +17,7 @@ const TARGET = { tenant: '', poolKey: poolKeyOf(''), image: undefined };
 /** Time limit for the process that makes the snapshot, in milliseconds. No job waits for it. */
 const MAKE_TIMEOUT_MS = 300_000;
 
-interface HostSnapshotOptions extends Omit<StarterOptions, 'program' | 'bootOf' | 'startTimeoutMs'> {
+interface HostSnapshotOptions extends Omit<StarterOptions, 'programOf' | 'bootOf' | 'startTimeoutMs'> {
   /** Folder of the snapshot, shared by all processes of this host. */
   readonly folder: string;
   readonly delayMs?: number;
@@ -32,7 +32,7 @@ export class HostSnapshot {
   readonly #starter: Starter;
   #file: string | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #closed = false;
+  #isClosed = false;
   #making: { readonly ended: Promise<void>; readonly stop: () => void } | undefined;
 
   constructor(options: HostSnapshotOptions) {
@@ -40,7 +40,7 @@ export class HostSnapshot {
     this.#starter = new Starter({
       ...options,
       startTimeoutMs: MAKE_TIMEOUT_MS,
-      program: pythonMemoryProgram,
+      programOf: pythonMemoryProgram,
     });
   }
 
@@ -54,7 +54,7 @@ export class HostSnapshot {
     );
     if (existsSync(this.#file)) return this.#file;
     const { delayMs = DELAY_MS } = this.#options;
-    if (!this.#closed) this.#timer ??= setTimeout(() => void this.#makeInBackground(), delayMs).unref();
+    if (!this.#isClosed) this.#timer ??= setTimeout(() => void this.#makeInBackground(), delayMs).unref();
     return undefined;
   }
 
@@ -86,7 +86,7 @@ export class HostSnapshot {
 
   /** Stops making the snapshot. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     clearTimeout(this.#timer);
     this.#making?.stop();
     await this.#making?.ended.catch(() => undefined);
@@ -97,7 +97,7 @@ export class HostSnapshot {
       await this.make();
     } catch (error) {
       // No caller waits for the snapshot, and no job depends on it.
-      if (!this.#closed) process.emitWarning((error as Error).message, 'HeddleWarning');
+      if (!this.#isClosed) process.emitWarning((error as Error).message, 'HeddleWarning');
     }
   }
 
@@ -109,9 +109,9 @@ export class HostSnapshot {
     await writeFile(temporaryFile, memory, { mode: 0o600, flush: true });
     await rename(temporaryFile, file);
     // Remove snapshots of other builds of the package; a host that still uses one of them makes its snapshot again.
-    const outdated = (await readdir(folder)).filter(
+    const outdatedNames = (await readdir(folder)).filter(
       (name) => SNAPSHOT_NAME.test(name) && join(folder, name) !== file,
     );
-    await Promise.all(outdated.map((name) => rm(join(folder, name), { force: true })));
+    await Promise.all(outdatedNames.map((name) => rm(join(folder, name), { force: true })));
   }
 }

@@ -2,13 +2,13 @@ import { endFailure, guestFailure, readObject } from './failure.ts';
 import { failure, type SandboxFailure, type JobUsage } from './outcome.ts';
 import type { RawOutcome, Job } from './pool/job.ts';
 import type { ChildMessage } from './protocol.ts';
-import { complexityExcess } from './json-complexity.ts';
+import { exceededComplexityLimit } from './json-complexity.ts';
 
-type Done = Extract<ChildMessage, { t: 'done' }>;
+type DoneMessage = Extract<ChildMessage, { t: 'done' }>;
 
 /**
- * The result of a job as read from its process: the value, or the failure. `index` is the expression that failed, or -1
- * if the failure belongs to none.
+ * The result of a job as read from its process: the value, or the failure. `index` is the index of the expression that
+ * failed, or -1 if the failure belongs to none.
  */
 export type JobResult<T> =
   | { ok: true; value: T; usage: JobUsage }
@@ -54,13 +54,13 @@ export function readExpressionResults(
   return { index: index as number, json: json as string[] };
 }
 
-/** Maximum length of the mark at the end of truncated output. */
-const STDOUT_MARK_CHARS = 64;
+/** Maximum length of the marker at the end of truncated output. */
+const STDOUT_MARKER_CHARS = 64;
 
 /** Returns whether the process respected the job's size limits. The content of the result is checked separately. */
-function isWithinLimits({ code, text, stdout }: Done, { limits }: Job): boolean {
+function isWithinLimits({ code, text, stdout }: DoneMessage, { limits }: Job): boolean {
   const maxChars = code === 'OK' ? limits.resultChars : ERROR_CHARS;
-  return text.length <= maxChars && stdout.length <= limits.stdoutChars + STDOUT_MARK_CHARS;
+  return text.length <= maxChars && stdout.length <= limits.stdoutChars + STDOUT_MARKER_CHARS;
 }
 
 /** Returns the result of an ended job. `read` returns undefined for text that the guest never sends. */
@@ -80,9 +80,9 @@ export function readJobResult<T>(
     return { ok: false, error, index, usage };
   }
   if (code !== 'OK') return { ok: false, error: endFailure(code, text), index: -1, usage };
-  const excess = complexityExcess(text);
-  if (excess !== undefined) {
-    const error = failure('RESULT_TOO_LARGE', `The result has ${excess}.`);
+  const exceededLimit = exceededComplexityLimit(text);
+  if (exceededLimit !== undefined) {
+    const error = failure('RESULT_TOO_LARGE', `The result has ${exceededLimit}.`);
     return { ok: false, error, index: -1, usage };
   }
   const value = read(text);

@@ -9,10 +9,10 @@ const CLOSING_BRACKETS: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
 /** Returns the index of the quote that ends the string at `start`, or the length of `json`. */
 function endOfString(json: string, start: number): number {
-  for (let at = start + 1; at < json.length; at++) {
-    const code = json.charCodeAt(at);
-    if (code === BACKSLASH) at++;
-    else if (code === QUOTE) return at;
+  for (let index = start + 1; index < json.length; index++) {
+    const code = json.charCodeAt(index);
+    if (code === BACKSLASH) index++;
+    else if (code === QUOTE) return index;
   }
   return json.length;
 }
@@ -21,15 +21,15 @@ function endOfString(json: string, start: number): number {
  * Returns which limit JSON exceeds, such as 'more than 10000 levels', or undefined if none. Parsing JSON that is too
  * complex would block the host, even if the string is short.
  */
-export function complexityExcess(
+export function exceededComplexityLimit(
   json: string,
   max = { levels: MAX_LEVELS, containers: MAX_CONTAINERS },
 ): string | undefined {
   if (json.length <= Math.min(max.levels, max.containers)) return undefined;
   let [depth, containers] = [0, 0];
-  for (let at = 0; at < json.length; at++) {
-    const code = json.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(json, at);
+  for (let index = 0; index < json.length; index++) {
+    const code = json.charCodeAt(index);
+    if (code === QUOTE) index = endOfString(json, index);
     else if (CLOSING_BRACKETS.has(code)) depth--;
     else if (OPENING_BRACKETS.has(code)) {
       if (++depth > max.levels) return `more than ${max.levels} levels`;

@@ -17,7 +17,7 @@ export interface JobLimits {
   /** All values and globals of a job together. */
   readonly inputChars: number;
   readonly resultChars: number;
-  /** Console output. The rest is cut off, and a mark is appended. */
+  /** Console output. Longer output is truncated, and a marker is appended. */
   readonly stdoutChars: number;
   readonly logLines: number;
   readonly hostCalls: number;

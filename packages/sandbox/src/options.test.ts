@@ -3,8 +3,8 @@ import { resolveOptions } from './options.ts';
 import { createSandbox } from './sandbox.ts';
 
 it('options that are not declared are ignored, even if they have the names of internal limits', () => {
-  const options = { maxQueued: 7, maxRunnable: 99, maxJobsPerProcess: 99 } as never;
-  expect(resolveOptions(options)).toMatchObject({ maxQueued: 7, maxRunnable: 4, maxJobsPerProcess: 64 });
+  const options = { maxQueued: 7, maxRunnableJobs: 99, maxJobsPerProcess: 99 } as never;
+  expect(resolveOptions(options)).toMatchObject({ maxQueued: 7, maxRunnableJobs: 4, maxJobsPerProcess: 64 });
 });
 
 it('an option that is not a whole number is refused', () => {

@@ -98,7 +98,7 @@ const DEFAULTS = {
 /**
  * Maximum numbers of jobs of a process at the same time: in total, and of jobs that do not wait for a host call.
  */
-const JOBS_PER_PROCESS = { maxJobsPerProcess: 64, maxRunnable: 4 };
+const JOB_LIMITS_PER_PROCESS = { maxJobsPerProcess: 64, maxRunnableJobs: 4 };
 
 /** A process that reaches one of these limits is replaced. */
 const RECYCLE = { jobs: 20_000, ageMs: 600_000, rssMiB: 512 };
@@ -131,7 +131,7 @@ export function resolveOptions(options: SandboxOptions, paths: Readonly<Record<s
     );
   return {
     ...numbers,
-    ...JOBS_PER_PROCESS,
+    ...JOB_LIMITS_PER_PROCESS,
     recycle: { ...RECYCLE, ...options.recycle },
     execPath: options.execPath ?? process.execPath,
   };
@@ -150,7 +150,7 @@ export function resolvePythonOptions(options: SandboxOptions) {
       { maxProcesses: 'python.maxProcesses', minProcesses: 'python.minProcesses' },
     ),
     // Python blocks its thread while it waits for a host call, so a process serves one job at a time.
-    maxRunnable: 1,
+    maxRunnableJobs: 1,
     maxJobsPerProcess: 1,
     recycle: { jobs: 500, ageMs: 600_000, rssMiB: 420, ...recycle },
   };

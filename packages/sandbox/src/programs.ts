@@ -97,11 +97,11 @@ function createPythonProgram(task: readonly string[], files: readonly string[]):
   return {
     file: PYTHON_CHILD_FILE,
     args: [addon, folder, ...task],
-    readable: [addon, folder],
+    readablePaths: [addon, folder],
     files,
     flags: ['--no-node-snapshot', `--wasm-max-mem-pages=${PYTHON_PAGES}`, '--max-old-space-size=256'],
     dataMiB: PYTHON_DATA_MIB,
-    syncCalls: true,
+    hasSyncPipe: true,
   };
 }
 
@@ -111,7 +111,7 @@ export function javascriptProgram(jit: boolean): Program {
   return {
     file: JAVASCRIPT_FILE,
     args: [addon],
-    readable: [addon],
+    readablePaths: [addon],
     flags: [
       '--no-node-snapshot',
       `--hash-seed=${HASH_SEED}`,

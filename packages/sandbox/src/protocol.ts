@@ -118,12 +118,12 @@ export type HostCall = Extract<ChildMessage, { t: 'call' }>;
 export type HostResponse = Pick<Extract<ChildRequest, { t: 'answer' }>, 'ok' | 'head' | 'body'>;
 
 /** Why a module could not be loaded: it is not in the image, or it is a Node.js builtin. */
-export type ModuleFault = 'module' | 'builtin';
+export type MissingModuleKind = 'module' | 'builtin';
 
 /** A guest's description of an error. Every field is user data. */
 export interface GuestError {
   /** `memory`: an uncaught MemoryError of Python. */
-  readonly phase: 'compile' | 'run' | 'result' | 'memory' | ModuleFault;
+  readonly phase: 'compile' | 'run' | 'result' | 'memory' | MissingModuleKind;
   /** Number of the unit, from 0; -1 if the error has none. */
   readonly index: number;
   readonly name: string;

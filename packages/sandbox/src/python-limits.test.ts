@@ -26,10 +26,10 @@ const valueOf = async (
 ): Promise<unknown> => valueIn(await run(code, fields, sandbox));
 
 /** Endless code, with a description of each. */
-type EndlessCode = readonly (readonly [what: string, code: string])[];
+type EndlessCodeList = readonly (readonly [description: string, code: string])[];
 
 describe('limits of Python', () => {
-  const BUSY: EndlessCode = [
+  const BUSY_CODE: EndlessCodeList = [
     ['a loop', 'while True: pass'],
     [
       'a loop that catches everything',
@@ -45,7 +45,7 @@ describe('limits of Python', () => {
     ['big numbers', 'x = 7 ** 10_000_000\nreturn len(str(x))'],
   ];
 
-  it.each(sample(BUSY, 2, 'ways to use the processor in Python'))(
+  it.each(sample(BUSY_CODE, 2, 'ways to use the processor in Python'))(
     'end %s with TIMEOUT_CPU',
     async (_what, code) => {
       expect(await run(code, { limits: { cpuMs: 300 } })).toMatchObject({
@@ -56,7 +56,7 @@ describe('limits of Python', () => {
     },
   );
 
-  const IDLE: EndlessCode = [
+  const IDLE_CODE: EndlessCodeList = [
     ['sleeping', 'import time\ntime.sleep(60)'],
     [
       'sleeping in an endless loop',
@@ -66,7 +66,7 @@ describe('limits of Python', () => {
     ['awaiting a future without a result', 'import asyncio\nawait asyncio.Future()'],
   ];
 
-  it.each(sample(IDLE, 1, 'ways to wait in Python'))('end %s with TIMEOUT_WALL', async (_what, code) => {
+  it.each(sample(IDLE_CODE, 1, 'ways to wait in Python'))('end %s with TIMEOUT_WALL', async (_what, code) => {
     expect(await run(code, { limits: { wallMs: 200 } })).toMatchObject({
       ok: false,
       error: { code: 'TIMEOUT_WALL' },
@@ -119,13 +119,13 @@ describe('limits of Python', () => {
 });
 
 describe('a job that is cancelled', () => {
-  const CANCELLED: EndlessCode = [
+  const CANCELLED_CODE: EndlessCodeList = [
     ['in a loop', 'while True: pass'],
     ['while it sleeps', 'import time\ntime.sleep(60)'],
     ['while it awaits', 'import asyncio\nawait asyncio.sleep(60)'],
   ];
 
-  it.each(sample(CANCELLED, 1, 'states in which Python is cancelled'))(
+  it.each(sample(CANCELLED_CODE, 1, 'states in which Python is cancelled'))(
     'ends immediately %s',
     async (_what, code) => {
       const sandbox = sandboxOf();
@@ -150,7 +150,7 @@ describe('interpreters', () => {
       await valueOf(READ_RANDOM_VALUES, {}, sandbox),
       await valueOf(READ_RANDOM_VALUES, {}, sandbox),
     ] as string[][];
-    for (const [at, first] of results[0]!.entries()) expect(results[1]![at]).not.toBe(first);
+    for (const [index, first] of results[0]!.entries()) expect(results[1]![index]).not.toBe(first);
   });
 
   it('provide any number of random values, all different', async () => {
@@ -212,8 +212,8 @@ async def later():
 asyncio.ensure_future(later())
 return 1`;
     expect(await valueOf(leaveTask, { runId: 'four' })).toBe(1);
-    const after = await run('import asyncio\nawait asyncio.sleep(0.05)\nreturn 2', { runId: 'four' });
-    expect(after).toMatchObject({ ok: true, json: '2', stdout: '' });
+    const laterOutcome = await run('import asyncio\nawait asyncio.sleep(0.05)\nreturn 2', { runId: 'four' });
+    expect(laterOutcome).toMatchObject({ ok: true, json: '2', stdout: '' });
   });
 
   it('have no access to the host: no Node.js, files, environment or processes', async () => {
@@ -260,12 +260,12 @@ describe('the Python pool', () => {
 
   it('refuses only a tenant with too many waiting jobs', async () => {
     const sandbox = sandboxOf({ maxQueuedPerTenant: 1 });
-    const sleeping = 'import time\ntime.sleep(0.2)\nreturn 1';
+    const sleepingCode = 'import time\ntime.sleep(0.2)\nreturn 1';
     await valueOf('return 1', {}, sandbox);
-    const outcomes = [1, 2, 3, 4].map((n) => run(sleeping, { runId: `r${n}` }, sandbox));
-    const other = run('return 2', { tenant: 'other' }, sandbox);
+    const outcomes = [1, 2, 3, 4].map((n) => run(sleepingCode, { runId: `r${n}` }, sandbox));
+    const otherOutcome = run('return 2', { tenant: 'other' }, sandbox);
     const codes = (await Promise.all(outcomes)).map((outcome) => (outcome.ok ? 'OK' : outcome.error.code));
     expect(codes.filter((code) => code === 'SANDBOX_BUSY')).toHaveLength(2);
-    expect(await other).toMatchObject({ ok: true });
+    expect(await otherOutcome).toMatchObject({ ok: true });
   });
 });

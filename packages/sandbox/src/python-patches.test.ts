@@ -21,9 +21,9 @@ describe('the patches of Pyodide', () => {
   it.each(cases)('each match %s exactly once: %s', (file, _reason, { from, to }) => {
     const text = readFileSync(require.resolve(`pyodide/${file}`), 'utf8');
     expect(text.split(from)).toHaveLength(2);
-    const changed = patch(file, text);
+    const patchedText = patch(file, text);
     // Not toContain: a failure would print megabytes.
-    expect([changed.includes(to), changed === text]).toEqual([true, false]);
+    expect([patchedText.includes(to), patchedText === text]).toEqual([true, false]);
   });
 
   it.each(cases)('fail the build if %s does not match exactly once: %s', (file, reason, { from }) => {

@@ -137,7 +137,7 @@ print("\\n")`;
     expect((await run(code)).stdout).toBe('a 1b\nc\ndéWARNING:root:e\n\n');
   });
 
-  it('is cut at its limit, and costs no memory beyond it', async () => {
+  it('is truncated at its limit, and uses no memory beyond it', async () => {
     const outcome = await run('for i in range(100000): print(i)\nreturn 1', { limits: { logLines: 3 } });
     expect(outcome).toMatchObject({ ok: true, stdout: '0\n1\n2\n[stdout truncated]' });
   });

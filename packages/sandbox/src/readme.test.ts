@@ -7,14 +7,14 @@ import { createSandbox } from './index.ts';
 
 const packageFolder = fileURLToPath(new URL('..', import.meta.url));
 const text = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
-const blocks = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] as string);
+const codeBlocks = [...text.matchAll(/^```js\n([\s\S]*?)^```$/gm)].map((match) => match[1] as string);
 
 describe('the examples of the README', () => {
   it('are found', () => {
-    expect(blocks.length).toBeGreaterThan(3);
+    expect(codeBlocks.length).toBeGreaterThan(3);
   });
 
-  it.each(blocks)('print their comments: %#', async (code) => {
+  it.each(codeBlocks)('print their comments: %#', async (code) => {
     const expected = /console\.log\(.*\); \/\/ (.*)$/m.exec(code)?.[1];
     const args = ['--conditions=@heddle/source', '--input-type=module', '--eval', code];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: packageFolder });

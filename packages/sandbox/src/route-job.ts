@@ -1,6 +1,6 @@
 import { unlessAborted } from './egress/unless-aborted.ts';
 import { isSandboxError } from './error.ts';
-import { warnHost } from './host-fault.ts';
+import { warnOperator } from './start-failure.ts';
 import type { LoadedImage } from './image.ts';
 import type { FunctionJob } from './job.ts';
 import type { NativeRunners } from './native/runners.ts';
@@ -18,12 +18,12 @@ export interface JobRoute {
   readonly refusal: SandboxFailure | undefined;
 }
 
-const NO_IMAGE =
+const NO_IMAGE_MESSAGE =
   'A shell script needs an image with the programs that it calls: name one with system packages or command-line tools, or set native.image for all scripts.';
 
 /** Returns the native runner, with a refusal if this host does not confine processes enough. */
 async function routeNative(runner: Runner, image: LoadedImage, { native }: AllRunners): Promise<JobRoute> {
-  const reason = await native.refusal();
+  const reason = await native.findRefusal();
   return {
     runner,
     image,
@@ -72,14 +72,16 @@ export async function routeJob(
   });
   const id = job.image ?? (isShell ? native?.image : undefined);
   if (id === undefined)
-    return isShell ? refuse('IMAGE_NOT_FOUND', NO_IMAGE) : { runner, image: undefined, refusal: undefined };
+    return isShell
+      ? refuse('IMAGE_NOT_FOUND', NO_IMAGE_MESSAGE)
+      : { runner, image: undefined, refusal: undefined };
   if (images === undefined)
     return refuse('IMAGE_NOT_FOUND', `The code needs the image ${id}, and this sandbox has no images.`);
   const opening = images.open(id, job.tenant).then((image) => routeImage(image, job, runners));
   try {
     return await (job.signal === undefined ? opening : unlessAborted(opening, job.signal));
   } catch (error) {
-    return { runner, image: undefined, refusal: openFailure(error, job, id) };
+    return { runner, image: undefined, refusal: imageOpenFailure(error, job, id) };
   }
 }
 
@@ -87,10 +89,10 @@ export async function routeJob(
  * Returns the failure for a job whose image could not be opened. Unexpected errors contain file names and addresses, so
  * only the host sees them.
  */
-function openFailure(error: unknown, { signal }: FunctionJob, id: string): SandboxFailure {
+function imageOpenFailure(error: unknown, { signal }: FunctionJob, id: string): SandboxFailure {
   if (signal?.aborted === true) return failure('CANCELLED', 'The job was cancelled.');
   if (isSandboxError(error)) return failure(error.code as JobErrorCode, error.message);
-  warnHost(
+  warnOperator(
     `The image "${id}" could not be opened: ${error instanceof Error ? error.message : String(error)}`,
   );
   return failure('SANDBOX_UNAVAILABLE', `The image "${id}" could not be opened; see the log of the host.`);

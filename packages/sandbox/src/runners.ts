@@ -65,7 +65,7 @@ export function createRunners(
   handleHostCall: PoolOptions['handleHostCall'],
 ): Record<Language, Runner> {
   const share = options.share ?? 'run';
-  const common = { confinement: () => isolation.confinement, handleHostCall };
+  const commonOptions = { getConfinement: () => isolation.confinement, handleHostCall };
   const limits = resolveLimits(options.limits);
   const pythonLimits = resolveLimits(PYTHON_LIMITS, options.limits);
   const javascriptIsolateKeyOf = (job: Job): string =>
@@ -73,20 +73,20 @@ export function createRunners(
   const packageCache = new StartupPackageCache();
   const javascript = new Pool({
     ...resolveOptions(options),
-    ...common,
-    program: () => javascriptProgram(options.jit ?? false),
+    ...commonOptions,
+    programOf: () => javascriptProgram(options.jit ?? false),
     startupPackagesOf: (image) => packageCache.get(image),
     memoryMiB: limits.memoryMiB,
     isolateKeyOf: javascriptIsolateKeyOf,
   });
   const folder = options.python?.folder;
-  const pythonOptions = { ...resolvePythonOptions(options), ...common };
+  const pythonOptions = { ...resolvePythonOptions(options), ...commonOptions };
   const { memoryMiB } = pythonLimits;
   const hostSnapshot =
     folder === undefined ? undefined : new HostSnapshot({ ...pythonOptions, folder, memoryMiB });
   const python = new Pool({
     ...pythonOptions,
-    program: (image) => pythonProgram(image, hostSnapshot?.path),
+    programOf: (image) => pythonProgram(image, hostSnapshot?.path),
     memoryMiB,
     isolateKeyOf: share === 'none' ? () => '' : createPythonIsolateKeyOf(),
   });

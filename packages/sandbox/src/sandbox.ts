@@ -77,8 +77,8 @@ function submit<T>(
       limits,
       image,
     } as const;
-    const pooledJob: Job = new Job({ ...spec, args: hasFailed ? [] : args }, (ending) =>
-      resolve(readJobResult(ending, pooledJob, read)),
+    const pooledJob: Job = new Job({ ...spec, args: hasFailed ? [] : args }, (outcome) =>
+      resolve(readJobResult(outcome, pooledJob, read)),
     );
     if (hasFailed) return pooledJob.end({ failure: args });
     if (refusal !== undefined) return pooledJob.fail('SANDBOX_UNAVAILABLE', refusal);
@@ -167,7 +167,7 @@ function createNativeEgress(
   { fetch }: SandboxOptions,
   egress: Egress,
   send: NonNullable<SandboxOptions['fetch']>,
-): NativePoolOptions['egress'] {
+): NativePoolOptions['egressOptionsOf'] {
   return ({ runId, tenant }) => ({
     send: (request, signal) => send({ ...request, signal }, { runId, tenant, signal }),
     resolveTarget: fetch === undefined ? (url) => egress.check(url) : undefined,

@@ -5,7 +5,7 @@ import type { StartupPackages } from './protocol.ts';
 import type { ImageBlob, LoadedImage } from './image.ts';
 
 /** Reads a file and verifies the digest of the bytes read, so that a concurrent change to the file cannot reach V8. */
-async function read(name: string, blob: ImageBlob | undefined, id: string): Promise<Buffer> {
+async function readVerifiedFile(name: string, blob: ImageBlob | undefined, id: string): Promise<Buffer> {
   // A missing file is reported like a modified one.
   const data = blob && (await readFile(blob.path).catch(() => undefined));
   if (data === undefined || createHash('sha256').update(data).digest('hex') !== blob?.sha256)
@@ -19,9 +19,10 @@ async function read(name: string, blob: ImageBlob | undefined, id: string): Prom
 /** Returns the packages of an image in the form in which processes load them. */
 async function readPackages({ id, blobs }: LoadedImage): Promise<StartupPackages> {
   const snapshot = blobs['snapshot.bin'];
-  if (snapshot !== undefined) return { kind: 'snapshot', snapshot: await read('snapshot.bin', snapshot, id) };
-  const code = await read('bundle.js', blobs['bundle.js'], id);
-  const cache = await read('code-cache.bin', blobs['code-cache.bin'], id);
+  if (snapshot !== undefined)
+    return { kind: 'snapshot', snapshot: await readVerifiedFile('snapshot.bin', snapshot, id) };
+  const code = await readVerifiedFile('bundle.js', blobs['bundle.js'], id);
+  const cache = await readVerifiedFile('code-cache.bin', blobs['code-cache.bin'], id);
   return { kind: 'bundle', code: code.toString(), cache };
 }
 
@@ -30,26 +31,26 @@ const MAX_IMAGES = 4;
 /** Caches the packages of recently used images for the processes that start with them. */
 export class StartupPackageCache {
   /** By image id, the least recently used first. */
-  readonly #recent = new Map<string, Promise<StartupPackages>>();
-  readonly #loaded = new WeakMap<LoadedImage, StartupPackages>();
+  readonly #recentPackages = new Map<string, Promise<StartupPackages>>();
+  readonly #loadedPackages = new WeakMap<LoadedImage, StartupPackages>();
 
   /** Reads an image's packages. Throws SandboxError IMAGE_FAILED if a file was modified. */
   async load(image: LoadedImage): Promise<void> {
-    const reading = this.#recent.get(image.id) ?? readPackages(image);
-    this.#recent.delete(image.id);
-    this.#recent.set(image.id, reading);
-    const [oldest] = this.#recent.keys();
-    if (oldest !== undefined && this.#recent.size > MAX_IMAGES) this.#recent.delete(oldest);
+    const reading = this.#recentPackages.get(image.id) ?? readPackages(image);
+    this.#recentPackages.delete(image.id);
+    this.#recentPackages.set(image.id, reading);
+    const [oldest] = this.#recentPackages.keys();
+    if (oldest !== undefined && this.#recentPackages.size > MAX_IMAGES) this.#recentPackages.delete(oldest);
     try {
-      this.#loaded.set(image, await reading);
+      this.#loadedPackages.set(image, await reading);
     } catch (error) {
-      this.#recent.delete(image.id);
+      this.#recentPackages.delete(image.id);
       throw error;
     }
   }
 
   /** Returns the packages of a loaded image. */
   get(image: LoadedImage): StartupPackages | undefined {
-    return this.#loaded.get(image);
+    return this.#loadedPackages.get(image);
   }
 }

@@ -21,15 +21,15 @@ function add(kind, text) {
 async function send(signal) {
   const text = message.value.trim();
   if (text === '') throw new Error('Write a message first.');
-  const attached = await filesOf(files);
+  const attachments = await filesOf(files);
   const body = {
     message: text,
     ...(conversationId && { conversationId }),
-    ...(attached.length > 0 && { files: attached }),
+    ...(attachments.length > 0 && { files: attachments }),
   };
   const response = await post(location.pathname, body, signal);
   conversationId = response.headers.get('X-Conversation-Id');
-  add('question', [text, ...attached.map(({ name }) => `📎 ${name}`)].join('\n'));
+  add('question', [text, ...attachments.map(({ name }) => `📎 ${name}`)].join('\n'));
   form.reset();
   await readRun(response, add('answer', '…'));
 }

@@ -13,7 +13,7 @@ async function send(signal) {
   }
   const body = {
     input: Object.fromEntries(input.filter(([, value]) => value !== undefined)),
-    files: Object.fromEntries(files.filter(([, chosen]) => chosen.length > 0)),
+    files: Object.fromEntries(files.filter(([, chosenFiles]) => chosenFiles.length > 0)),
   };
   const response = await post(location.pathname, body, signal);
   const text = document.createElement('p');

@@ -6,8 +6,8 @@ const result = byId('result');
 async function send(signal) {
   const controls = [...form.querySelectorAll('[data-type]')];
   const input = controls.map((control) => [control.name, valueOf(control)]);
-  const given = Object.fromEntries(input.filter(([, value]) => value !== undefined));
-  await post(location.pathname, { input: given }, signal);
+  const enteredValues = Object.fromEntries(input.filter(([, value]) => value !== undefined));
+  await post(location.pathname, { input: enteredValues }, signal);
   form.hidden = true;
   const text = document.createElement('p');
   text.textContent = 'Thank you. The answer was accepted.';

@@ -13,7 +13,7 @@ export function showStatus(text, isError = false) {
 }
 
 /** Returns a file with its content as a data: URL. */
-function encoded(file) {
+function encodeFile(file) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.addEventListener('load', () => resolve({ name: file.name, data: dataUrl(reader.result) }));
@@ -29,7 +29,7 @@ function dataUrl(text) {
 
 /** Returns the files that a person has chosen. */
 export function filesOf(input) {
-  return Promise.all([...input.files].map((file) => encoded(file)));
+  return Promise.all([...input.files].map((file) => encodeFile(file)));
 }
 
 /** Returns the value of a control; undefined if nothing was entered. Throws an Error for text that is not JSON. */
@@ -58,7 +58,7 @@ export async function post(url, body, signal) {
   if (response.ok) return response;
   if (response.status === 401 && url === location.pathname) location.reload();
   const answer = await response.json().catch(() => undefined);
-  throw new Error(answer?.error?.message ?? `The server answered ${response.status}.`);
+  throw new Error(answer?.error?.message ?? `The server responded with ${response.status}.`);
 }
 
 /** Yields the data of the server-sent events of a response. */

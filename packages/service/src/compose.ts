@@ -112,7 +112,7 @@ export function serviceAreas({
   retention: retentionLimits,
 }: ServiceAreaOptions) {
   const lintSources = {
-    sandboxes: sandboxes !== undefined,
+    hasSandboxes: sandboxes !== undefined,
     ...(describeBlocks && { describeBlocks }),
     ...(tools && { tools }),
     ...(environments && { environments }),
@@ -159,15 +159,19 @@ function hookSettings({ origin }: HookOptions = {}, sealer: Sealer | undefined):
   return { unavailableReason: 'The server has no public URL: start it with --origin.' };
 }
 
-/** Options of `triggerWork`, as in `serviceAreas`. */
-export type TriggerWorkOptions = Pick<ServiceAreaOptions, 'triggers' | 'environments' | 'feeds'>;
+/** Options of `triggerWorkerAreas`, as in `serviceAreas`. */
+export type TriggerWorkerAreaOptions = Pick<ServiceAreaOptions, 'triggers' | 'environments' | 'feeds'>;
 
 /**
  * Returns the areas that start runs of triggers, for a process that serves no requests: schedules, feeds, events, and
  * runs that wait for flow control. They claim runs in the store, like the processes that serve requests, so each run
  * starts once.
  */
-export function triggerWork({ triggers: types, environments, feeds: feedOptions = {} }: TriggerWorkOptions) {
+export function triggerWorkerAreas({
+  triggers: types,
+  environments,
+  feeds: feedOptions = {},
+}: TriggerWorkerAreaOptions) {
   const deployedTriggers = new Triggers(types);
   return [
     // Records the ended runs as events, and counts consecutive failures.
@@ -193,14 +197,14 @@ function triggerAreas(
       | undefined;
   },
 ) {
-  const shared = { triggers: deployedTriggers, ...(environments && { environments }) };
+  const sharedOptions = { triggers: deployedTriggers, ...(environments && { environments }) };
   return [
     triggers({ triggers: deployedTriggers }),
     webhooks({
-      ...{ ...shared, sealer, hooks, options: webhookOptions },
+      ...{ ...sharedOptions, sealer, hooks, options: webhookOptions },
       credentials: feedOptions.credentials,
     }),
-    feeds({ ...shared, options: feedOptions }),
+    feeds({ ...sharedOptions, options: feedOptions }),
   ] as const;
 }
 

@@ -2,16 +2,21 @@
  * The areas (modules of API operations with their own tables) and the ports of the v2 API, which store their data in a
  * database, and the sealing of secrets and credentials.
  */
-export { serviceAreas, servicePorts, triggerWork } from './compose.ts';
-export type { ServiceAreaOptions, ServiceAreas, ServicePortOptions, TriggerWorkOptions } from './compose.ts';
+export { serviceAreas, servicePorts, triggerWorkerAreas } from './compose.ts';
+export type {
+  ServiceAreaOptions,
+  ServiceAreas,
+  ServicePortOptions,
+  TriggerWorkerAreaOptions,
+} from './compose.ts';
 export type { TriggerType } from './triggers/types.ts';
 export type { RetentionLimits } from './retention/area.ts';
 export { openSandboxes } from './sandboxes/area.ts';
 export type { Sandboxes, SandboxAreaOptions } from './sandboxes/area.ts';
-export { imageOfSandbox } from './sandboxes/store.ts';
+export { imageIdOfSandbox } from './sandboxes/store.ts';
 export type { ImageStore } from './sandboxes/builds.ts';
 export { KeyFolder, keysInText, missingKeys, Sealer, SealingError } from './sealing.ts';
-export type { RotatableKeys, Sealed, SealingKey, SealingKeys } from './sealing.ts';
+export type { RotatableKeys, SealedValue, SealingKey, SealingKeys } from './sealing.ts';
 export { secretEnvironments } from './secrets/environments.ts';
 export { rotateStoredSecrets } from './rotation.ts';
 export type { RotationResult } from './rotation.ts';

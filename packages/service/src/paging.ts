@@ -10,12 +10,12 @@ export function escapeLike(text: string): string {
 }
 
 /** Returns the condition that the column contains the string. It ignores the case of the letters a to z. */
-export function contains(column: string, text: string): RawBuilder<boolean> {
+export function containsCondition(column: string, text: string): RawBuilder<boolean> {
   return sql<boolean>`lower(${sql.ref(column)}) like lower(${`%${escapeLike(text)}%`}) escape '\\'`;
 }
 
 /** Returns the condition for the rows after a position in a list that is sorted by all `columns` in the same order. */
-export function isAfter(
+export function afterCondition(
   columns: readonly string[],
   position: Position,
   order: 'asc' | 'desc',
@@ -35,19 +35,19 @@ export async function readPage<DB, TB extends keyof DB, Row, PagePosition extend
   { after, sortOrder, limit }: { after?: PagePosition | undefined; sortOrder: 'asc' | 'desc'; limit: number },
   positionOf: (row: Row) => PagePosition,
 ): Promise<{ rows: Row[]; next: PagePosition | undefined }> {
-  let query = after ? select.where(isAfter(columns, after, sortOrder)) : select;
+  let query = after ? select.where(afterCondition(columns, after, sortOrder)) : select;
   for (const column of columns) query = query.orderBy(sql.ref(column), sortOrder);
-  const fetched = (await query.limit(limit + 1).execute()) as Row[];
-  return pageOf(fetched, limit, positionOf);
+  const fetchedRows = (await query.limit(limit + 1).execute()) as Row[];
+  return pageOf(fetchedRows, limit, positionOf);
 }
 
 /** Returns the first `limit` of the fetched rows, and the position of the last of them if more rows were fetched. */
 export function pageOf<Row, PagePosition>(
-  fetched: readonly Row[],
+  fetchedRows: readonly Row[],
   limit: number,
   positionOf: (row: Row) => PagePosition,
 ): { rows: Row[]; next: PagePosition | undefined } {
-  const rows = fetched.slice(0, limit);
-  const last = fetched.length > limit ? rows.at(-1) : undefined;
-  return { rows, next: last && positionOf(last) };
+  const rows = fetchedRows.slice(0, limit);
+  const lastRow = fetchedRows.length > limit ? rows.at(-1) : undefined;
+  return { rows, next: lastRow && positionOf(lastRow) };
 }

@@ -1,10 +1,10 @@
 import type { Kysely } from 'kysely';
-import { credentialKeyIds, resealCredentials } from './credentials/store.ts';
+import { findSealingKeyIdsOfCredentials, resealCredentials } from './credentials/store.ts';
 import type { CredentialTables } from './credentials/tables.ts';
-import { hookKeyIds, resealHooks } from './triggers/hooks/secret.ts';
+import { findSealingKeyIdsOfHooks, resealHooks } from './triggers/hooks/secret.ts';
 import type { HookTables } from './triggers/hooks/database.ts';
 import type { RotatableKeys, Sealer } from './sealing.ts';
-import { secretKeyIds, resealSecrets } from './secrets/store.ts';
+import { findSealingKeyIdsOfSecrets, resealSecrets } from './secrets/store.ts';
 import type { SecretTables } from './secrets/tables.ts';
 
 export interface RotationResult {
@@ -28,14 +28,14 @@ export async function rotateStoredSecrets(
   sealer: Sealer,
   keys: RotatableKeys | undefined,
 ): Promise<RotationResult> {
-  const secrets = database as Kysely<SecretTables>;
-  const credentials = database as Kysely<CredentialTables>;
-  const hooks = database as Kysely<HookTables>;
+  const secretDb = database as Kysely<SecretTables>;
+  const credentialDb = database as Kysely<CredentialTables>;
+  const hookDb = database as Kysely<HookTables>;
   if (keys) {
     const usedKeyIds = new Set([
-      ...(await secretKeyIds(secrets)),
-      ...(await credentialKeyIds(credentials)),
-      ...(await hookKeyIds(hooks)),
+      ...(await findSealingKeyIdsOfSecrets(secretDb)),
+      ...(await findSealingKeyIdsOfCredentials(credentialDb)),
+      ...(await findSealingKeyIdsOfHooks(hookDb)),
     ]);
     const isInterrupted = [...usedKeyIds].some((id) => id !== sealer.currentKeyId());
     if (!isInterrupted) keys.rotate(usedKeyIds);
@@ -43,9 +43,9 @@ export async function rotateStoredSecrets(
   let resealed = 0;
   for (;;) {
     const count =
-      (await resealSecrets(secrets, sealer, BATCH_SIZE)) +
-      (await resealCredentials(credentials, sealer, BATCH_SIZE)) +
-      (await resealHooks(hooks, sealer, BATCH_SIZE));
+      (await resealSecrets(secretDb, sealer, BATCH_SIZE)) +
+      (await resealCredentials(credentialDb, sealer, BATCH_SIZE)) +
+      (await resealHooks(hookDb, sealer, BATCH_SIZE));
     if (count === 0) return { resealed, keyId: sealer.currentKeyId() };
     resealed += count;
   }

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { dataFolder } from '../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../test/support/data-folder.ts';
 import { KeyFolder, keysInText, missingKeys, Sealer } from './sealing.ts';
-import type { Sealed } from './sealing.ts';
+import type { SealedValue } from './sealing.ts';
 
 const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
 const ROW = ['secret', 'w1', '', 'TOKEN'];
@@ -13,7 +13,7 @@ const UNKNOWN_KEY = expect.objectContaining({ name: 'SealingError', code: 'UNKNO
 const NO_KEY = expect.objectContaining({ name: 'SealingError', code: 'NO_KEY' }) as Error;
 
 /** Returns the sealed value with one bit of the byte at `index` flipped. */
-function flipBit({ keyId, sealed }: Sealed, index: number): Sealed {
+function flipBit({ keyId, sealed }: SealedValue, index: number): SealedValue {
   const bytes = Buffer.from(sealed, 'base64url');
   bytes[index] = (bytes[index] as number) ^ 1;
   return { keyId, sealed: bytes.toString('base64url') };
@@ -56,18 +56,18 @@ describe('a sealed value', () => {
   });
 
   it('that cannot be opened leads to an error that names its row, but not its text', () => {
-    const other = new Sealer(keysInText(key(2)));
-    expect(() => other.open(sealer.seal('text', ROW), ROW)).toThrow(UNKNOWN_KEY);
-    expect(() => other.open(sealer.seal('text', ROW), ROW)).toThrow(/^The key [0-9a-f]{16} .*TOKEN/);
+    const otherSealer = new Sealer(keysInText(key(2)));
+    expect(() => otherSealer.open(sealer.seal('text', ROW), ROW)).toThrow(UNKNOWN_KEY);
+    expect(() => otherSealer.open(sealer.seal('text', ROW), ROW)).toThrow(/^The key [0-9a-f]{16} .*TOKEN/);
   });
 });
 
 describe('sealing keys', () => {
   it('open the values that any of them sealed; the first one seals', () => {
-    const old = new Sealer(keysInText(key(1)));
-    const both = new Sealer(keysInText(`${key(2)}, ${key(1)}`));
-    expect(both.open(old.seal('old', ROW), ROW)).toBe('old');
-    expect(both.seal('new', ROW).keyId).toBe(new Sealer(keysInText(key(2))).currentKeyId());
+    const oldSealer = new Sealer(keysInText(key(1)));
+    const sealerWithBothKeys = new Sealer(keysInText(`${key(2)}, ${key(1)}`));
+    expect(sealerWithBothKeys.open(oldSealer.seal('old', ROW), ROW)).toBe('old');
+    expect(sealerWithBothKeys.seal('new', ROW).keyId).toBe(new Sealer(keysInText(key(2))).currentKeyId());
   });
 
   it.each(['', 'short', `${key(1)},`, Buffer.alloc(33).toString('base64')])(
@@ -86,7 +86,7 @@ describe('sealing keys', () => {
 
 describe('a folder of keys', () => {
   it('gets its first key when a value is sealed, in a private file', () => {
-    const folder = join(dataFolder(), 'keys');
+    const folder = join(createDataFolder(), 'keys');
     const sealer = new Sealer(new KeyFolder(folder));
     expect(() => sealer.open({ keyId: 'x', sealed: '' }, ROW)).toThrow(UNKNOWN_KEY);
     const sealed = sealer.seal('text', ROW);
@@ -97,19 +97,19 @@ describe('a folder of keys', () => {
   });
 
   it('opens values that another process has sealed with a newer key', () => {
-    const folder = join(dataFolder(), 'keys');
+    const folder = join(createDataFolder(), 'keys');
     const [first, second] = [new KeyFolder(folder), new KeyFolder(folder)];
-    const old = new Sealer(first).seal('old', ROW);
-    second.rotate(new Set([old.keyId]));
-    const fresh = new Sealer(second).seal('new', ROW);
-    expect(new Sealer(first).open(fresh, ROW)).toBe('new');
-    expect(new Sealer(first).currentKeyId()).toBe(fresh.keyId);
+    const oldValue = new Sealer(first).seal('old', ROW);
+    second.rotate(new Set([oldValue.keyId]));
+    const newValue = new Sealer(second).seal('new', ROW);
+    expect(new Sealer(first).open(newValue, ROW)).toBe('new');
+    expect(new Sealer(first).currentKeyId()).toBe(newValue.keyId);
   });
 
   it('keeps keys in use and the previous key', () => {
-    const folder = join(dataFolder(), 'keys');
+    const folder = join(createDataFolder(), 'keys');
     const keys = new KeyFolder(folder);
-    const usedId = keys.current().id;
+    const usedId = keys.currentKey().id;
     keys.rotate(new Set([usedId]));
     keys.rotate(new Set([usedId]));
     expect(readdirSync(folder).sort()).toEqual(['000001.key', '000002.key', '000003.key']);
@@ -118,10 +118,10 @@ describe('a folder of keys', () => {
   });
 
   it('refuses a file that is not a key, and names it', () => {
-    const folder = join(dataFolder(), 'keys');
-    new KeyFolder(folder).current();
+    const folder = join(createDataFolder(), 'keys');
+    new KeyFolder(folder).currentKey();
     writeFileSync(join(folder, '000002.key'), 'no key');
-    expect(() => new KeyFolder(folder).current()).toThrow(/000002\.key is not a key/);
+    expect(() => new KeyFolder(folder).currentKey()).toThrow(/000002\.key is not a key/);
     expect(readFileSync(join(folder, '000001.key'), 'utf8')).toHaveLength(44);
   });
 });

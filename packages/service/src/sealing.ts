@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { unavailable } from '@heddle/api/areas';
 
 /** A string encrypted with AES-256-GCM, as a row stores it. */
-export interface Sealed {
+export interface SealedValue {
   /** Id of the key, for rotation. It reveals nothing about the key. */
   keyId: string;
   /** Nonce, ciphertext and authentication tag, in base64url. */
@@ -20,7 +20,7 @@ export interface SealingKey {
 /** The keys of an installation. */
 export interface SealingKeys {
   /** Returns the key that seals. Throws a SealingError if there is none. */
-  current(): SealingKey;
+  currentKey(): SealingKey;
   /** Returns the key with this id; undefined if it is unknown. */
   find(id: string): SealingKey | undefined;
 }
@@ -58,12 +58,12 @@ export class Sealer {
 
   /** Returns the id of the key that seals. Throws a SealingError if there is none. */
   currentKeyId(): string {
-    return this.#keys.current().id;
+    return this.#keys.currentKey().id;
   }
 
   /** Encrypts `text`. It can be opened only with the same `binding`: the kind of the row and its primary key. */
-  seal(text: string, binding: readonly string[]): Sealed {
-    const { id, key } = this.#keys.current();
+  seal(text: string, binding: readonly string[]): SealedValue {
+    const { id, key } = this.#keys.currentKey();
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
     cipher.setAAD(bindingBytes(id, binding));
@@ -75,7 +75,7 @@ export class Sealer {
    * Decrypts a value. Throws a SealingError UNKNOWN_KEY if its key is missing, and NOT_AUTHENTIC if it was changed or
    * belongs to another row.
    */
-  open({ keyId, sealed }: Sealed, binding: readonly string[]): string {
+  open({ keyId, sealed }: SealedValue, binding: readonly string[]): string {
     const sealingKey = this.#keys.find(keyId);
     if (!sealingKey) {
       throw new SealingError('UNKNOWN_KEY', `The key ${keyId} that sealed ${rowName(binding)} is missing.`);
@@ -125,14 +125,14 @@ function parseKey(text: string, source: string): SealingKey {
  */
 export function keysInText(text: string): SealingKeys {
   const keys = text.split(',').map((part, index) => parseKey(part, `Sealing key ${index + 1}`));
-  const [first] = keys as [SealingKey];
-  return { current: () => first, find: (id) => keys.find((key) => key.id === id) };
+  const [firstKey] = keys as [SealingKey];
+  return { currentKey: () => firstKey, find: (id) => keys.find((key) => key.id === id) };
 }
 
 /** Returns keys that throw a SealingError NO_KEY for every use. `message` says what to do. */
 export function missingKeys(message: string): SealingKeys {
   return {
-    current() {
+    currentKey() {
       throw new SealingError('NO_KEY', message);
     },
     find() {
@@ -142,7 +142,7 @@ export function missingKeys(message: string): SealingKeys {
 }
 
 /** Throws 503 if there is no key to seal with. */
-export function expectSealingKey(sealer: Sealer): void {
+export function requireSealingKey(sealer: Sealer): void {
   try {
     sealer.currentKeyId();
   } catch (error) {
@@ -156,7 +156,7 @@ const NO_KEY_MESSAGE = 'The server has no key to encrypt secrets with, so it can
 const KEY_FILE = /^(\d{6})\.key$/;
 
 /**
- * The keys in a folder, one private file each; the highest number seals. `current` creates the first key. Files are
+ * The keys in a folder, one private file each; the highest number seals. `currentKey` creates the first key. Files are
  * read when they are needed, so that a process sees a rotation by another process.
  */
 export class KeyFolder implements RotatableKeys {
@@ -167,9 +167,9 @@ export class KeyFolder implements RotatableKeys {
     this.#folder = folder;
   }
 
-  current(): SealingKey {
-    const last = this.#numbers().at(-1);
-    return this.#read(last ?? this.#create(1));
+  currentKey(): SealingKey {
+    const lastNumber = this.#numbers().at(-1);
+    return this.#read(lastNumber ?? this.#create(1));
   }
 
   find(id: string): SealingKey | undefined {
@@ -179,11 +179,11 @@ export class KeyFolder implements RotatableKeys {
 
   rotate(usedKeyIds: ReadonlySet<string>): void {
     const numbers = this.#numbers();
-    const last = numbers.at(-1) ?? 0;
+    const lastNumber = numbers.at(-1) ?? 0;
     // The current key is kept, because another process may be sealing with it now.
     for (const number of numbers.slice(0, -1))
       if (!usedKeyIds.has(this.#read(number).id)) rmSync(this.#file(number), { force: true });
-    this.#create(last + 1);
+    this.#create(lastNumber + 1);
   }
 
   #file(number: number): string {

@@ -32,8 +32,8 @@ const compress = promisify(gzip);
 /** A file of the build, compressed for browsers that accept it. */
 interface Asset {
   type: string;
-  plain: Buffer<ArrayBuffer>;
-  compressed: Buffer<ArrayBuffer>;
+  content: Buffer<ArrayBuffer>;
+  compressedContent: Buffer<ArrayBuffer>;
 }
 
 /** Returns a function that serves the pages. Assets are cached. Throws a TypeError for an invalid base path. */
@@ -69,8 +69,8 @@ async function readAsset(name: string): Promise<Asset | undefined> {
   const type = CONTENT_TYPES[extname(name)];
   if (type === undefined) return undefined;
   try {
-    const plain = await readFile(new URL(`assets/${name}`, BUILD_FOLDER));
-    return { type, plain, compressed: await compress(plain) };
+    const content = await readFile(new URL(`assets/${name}`, BUILD_FOLDER));
+    return { type, content, compressedContent: await compress(content) };
   } catch (error) {
     // The second code: the name is longer than the file system allows.
     if (['ENOENT', 'ENAMETOOLONG'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
@@ -78,9 +78,9 @@ async function readAsset(name: string): Promise<Asset | undefined> {
   }
 }
 
-function respondWithAsset(request: Request, { type, plain, compressed }: Asset): Response {
+function respondWithAsset(request: Request, { type, content, compressedContent }: Asset): Response {
   const acceptsGzip = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '');
-  const body = acceptsGzip ? compressed : plain;
+  const body = acceptsGzip ? compressedContent : content;
   const headers = {
     'Content-Type': type,
     'Content-Length': String(body.byteLength),
@@ -134,6 +134,6 @@ function pageHeaders(nonce: string): { [name: string]: string } {
   };
 }
 
-function redirect(to: string): Response {
-  return new Response(null, { status: 308, headers: { Location: to, 'Cache-Control': 'no-store' } });
+function redirect(location: string): Response {
+  return new Response(null, { status: 308, headers: { Location: location, 'Cache-Control': 'no-store' } });
 }

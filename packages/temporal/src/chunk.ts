@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Stored } from '@heddle/core/run';
+import type { StoredValue } from '@heddle/core/run';
 import type { RuntimeParts, TimedEntry } from '@heddle/engine/runtime';
 
 /**
@@ -11,7 +11,7 @@ export async function chunkOf(
   { values, stores }: Pick<RuntimeParts, 'values' | 'stores'>,
   runId: string,
   entries: readonly TimedEntry[],
-): Promise<Stored> {
+): Promise<StoredValue> {
   const list = entries as never;
   const chunk = await (entries.some(isConfidential) ? values.storeByReference(list) : values.store(list));
   if ('ref' in chunk) await stores.runs.addValueUses(runId, [chunk.ref.key]);

@@ -50,8 +50,8 @@ function unreachableError(problem: string, error: unknown): EngineError {
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // The SDK's own error names the call; its cause has the server's reason.
-  const inner = error.cause instanceof Error ? error.cause : error;
-  const text = detailsOf(error) ?? detailsOf(inner) ?? inner.message;
+  const innerError = error.cause instanceof Error ? error.cause : error;
+  const text = detailsOf(error) ?? detailsOf(innerError) ?? innerError.message;
   return (text.split('\n')[0] ?? '').replace(/\.$/, '');
 }
 

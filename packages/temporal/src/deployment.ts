@@ -34,13 +34,13 @@ export async function openDeployment(
   const dataConverter = dataConverterOf(encryption, onDecryptError);
   const connection = await connect(options);
   try {
-    const attributes = options.searchAttributes ?? (await hasSearchAttributes(connection, namespace));
+    const hasAttributes = options.searchAttributes ?? (await hasSearchAttributes(connection, namespace));
     return {
       connection,
       namespace,
       client: new Client({ connection, namespace, dataConverter: dataConverterOf(encryption) }),
       dataConverter,
-      profile: profileOf(options, attributes),
+      profile: profileOf(options, hasAttributes),
       queues: queuesOf(taskQueue),
     };
   } catch (error) {

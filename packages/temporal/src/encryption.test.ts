@@ -19,32 +19,32 @@ async function encrypt(encryption: Encryption): Promise<Payload> {
   return payload as Payload;
 }
 
-const latin1Text = ({ data, metadata }: Payload): string =>
+const toLatin1Text = ({ data, metadata }: Payload): string =>
   [data, ...Object.values(metadata ?? {})].map((bytes) => Buffer.from(bytes ?? []).toString('latin1')).join();
 
 async function decrypt(encryption: Encryption | undefined, payload: Payload): Promise<unknown> {
-  const [plain] = await codecOf(encryption).decode([payload]);
-  return defaultPayloadConverter.fromPayload(plain as Payload);
+  const [decryptedPayload] = await codecOf(encryption).decode([payload]);
+  return defaultPayloadConverter.fromPayload(decryptedPayload as Payload);
 }
 
 it('an encrypted payload shows only its key id, and decrypts to the original', async () => {
   const encryption = { keyId: 'k1', keys: { k1 } };
   const payload = await encrypt(encryption);
-  expect(latin1Text(payload)).toContain('k1');
-  expect(latin1Text(payload)).not.toMatch(/Ada|json|input/);
+  expect(toLatin1Text(payload)).toContain('k1');
+  expect(toLatin1Text(payload)).not.toMatch(/Ada|json|input/);
   expect(await decrypt(encryption, payload)).toEqual(secret);
 });
 
 it('the same value encrypts to different bytes each time', async () => {
   const encryption = { keyId: 'k1', keys: { k1 } };
-  expect(latin1Text(await encrypt(encryption))).not.toBe(latin1Text(await encrypt(encryption)));
+  expect(toLatin1Text(await encrypt(encryption))).not.toBe(toLatin1Text(await encrypt(encryption)));
 });
 
 it('after a key rotation, payloads of an older key and unencrypted payloads are still readable', async () => {
   const oldPayload = await encrypt({ keyId: 'k1', keys: { k1 } });
   const bothKeys = { keyId: 'k2', keys: { k1, k2 } };
   expect(await decrypt(bothKeys, oldPayload)).toEqual(secret);
-  expect(latin1Text(await encrypt(bothKeys))).toContain('k2');
+  expect(toLatin1Text(await encrypt(bothKeys))).toContain('k2');
   expect(await decrypt(bothKeys, defaultPayloadConverter.toPayload(secret) as Payload)).toEqual(secret);
 });
 

@@ -41,12 +41,12 @@ export function dataConverterOf(
 ): DataConverter {
   if (!encryption) return { payloadCodecs: [new EncryptionCodec(undefined, onDecryptError)] };
   return {
-    payloadCodecs: [new EncryptionCodec(validate(encryption), onDecryptError)],
+    payloadCodecs: [new EncryptionCodec(validateEncryption(encryption), onDecryptError)],
     failureConverterPath: FAILURE_CONVERTER,
   };
 }
 
-function validate(encryption: Encryption): Encryption {
+function validateEncryption(encryption: Encryption): Encryption {
   const { keyId, keys } = encryption;
   if (!Object.hasOwn(keys, keyId))
     throw new EngineError(
@@ -108,7 +108,7 @@ function encrypt(payload: Payload, { keyId, keys }: Encryption): Payload {
 function decrypt({ metadata, data }: Payload, keys: Encryption['keys'] = {}): Payload {
   const keyId = Buffer.from(metadata?.['encryption-key-id'] ?? []).toString();
   const key = Object.hasOwn(keys, keyId) ? keys[keyId] : undefined;
-  if (!key) throw missingKey(keyId, Object.keys(keys));
+  if (!key) throw missingKeyError(keyId, Object.keys(keys));
   const bytes = Buffer.from(data ?? []);
   try {
     const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES));
@@ -124,7 +124,7 @@ function decrypt({ metadata, data }: Payload, keys: Encryption['keys'] = {}): Pa
   }
 }
 
-function missingKey(keyId: string, otherIds: string[]): EngineError {
+function missingKeyError(keyId: string, otherIds: string[]): EngineError {
   const keys = otherIds.length === 0 ? 'no keys' : `only ${otherIds.map((id) => `"${id}"`).join(', ')}`;
   return new EngineError(
     'OPTIONS_INVALID',

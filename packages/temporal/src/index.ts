@@ -11,8 +11,8 @@ export type {
   StoreLocation,
   WorkerTuning,
 } from './options.ts';
-export { createWorker } from './worker/create.ts';
-export type { HeddleWorker, WorkerOptions } from './worker/create.ts';
+export { createWorker } from './worker/create-worker.ts';
+export type { HeddleWorker, WorkerOptions } from './worker/create-worker.ts';
 export type { StopOptions } from './worker/worker-group.ts';
 export type { EndpointOptions } from './worker/endpoint.ts';
 export type { TaskCounter } from './worker/task-meter.ts';

@@ -1,5 +1,5 @@
 import type { Address, Command, Event, Region, StartedEvent, State } from '@heddle/core/machine';
-import type { Stored } from '@heddle/core/run';
+import type { StoredValue } from '@heddle/core/run';
 import type { PendingCommand, Position } from '@heddle/engine/runtime';
 
 /** Newest format of workflow inputs. A worker rejects newer formats. Format 2: the run starts inside a container. */
@@ -95,7 +95,7 @@ export interface SegmentActivityInput {
 
 export interface SegmentActivityResult {
   id: string;
-  chunk: Stored;
+  chunk: StoredValue;
   events: EncodedEvent[];
   /** Child runs to start. */
   children: ChildStart[];
@@ -160,7 +160,7 @@ export interface ResumeMessage {
   tokenHash: string;
   atMs: number;
   id: string;
-  chunk: Stored;
+  chunk: StoredValue;
   /** Length of the journal in which the caller saw the pause point open. */
   seq?: number;
 }
@@ -169,7 +169,7 @@ export interface ResumeMessage {
 export interface CancelMessage {
   atMs: number;
   id: string;
-  chunk: Stored;
+  chunk: StoredValue;
   /** The sender requests the workflow's cancellation next, so that the server shows it as cancelled. */
   announced?: true;
 }
@@ -188,7 +188,7 @@ export interface ChildMessage {
 /** Events for the machine, with their journal entries. */
 export interface EventBatch {
   id: string;
-  chunk: Stored;
+  chunk: StoredValue;
   events: Event[];
   /** Token hashes of the pause points that the events open, by index of the event. */
   tokens?: { [index: number]: string };

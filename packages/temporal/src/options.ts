@@ -53,7 +53,7 @@ export interface WorkerTuning {
   /** Default: all. */
   roles?: readonly ProcessRole[];
   /** Workflows cached in memory, at least 2; default: derived from the memory limit of the process. */
-  cachedWorkflows?: number;
+  maxCachedWorkflows?: number;
   /** Maximum number of concurrent activities of each role, without local activities; default 100. */
   maxConcurrentActivities?: number;
   /** The version of a worker deployment. Runs stay on the version that started them. Default: unversioned. */

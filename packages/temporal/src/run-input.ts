@@ -30,11 +30,21 @@ export function assertPlanFits(plan: Plan): void {
 }
 
 /** Returns the workflow input of a recorded run. Throws OPTIONS_INVALID for a plan that is too large for a history. */
-export function runInputOf(plan: Plan, header: RunHeader, first: StartedEntry, profile: Profile): RunInput {
+export function runInputOf(
+  plan: Plan,
+  header: RunHeader,
+  startedEntry: StartedEntry,
+  profile: Profile,
+): RunInput {
   assertPlanFits(plan);
-  const { atMs, graceMs } = first;
+  const { atMs, graceMs } = startedEntry;
   // -1 starts no block. It stands for a start block that is not in the plan.
-  const started = startedEventOf(indexPlan(plan), first) ?? { type: 'started', atMs, start: -1, graceMs };
+  const started = startedEventOf(indexPlan(plan), startedEntry) ?? {
+    type: 'started',
+    atMs,
+    start: -1,
+    graceMs,
+  };
   return {
     format: started.inside ? INPUT_FORMAT : 1,
     runId: header.runId,

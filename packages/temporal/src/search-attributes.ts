@@ -16,7 +16,7 @@ interface Attribute {
 }
 
 /** Returns the search attribute with a run's status. */
-export function statusAttribute(status: VisibleStatus): Attribute {
+export function toStatusAttribute(status: VisibleStatus): Attribute {
   return toAttribute(SEARCH_ATTRIBUTES.status, status);
 }
 
@@ -28,7 +28,7 @@ export function visibilityOptions({ labels, profile }: Pick<RunInput, 'labels' |
   return {
     typedSearchAttributes: [
       ...entries.map(([key, value]) => toAttribute(SEARCH_ATTRIBUTES[key], value)),
-      statusAttribute('running'),
+      toStatusAttribute('running'),
     ],
   };
 }

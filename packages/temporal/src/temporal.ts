@@ -4,7 +4,7 @@ import { TemporalRuntime } from './client/runtime.ts';
 import { openDeployment, openSharedStores } from './deployment.ts';
 import type { Deployment } from './deployment.ts';
 import type { DeploymentOptions, ServerOptions, StoreLocation, WorkerTuning } from './options.ts';
-import { decryptErrorHandler, startSweeper } from './worker/create.ts';
+import { createDecryptErrorHandler, startSweeper } from './worker/create-worker.ts';
 import { WorkerGroup } from './worker/worker-group.ts';
 
 export type TemporalOptions = ServerOptions &
@@ -37,7 +37,7 @@ export function temporal(options: TemporalOptions): RuntimeProvider {
 
 async function openRuntime(parts: RuntimeParts, options: TemporalOptions) {
   const { worker = true, eager = false } = options;
-  const deployment = await openDeployment(options, decryptErrorHandler(parts));
+  const deployment = await openDeployment(options, createDecryptErrorHandler(parts));
   const { connection, client, queues, profile } = deployment;
   try {
     const workers = worker === false ? undefined : await startWorkers(parts, options, deployment);
@@ -56,7 +56,7 @@ async function openRuntime(parts: RuntimeParts, options: TemporalOptions) {
         runtime.close();
         // A hanging worker still uses the connection, which then stays open until the process ends.
         if (isAbandoned)
-          parts.report(new Error('A worker did not stop in time. It ends with this process.'), undefined);
+          parts.onError(new Error('A worker did not stop in time. It ends with this process.'), undefined);
         else await connection.close();
       },
     };
@@ -74,6 +74,6 @@ async function startWorkers(
 ): Promise<WorkerGroup> {
   const tuning = typeof worker === 'object' ? worker : {};
   const group = await WorkerGroup.start(parts, { deployment, tuning, bundle });
-  group.finished.catch((error: unknown) => parts.report(error, undefined));
+  group.finished.catch((error: unknown) => parts.onError(error, undefined));
   return group;
 }

@@ -1,10 +1,10 @@
 import type { AttackGroup } from '../attack.ts';
 
 /** Nested arrays that are few objects in the isolate, but millions of objects after their JSON is parsed. */
-const DENSE = 'const row = Array(1000).fill([]); const dense = Array(4000).fill(row);';
+const DENSE_ARRAYS_CODE = 'const row = Array(1000).fill([]); const dense = Array(4000).fill(row);';
 
 /** Messages that have another meaning, or cost more, in the host. */
-export const bridge: AttackGroup = {
+export const bridgeAttacks: AttackGroup = {
   name: 'Forged and misleading messages',
   language: 'javascript',
   attacks: [
@@ -123,13 +123,13 @@ export const bridge: AttackGroup = {
     {
       id: 'B21',
       title: 'a request that is small in the isolate and millions of objects in the host',
-      code: `${DENSE} Object.prototype.toJSON = function () { return 'url' in this ? { url: dense, __proto__: null } : this }; return await fetch('http://ok.test/').catch((e) => 'refused')`,
+      code: `${DENSE_ARRAYS_CODE} Object.prototype.toJSON = function () { return 'url' in this ? { url: dense, __proto__: null } : this }; return await fetch('http://ok.test/').catch((e) => 'refused')`,
       expected: ['"refused"', 'BRIDGE_LIMIT'],
     },
     {
       id: 'B22',
       title: 'a result that is small in the isolate and millions of objects in the host',
-      code: `${DENSE} return dense`,
+      code: `${DENSE_ARRAYS_CODE} return dense`,
       expected: ['RESULT_TOO_LARGE', 'OUT_OF_MEMORY'],
     },
     {

@@ -1,4 +1,4 @@
-import type { AttackGroup, Expected } from '../attack.ts';
+import type { AttackGroup, ExpectedOutcome } from '../attack.ts';
 
 const MEMORY_OUTCOMES = ['OUT_OF_MEMORY', /^USER_ERROR RangeError/] as const;
 /** Code that cannot be interrupted ends with its process, soon after its time limit. */
@@ -14,11 +14,11 @@ const builtinAttack = (
   title,
   code,
   limits,
-  expected: ['TIMEOUT_CPU', ...MEMORY_OUTCOMES, ...otherOutcomes] as Expected,
+  expected: ['TIMEOUT_CPU', ...MEMORY_OUTCOMES, ...otherOutcomes] as ExpectedOutcome,
 });
 
 /** Defines `descend`, which calls functions of the guest runtime with almost no stack left. */
-const AT_STACK_END = `
+const DESCEND_CODE = `
   // These are created at their first use, which needs stack.
   await fetch('http://10.0.0.1/').catch(() => 0); crypto.subtle; structuredClone([1]);
   const { apply } = Reflect; let left = 300; const calls = [
@@ -27,7 +27,7 @@ const AT_STACK_END = `
   const descend = () => { try { descend() } catch {} if (left-- > 0) try { calls[left % calls.length]() } catch {} };`;
 
 /** Built-ins and guest runtime functions with large, deep, slow or endless inputs. */
-export const builtins: AttackGroup = {
+export const builtinAttacks: AttackGroup = {
   name: 'Built-ins at their limits',
   language: 'javascript',
   attacks: [
@@ -88,14 +88,14 @@ export const builtins: AttackGroup = {
     {
       id: 'V11',
       title: 'host calls at the end of the stack: each is counted once or not at all',
-      code: `${AT_STACK_END} descend(); await new Promise((r) => setTimeout(r, 20)); return 'done'`,
+      code: `${DESCEND_CODE} descend(); await new Promise((r) => setTimeout(r, 20)); return 'done'`,
       limits: { cpuMs: 5_000, wallMs: 20_000, hostCalls: 100 },
       expected: '"done"',
     },
     {
       id: 'V11b',
       title: 'more host calls than are allowed, at the end of the stack',
-      code: `${AT_STACK_END} left = 4000; for (let i = 0; i < 20; i++) descend(); await new Promise((r) => setTimeout(r, 20)); return 'done'`,
+      code: `${DESCEND_CODE} left = 4000; for (let i = 0; i < 20; i++) descend(); await new Promise((r) => setTimeout(r, 20)); return 'done'`,
       limits: { cpuMs: 5_000, wallMs: 20_000, hostCalls: 10 },
       expected: 'BRIDGE_LIMIT',
     },

@@ -52,7 +52,7 @@ const URLS: Readonly<Record<string, string>> = {
   N21c: 'javascript:1',
   N21d: 'ws://127.0.0.1:${internalPort}/',
   N22: 'gopher://127.0.0.1:${internalPort}/_INFO',
-  N23: 'http://user:pw@ok.test:${outerPort}/',
+  N23: 'http://user:pw@ok.test:${externalPort}/',
   N23b: 'http://ok.test@127.0.0.1:${internalPort}/',
   N23c: 'http://127.0.0.1:${internalPort}\\\\@ok.test/',
   N23d: 'http://127.0.0.1:${internalPort}#@ok.test/',
@@ -86,14 +86,14 @@ const urlRequests: readonly Attack[] = Object.entries(URLS).map(([id, url]) => (
   title: `a request to ${url}`,
   code: requestCode(url),
   // A host name that is parsed differently may resolve to the allowed server.
-  expected: url.includes('ok.test#@') ? [DENIED, /^"REACHED 200outer"$/, '"EGRESS_FAILED"'] : DENIED,
+  expected: url.includes('ok.test#@') ? [DENIED, /^"REACHED 200external"$/, '"EGRESS_FAILED"'] : DENIED,
 }));
 
 const redirectAttack = (id: string, title: string, location: string, status = 302): Attack => ({
   id,
   title: `a redirect to ${title}`,
   code: requestCode(
-    `http://ok.test:\${outerPort}/to?status=${status}&at=\${encodeURIComponent(\`${location}\`)}`,
+    `http://ok.test:\${externalPort}/to?status=${status}&at=\${encodeURIComponent(\`${location}\`)}`,
   ),
   expected: DENIED,
 });
@@ -108,84 +108,84 @@ const otherRequests: readonly Attack[] = [
   {
     id: 'N28b',
     title: 'a host name that first resolves to an allowed address, and later to an internal one',
-    code: 'const seen = []; for (let i = 0; i < 4; i++) seen.push(await fetch(`http://rebind-later.test:${i < 1 ? outerPort : internalPort}/`).then((r) => r.text(), (e) => e.code)); return seen',
-    expected: '["outer","EGRESS_DENIED","EGRESS_DENIED","EGRESS_DENIED"]',
+    code: 'const seen = []; for (let i = 0; i < 4; i++) seen.push(await fetch(`http://rebind-later.test:${i < 1 ? externalPort : internalPort}/`).then((r) => r.text(), (e) => e.code)); return seen',
+    expected: '["external","EGRESS_DENIED","EGRESS_DENIED","EGRESS_DENIED"]',
   },
   redirectAttack('N29', 'the internal server', 'http://127.0.0.1:${internalPort}/'),
   redirectAttack('N29b', 'the internal server, without a scheme', '//127.0.0.1:${internalPort}/'),
   redirectAttack('N29c', 'the internal server, with backslashes', '\\\\\\\\127.0.0.1:${internalPort}/'),
   redirectAttack('N29d', 'the internal server, by a host name', 'http://x.nip.test:${internalPort}/', 307),
   redirectAttack('N29e', 'a file', 'file:///etc/passwd', 308),
-  redirectAttack('N29f', 'a URL with credentials', 'http://a:b@ok.test:${outerPort}/', 301),
+  redirectAttack('N29f', 'a URL with credentials', 'http://a:b@ok.test:${externalPort}/', 301),
   redirectAttack(
     'N29g',
     'another redirect to the internal server',
-    'http://ok.test:${outerPort}/to?at=http://127.0.0.1:${internalPort}/',
+    'http://ok.test:${externalPort}/to?at=http://127.0.0.1:${internalPort}/',
     303,
   ),
-  redirectAttack('N29h', 'the metadata of a cloud', 'http://169.254.169.254/latest/'),
+  redirectAttack('N29h', 'the metadata service of a cloud', 'http://169.254.169.254/latest/'),
   {
     id: 'N33',
     title: 'line breaks in header values and names',
-    code: 'const all = [{ "X-A": "a\\r\\nHost: evil" }, { "X-A": "a\\nb" }, [["x\\r\\ny", "1"]], { "x y": "1" }, { "x": "a\\0b" }, { "X-A": "\\u010d\\u010aHost: evil" }]; return await Promise.all(all.map(async (headers) => { try { return await (await fetch(`http://ok.test:${outerPort}/echo`, { headers })).text() } catch (e) { return "refused" } })).then((list) => [...new Set(list)])',
+    code: 'const all = [{ "X-A": "a\\r\\nHost: evil" }, { "X-A": "a\\nb" }, [["x\\r\\ny", "1"]], { "x y": "1" }, { "x": "a\\0b" }, { "X-A": "\\u010d\\u010aHost: evil" }]; return await Promise.all(all.map(async (headers) => { try { return await (await fetch(`http://ok.test:${externalPort}/echo`, { headers })).text() } catch (e) { return "refused" } })).then((list) => [...new Set(list)])',
     expected: '["refused"]',
   },
   {
     id: 'N34',
     title: 'headers of the connection, and another Host header',
-    code: 'const r = await fetch(`http://ok.test:${outerPort}/echo`, { headers: { Host: "internal", "Transfer-Encoding": "chunked", "Content-Length": "999", Connection: "upgrade", Upgrade: "websocket", Expect: "100-continue", "Proxy-Authorization": "x", "X-Ok": "1" } }); const h = await r.json(); return [h.host === `ok.test:${outerPort}`, h["x-ok"], h["transfer-encoding"], h.upgrade, h.expect, h["proxy-authorization"]].map(String)',
+    code: 'const r = await fetch(`http://ok.test:${externalPort}/echo`, { headers: { Host: "internal", "Transfer-Encoding": "chunked", "Content-Length": "999", Connection: "upgrade", Upgrade: "websocket", Expect: "100-continue", "Proxy-Authorization": "x", "X-Ok": "1" } }); const h = await r.json(); return [h.host === `ok.test:${externalPort}`, h["x-ok"], h["transfer-encoding"], h.upgrade, h.expect, h["proxy-authorization"]].map(String)',
     expected: '["true","1","undefined","undefined","undefined","undefined"]',
   },
   {
     id: 'N35',
     title: 'a response that is too large',
-    code: 'try { return (await (await fetch(`http://ok.test:${outerPort}/big`)).text()).length } catch (e) { return e.code }',
+    code: 'try { return (await (await fetch(`http://ok.test:${externalPort}/big`)).text()).length } catch (e) { return e.code }',
     expected: '"EGRESS_TOO_LARGE"',
   },
   {
     id: 'N36',
     title: 'responses that are small until they are decompressed',
-    code: 'return await Promise.all(["gzip-bomb", "brotli-bomb"].map((path) => fetch(`http://ok.test:${outerPort}/${path}`).then((r) => r.text()).then((t) => t.length, (e) => e.code)))',
+    code: 'return await Promise.all(["gzip-bomb", "brotli-bomb"].map((path) => fetch(`http://ok.test:${externalPort}/${path}`).then((r) => r.text()).then((t) => t.length, (e) => e.code)))',
     expected: '["EGRESS_TOO_LARGE","EGRESS_TOO_LARGE"]',
   },
   {
     id: 'N36b',
     title: 'very long response headers',
-    code: 'return await fetch(`http://ok.test:${outerPort}/headers`).then(() => "accepted", (e) => e.code)',
+    code: 'return await fetch(`http://ok.test:${externalPort}/headers`).then(() => "accepted", (e) => e.code)',
     expected: ['"EGRESS_FAILED"', '"EGRESS_TOO_LARGE"'],
   },
   {
     id: 'N37',
     title: 'endless redirects',
-    code: requestCode('http://ok.test:${outerPort}/loop'),
+    code: requestCode('http://ok.test:${externalPort}/loop'),
     expected: DENIED,
   },
   {
     id: 'N38',
     title: 'invalid methods, and CONNECT',
-    code: 'return await Promise.all(["CONNECT", "connect", "TRACE", "TRACK", "GET / HTTP/1.1\\r\\nHost: evil\\r\\n\\r\\nGET", "", "X".repeat(99)].map((method) => fetch(`http://ok.test:${outerPort}/echo`, { method }).then((r) => r.text(), (e) => e.code))).then((all) => [...new Set(all)])',
+    code: 'return await Promise.all(["CONNECT", "connect", "TRACE", "TRACK", "GET / HTTP/1.1\\r\\nHost: evil\\r\\n\\r\\nGET", "", "X".repeat(99)].map((method) => fetch(`http://ok.test:${externalPort}/echo`, { method }).then((r) => r.text(), (e) => e.code))).then((all) => [...new Set(all)])',
     expected: ['["EGRESS_DENIED"]', /^\["EGRESS_DENIED","\{/],
   },
   {
     id: 'N39',
     title: 'credentials are not sent to another origin',
-    code: 'const r = await fetch(`http://ok.test:${outerPort}/to?at=${encodeURIComponent(`http://127.0.0.2:${outerPort}/echo`)}`, { headers: { Authorization: "Bearer x", Cookie: "a=1", "X-Api-Key": "k", "X-Functions-Key": "f", "Accept-Language": "de" } }); const h = await r.json(); return [h["accept-language"], h["x-functions-key"], h.authorization, h.cookie, h["x-api-key"]].map(String)',
+    code: 'const r = await fetch(`http://ok.test:${externalPort}/to?at=${encodeURIComponent(`http://127.0.0.2:${externalPort}/echo`)}`, { headers: { Authorization: "Bearer x", Cookie: "a=1", "X-Api-Key": "k", "X-Functions-Key": "f", "Accept-Language": "de" } }); const h = await r.json(); return [h["accept-language"], h["x-functions-key"], h.authorization, h.cookie, h["x-api-key"]].map(String)',
     expected: '["de","undefined","undefined","undefined","undefined"]',
   },
   {
     id: 'N40',
-    title: 'a proxy of the host’s environment',
-    code: 'return await (await fetch(`http://ok.test:${outerPort}/`)).text()',
-    expected: '"outer"',
+    title: 'a proxy in the host’s environment',
+    code: 'return await (await fetch(`http://ok.test:${externalPort}/`)).text()',
+    expected: '"external"',
   },
 ];
 
 /** Requests to targets that only the host can access, with a policy that allows one server. */
-export const egress: AttackGroup = {
+export const egressAttacks: AttackGroup = {
   name: 'Network and SSRF',
   language: 'javascript',
   attacks: [...urlRequests, ...otherRequests],
 };
 
 /** The attacks with URLs only, for policies that allow no private address. */
-export const urlAttacks: AttackGroup = { ...egress, attacks: urlRequests };
+export const urlAttacks: AttackGroup = { ...egressAttacks, attacks: urlRequests };

@@ -1,10 +1,10 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** A limit that code does not reach before the limit of messages, even on a busy machine. */
-const LONG_CPU = { cpuMs: 5_000 };
+/** A limit that code does not reach before the limit on messages, even on a busy machine. */
+const LONG_CPU_LIMIT = { cpuMs: 5_000 };
 
 /** Messages between a job and the host beyond the limits of the job. */
-export const floods: AttackGroup = {
+export const floodAttacks: AttackGroup = {
   name: 'Floods',
   language: 'javascript',
   attacks: [
@@ -41,7 +41,7 @@ export const floods: AttackGroup = {
     {
       id: 'R21b',
       title: 'host calls that are never answered',
-      code: 'for (let i = 0; i < 99; i++) fetch(`http://ok.test:${outerPort}/silent`); await new Promise(() => {})',
+      code: 'for (let i = 0; i < 99; i++) fetch(`http://ok.test:${externalPort}/silent`); await new Promise(() => {})',
       limits: { hostCalls: 20 },
       expected: 'BRIDGE_LIMIT',
     },
@@ -68,28 +68,28 @@ export const floods: AttackGroup = {
       id: 'R32',
       title: 'bytes to the host',
       code: 'for (;;) await fetch("http://10.0.0.1/", { method: "POST", body: "x".repeat(3e5) }).catch(() => 0)',
-      limits: { ...LONG_CPU, bridgeChars: 2_000_000 },
+      limits: { ...LONG_CPU_LIMIT, bridgeChars: 2_000_000 },
       expected: 'BRIDGE_LIMIT',
     },
     {
       id: 'R32b',
       title: 'bytes from the host',
-      code: 'for (;;) await fetch(`http://ok.test:${outerPort}/headers`).then((r) => r.text(), () => 0)',
-      limits: { ...LONG_CPU, bridgeChars: 100_000 },
+      code: 'for (;;) await fetch(`http://ok.test:${externalPort}/headers`).then((r) => r.text(), () => 0)',
+      limits: { ...LONG_CPU_LIMIT, bridgeChars: 100_000 },
       expected: ['BRIDGE_LIMIT'],
     },
     {
       id: 'R32c',
       title: 'random bytes',
       code: 'for (;;) crypto.getRandomValues(new Uint8Array(65536))',
-      limits: { ...LONG_CPU, bridgeChars: 1_000_000 },
+      limits: { ...LONG_CPU_LIMIT, bridgeChars: 1_000_000 },
       expected: 'BRIDGE_LIMIT',
     },
     {
       id: 'R32d',
       title: 'digests',
       code: 'for (;;) await crypto.subtle.digest("SHA-256", new Uint8Array(1e5))',
-      limits: { ...LONG_CPU, bridgeChars: 1_000_000 },
+      limits: { ...LONG_CPU_LIMIT, bridgeChars: 1_000_000 },
       expected: 'BRIDGE_LIMIT',
     },
     {
@@ -101,7 +101,7 @@ export const floods: AttackGroup = {
     {
       id: 'R30b',
       title: 'too many and too long headers',
-      code: 'const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => ["x-" + i, "1"])); return await Promise.all([many, { a: "x".repeat(1e5) }, { a: "x".repeat(1e6) }].map((headers) => fetch(`http://ok.test:${outerPort}/echo`, { headers }).catch((e) => e.code)))',
+      code: 'const many = Object.fromEntries(Array.from({ length: 300 }, (_, i) => ["x-" + i, "1"])); return await Promise.all([many, { a: "x".repeat(1e5) }, { a: "x".repeat(1e6) }].map((headers) => fetch(`http://ok.test:${externalPort}/echo`, { headers }).catch((e) => e.code)))',
       expected: '["EGRESS_DENIED","EGRESS_DENIED","EGRESS_DENIED"]',
     },
     {

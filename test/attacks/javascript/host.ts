@@ -19,7 +19,7 @@ const chainAttack = (id: string, start: string, constructor: string) => ({
 });
 
 /** Attempts to reach Node.js and the host from the isolate. */
-export const host: AttackGroup = {
+export const hostAttacks: AttackGroup = {
   name: 'Access to the host',
   language: 'javascript',
   attacks: [
@@ -141,7 +141,11 @@ export const host: AttackGroup = {
     chainAttack('H23', 'crypto.getRandomValues', 'crypto.getRandomValues.constructor'),
     chainAttack('H24', 'a value', 'value.constructor.constructor'),
     chainAttack('H25', 'the async function itself', '(async () => {}).constructor'),
-    chainAttack('H26', 'a response', '(await fetch(`http://ok.test:${outerPort}/`)).constructor.constructor'),
+    chainAttack(
+      'H26',
+      'a response',
+      '(await fetch(`http://ok.test:${externalPort}/`)).constructor.constructor',
+    ),
     {
       id: 'H27',
       title: 'a getter of the globals, called on foreign receivers',

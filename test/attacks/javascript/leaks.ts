@@ -1,19 +1,19 @@
 import type { AttackGroup } from '../attack.ts';
 
 /** Code that leaves state in every place that a later job could read. */
-const PLANT = `fetch.leak = 1; globalThis.leak = 'secret'; Object.prototype.leak = 'secret'; globalThis.leakFn = () => 1; JSON.parse.leak = 1;
+const LEAVE_STATE_CODE = `fetch.leak = 1; globalThis.leak = 'secret'; Object.prototype.leak = 'secret'; globalThis.leakFn = () => 1; JSON.parse.leak = 1;
   globalThis[Symbol.for('leak')] = 1; Array.prototype.map = null; console.leak = 1; Error.prepareStackTrace = () => 'leak';
   Symbol.for('leak').constructor.leak = 1; return 1`;
 
 /** State that one job may leave for the next job of its run, tenant or process. */
-export const leaks: AttackGroup = {
+export const leakAttacks: AttackGroup = {
   name: 'Leaks between jobs',
   language: 'javascript',
   attacks: [
     {
       id: 'X01',
       title: 'globals, prototypes and properties of built-ins',
-      earlierCode: PLANT,
+      earlierCode: LEAVE_STATE_CODE,
       code: `return [globalThis.leak, ({}).leak, typeof globalThis.leakFn, JSON.parse.leak, globalThis[Symbol.for('leak')], typeof [].map, fetch.leak, console.leak, typeof Error.prepareStackTrace, Symbol.leak].map(String)`,
       expected: JSON.stringify([
         'undefined',
@@ -48,7 +48,7 @@ export const leaks: AttackGroup = {
       id: 'X04',
       title: 'host calls whose responses arrive after the job',
       earlierCode:
-        'fetch(`http://ok.test:${outerPort}/`).then(() => { globalThis.late = 1; console.log("late") }); return 1',
+        'fetch(`http://ok.test:${externalPort}/`).then(() => { globalThis.late = 1; console.log("late") }); return 1',
       code: 'await new Promise((r) => setTimeout(r, 50)); return typeof late',
       expected: '"undefined"',
       stdout: /^$/,

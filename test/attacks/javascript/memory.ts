@@ -10,7 +10,7 @@ const memoryAttack = (id: string, title: string, code: string) => ({
 });
 
 /** Code that exceeds its memory limit. */
-export const memory: AttackGroup = {
+export const memoryAttacks: AttackGroup = {
   name: 'Exhaustion of memory',
   language: 'javascript',
   attacks: [
@@ -57,7 +57,7 @@ export const memory: AttackGroup = {
     memoryAttack('R11b', 'Node.js buffers', 'const k = []; for (;;) k.push(Buffer.alloc(1e6, 1))'),
     {
       id: 'R11c',
-      title: 'copies by structuredClone',
+      title: 'copies made by structuredClone',
       code: 'let a = [new Uint8Array(1e6).fill(1)]; for (;;) a = [a, structuredClone(a)]',
       expected: [...MEMORY_OUTCOMES, /^USER_ERROR DataCloneError/],
     },
@@ -138,7 +138,7 @@ export const memory: AttackGroup = {
     {
       id: 'R23d',
       title: 'a request of a very long string',
-      code: 'return await fetch(`http://ok.test:${outerPort}/` + "x".repeat(2 ** 28), { method: "POST", body: "y".repeat(2 ** 24) }).then(() => "sent", () => "refused")',
+      code: 'return await fetch(`http://ok.test:${externalPort}/` + "x".repeat(2 ** 28), { method: "POST", body: "y".repeat(2 ** 24) }).then(() => "sent", () => "refused")',
       expected: ['"refused"', 'BRIDGE_LIMIT', ...MEMORY_OUTCOMES],
     },
     {

@@ -29,7 +29,7 @@ const URLS: Readonly<Record<string, string>> = {
  */
 export const DENY_POLICY = { denyHosts: ['no.test', '*.öl.test'] } as const;
 
-const attack = ([id, url]: [string, string]): Attack => ({
+const urlAttack = ([id, url]: [string, string]): Attack => ({
   id,
   title: `a request to ${url}`,
   code: requestCode(url),
@@ -37,8 +37,8 @@ const attack = ([id, url]: [string, string]): Attack => ({
 });
 
 /** Names and ports that the operator's policy refuses. */
-export const names: AttackGroup = {
+export const nameAttacks: AttackGroup = {
   name: 'Names and ports that are refused',
   language: 'javascript',
-  attacks: Object.entries(URLS).map(attack),
+  attacks: Object.entries(URLS).map(urlAttack),
 };

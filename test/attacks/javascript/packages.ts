@@ -1,7 +1,7 @@
 import type { Attack, AttackGroup } from '../attack.ts';
 
-const PLAIN = 'return { list: [1, "two", null], nested: { at: [[3]] } }';
-const PLAIN_JSON = '{"list":[1,"two",null],"nested":{"at":[[3]]}}';
+const PLAIN_RESULT_CODE = 'return { list: [1, "two", null], nested: { at: [[3]] } }';
+const PLAIN_RESULT_JSON = '{"list":[1,"two",null],"nested":{"at":[[3]]}}';
 
 /** Enough time to load packages. An endless loop ends soon. */
 const limits = { cpuMs: 300, wallMs: 8_000 };
@@ -9,14 +9,14 @@ const limits = { cpuMs: 300, wallMs: 8_000 };
 const firstUseAttack = (id: string, title: string, module: string, expected: Attack['expected']): Attack => ({
   id,
   title: `at the first use of a module: ${title}`,
-  image: 'kept',
+  image: 'combined',
   code: `const value = require('first-use/${module}.js'); return [typeof value, value.value]`,
   expected,
   limits,
 });
 
 /** Attacks of an image's packages on the guest runtime, while loading and when used. */
-export const packages: AttackGroup = {
+export const packageAttacks: AttackGroup = {
   name: 'Hostile packages of an image',
   language: 'javascript',
   attacks: [
@@ -24,8 +24,8 @@ export const packages: AttackGroup = {
       id: 'W01',
       title: 'built-ins of the guest runtime, replaced while a package loads: a result',
       image: 'replaces',
-      code: PLAIN,
-      expected: PLAIN_JSON,
+      code: PLAIN_RESULT_CODE,
+      expected: PLAIN_RESULT_JSON,
     },
     {
       id: 'W02',
@@ -47,8 +47,8 @@ export const packages: AttackGroup = {
       id: 'W04',
       title: 'properties of messages and promises on Object.prototype',
       image: 'pollutes',
-      code: PLAIN,
-      expected: PLAIN_JSON,
+      code: PLAIN_RESULT_CODE,
+      expected: PLAIN_RESULT_JSON,
     },
     {
       id: 'W05',
@@ -62,42 +62,42 @@ export const packages: AttackGroup = {
       id: 'W06',
       title: 'frozen prototypes and built-ins',
       image: 'freezes',
-      code: `await null; const all = []; all.push(1); ${PLAIN}`,
-      expected: PLAIN_JSON,
+      code: `await null; const all = []; all.push(1); ${PLAIN_RESULT_CODE}`,
+      expected: PLAIN_RESULT_JSON,
     },
     {
       id: 'W07',
       title: 'frozen built-ins: errors, timers and host calls',
       image: 'freezes',
-      code: 'await new Promise((r) => setTimeout(r, 5)); const r = await fetch(`http://ok.test:${outerPort}/`); return r.status',
+      code: 'await new Promise((r) => setTimeout(r, 5)); const r = await fetch(`http://ok.test:${externalPort}/`); return r.status',
       expected: ['200', 'USER_ERROR'],
     },
     {
       id: 'W08',
       title: 'the entry function of the guest runtime, replaced before it is used',
-      image: 'kept',
+      image: 'combined',
       code: 'const { state } = require("intercepts"); return [state.postType, state.globalTypes, typeof __heddle, typeof __heddleImage]',
       expected: '["","","undefined","undefined"]',
     },
     {
       id: 'W09',
       title: 'timers, promises and responses that are pending after a package has loaded',
-      image: 'lingers',
-      code: 'const { late } = require("lingers"); await new Promise((r) => setTimeout(r, 30)); return late.filter((what) => what === "answer")',
+      image: 'has-pending-work',
+      code: 'const { late } = require("has-pending-work"); await new Promise((r) => setTimeout(r, 30)); return late.filter((what) => what === "answer")',
       expected: '[]',
     },
     {
       id: 'W10',
       title: 'state of timers that a package started while it loaded',
-      image: 'lingers',
-      earlierCode: 'require("lingers").late.push("of the earlier job"); return 1',
-      code: 'return require("lingers").late.includes("of the earlier job")',
+      image: 'has-pending-work',
+      earlierCode: 'require("has-pending-work").late.push("of the earlier job"); return 1',
+      code: 'return require("has-pending-work").late.includes("of the earlier job")',
       expected: 'false',
     },
     {
       id: 'W11',
       title: 'promises that are pending in a snapshot',
-      image: 'kept',
+      image: 'combined',
       earlierCode: 'require("promises").settle("of the earlier job"); return 1',
       code: 'const p = require("promises"); setTimeout(() => p.settle("mine"), 1); return [await p.pending, p.generator.next().value]',
       expected: '["mine",2]',
@@ -105,30 +105,30 @@ export const packages: AttackGroup = {
     {
       id: 'W12',
       title: 'secrets in the state of modules, of built-ins and of the global object',
-      image: 'kept',
-      earlierCode: 'const r = require("remembers"); r.keep("secret"); return r.tell()',
-      code: 'return require("remembers").tell()',
+      image: 'combined',
+      earlierCode: 'const r = require("remembers"); r.keep("secret"); return r.recall()',
+      code: 'return require("remembers").recall()',
       expected: JSON.stringify(Array.from({ length: 9 }, () => null)),
     },
     {
       id: 'W13',
       title: 'files, processes and sockets of Node.js',
-      image: 'kept',
-      code: 'return require("of-node").calls().filter((said) => !/is not available in the sandbox|not defined/.test(said))',
+      image: 'combined',
+      code: 'return require("uses-node").calls().filter((said) => !/is not available in the sandbox|not defined/.test(said))',
       expected: '[]',
     },
     {
       id: 'W14',
       title: 'process.binding and similar functions',
-      image: 'kept',
-      code: 'const n = require("of-node"); return [n.process().filter((name) => name !== "constructor.constructor"), n.env(), n.global()]',
+      image: 'combined',
+      code: 'const n = require("uses-node"); return [n.process().filter((name) => name !== "constructor.constructor"), n.env(), n.global()]',
       expected: '[[],[[],[],[],null,1,{}],"undefinedundefinedfunctionundefinedundefinedundefined"]',
     },
     {
       id: 'W15',
       title: 'import() of modules that are not in the image',
-      image: 'kept',
-      code: 'const n = require("of-node"); return [await n.dynamic("node:fs"), await n.dynamic("/etc/passwd"), await n.dynamic("data:text/javascript,1"), await n.bundled()]',
+      image: 'combined',
+      code: 'const n = require("uses-node"); return [await n.dynamic("node:fs"), await n.dynamic("/etc/passwd"), await n.dynamic("data:text/javascript,1"), await n.bundled()]',
       expected:
         /^\["\w*Error","\w*Error","\w*Error","[^"]*(?:not available in the sandbox|is not a function)"\]$/,
     },
@@ -142,14 +142,14 @@ export const packages: AttackGroup = {
     {
       id: 'W23',
       title: 'at the first use of a module: an error that imitates one of the guest runtime',
-      image: 'kept',
-      code: 'require("first-use/poses.js")',
+      image: 'combined',
+      code: 'require("first-use/impersonates.js")',
       expected: 'USER_ERROR',
     },
     {
       id: 'W24',
       title: 'at the first use of a module: a proxy whose keys loop',
-      image: 'kept',
+      image: 'combined',
       code: 'await import("first-use/proxy.js")',
       expected: 'TIMEOUT_CPU',
       limits,
@@ -157,7 +157,7 @@ export const packages: AttackGroup = {
     {
       id: 'W25',
       title: 'at the first use of a module: a thenable module',
-      image: 'kept',
+      image: 'combined',
       code: 'await import("first-use/then.js")',
       expected: 'TIMEOUT_CPU',
       limits,
@@ -165,15 +165,15 @@ export const packages: AttackGroup = {
     {
       id: 'W26',
       title: 'packages and files with the names of properties that every object has',
-      image: 'kept',
+      image: 'combined',
       code: `const { own } = await import('then'); return [own, ...['prototype', 'then', 'prototype/constructor.js'].map((name) => require(name).own), ({}).own === undefined, ({}).polluted === undefined]`,
       expected: '["then","prototype","then","file",true,true]',
     },
     {
       id: 'W27',
       title: 'modules with the names of properties that every object has',
-      image: 'kept',
-      code: `return ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty', 'node:__proto__', 'node:constructor', '', ' ', '.', '../kept', '/'].map((name) => { try { return typeof require(name) } catch (e) { return e.code } }).filter((code) => !/^ERR_(?:MODULE_NOT_IN_IMAGE|SANDBOX_BUILTIN)$/.test(code))`,
+      image: 'combined',
+      code: `return ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty', 'node:__proto__', 'node:constructor', '', ' ', '.', '../combined', '/'].map((name) => { try { return typeof require(name) } catch (e) { return e.code } }).filter((code) => !/^ERR_(?:MODULE_NOT_IN_IMAGE|SANDBOX_BUILTIN)$/.test(code))`,
       expected: '[]',
     },
   ],

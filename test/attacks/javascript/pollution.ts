@@ -1,14 +1,14 @@
 import type { AttackGroup } from '../attack.ts';
 
-const replacedBuiltins = (id: string, what: string, code: string) => ({
+const replacedBuiltinsAttack = (id: string, builtins: string, code: string) => ({
   id,
-  title: `replaced built-ins do not disturb the guest runtime: ${what}`,
+  title: `replaced built-ins do not disturb the guest runtime: ${builtins}`,
   code: `${code}; return { a: 1 }`,
   expected: '{"a":1}',
 });
 
 /** Attacks that change prototypes and built-ins of the guest, or try to change those of the host. */
-export const pollution: AttackGroup = {
+export const pollutionAttacks: AttackGroup = {
   name: 'Prototype pollution across the bridge',
   language: 'javascript',
   attacks: [
@@ -38,7 +38,7 @@ export const pollution: AttackGroup = {
         return { a: 1 }`,
       expected: '{"a":1}',
     },
-    replacedBuiltins(
+    replacedBuiltinsAttack(
       'P06',
       'JSON, Promise and Map',
       'JSON.stringify = () => "forged"; JSON.parse = () => ({}); Promise.prototype.then = () => { throw 1 }; Map.prototype.get = () => 0; Map.prototype.set = () => 0',
@@ -50,7 +50,7 @@ export const pollution: AttackGroup = {
       values: { input: JSON.parse('{"a":1,"__proto__":{"polluted":1}}') as unknown },
       expected: '[["a","__proto__"],true,true]',
     },
-    replacedBuiltins(
+    replacedBuiltinsAttack(
       'P09',
       'descriptors on Object.prototype',
       'Object.prototype.value = 9; Object.prototype.get = () => { throw 1 }; Object.prototype.writable = false; setTimeout(() => {}, 1); console.log("x")',
@@ -61,18 +61,22 @@ export const pollution: AttackGroup = {
       code: 'try { await fetch("http://10.0.0.1/", { get headers() { Object.prototype.url = `http://127.0.0.1:${internalPort}`; return null } }) } catch (e) { return e.code }',
       expected: '"EGRESS_DENIED"',
     },
-    replacedBuiltins(
+    replacedBuiltinsAttack(
       'P11',
       'String, Function and Reflect',
       'String.prototype.slice = () => ({}); Function.prototype.call = () => { throw 1 }; Function.prototype.apply = () => { throw 1 }; Reflect.apply = () => { throw 1 }; console.log("a".repeat(9))',
     ),
-    replacedBuiltins(
+    replacedBuiltinsAttack(
       'P12',
       'Array',
       'Array.prototype.push = () => { throw 1 }; Array.prototype[Symbol.iterator] = () => { throw 1 }; Object.defineProperty(Array.prototype, "0", { set() { throw 1 } })',
     ),
-    replacedBuiltins('P13', 'Error and Object', 'Error = null; TypeError = null; globalThis.Object = null'),
-    replacedBuiltins(
+    replacedBuiltinsAttack(
+      'P13',
+      'Error and Object',
+      'Error = null; TypeError = null; globalThis.Object = null',
+    ),
+    replacedBuiltinsAttack(
       'P14',
       'everything that can be deleted',
       'const { getOwnPropertyNames } = Object; const { ownKeys } = Reflect; const g = globalThis; const names = getOwnPropertyNames(g); for (let i = 0; i < names.length; i++) try { const holder = g[names[i]]?.prototype; const parts = holder ? ownKeys(holder) : []; for (let j = 0; j < parts.length; j++) try { delete holder[parts[j]] } catch {} } catch {} for (let i = 0; i < names.length; i++) try { delete g[names[i]] } catch {}',
@@ -98,8 +102,8 @@ export const pollution: AttackGroup = {
     },
     {
       id: 'P18',
-      title: 'a response of the host, read with a replaced JSON.parse and a polluted prototype',
-      code: 'fetch; JSON.parse = () => ({ status: 200, headers: [], url: "forged" }); Object.prototype.status = 500; const r = await fetch(`http://ok.test:${outerPort}/`); return [r.status, r.url === `http://ok.test:${outerPort}/`]',
+      title: 'a response from the host, read with a replaced JSON.parse and a polluted prototype',
+      code: 'fetch; JSON.parse = () => ({ status: 200, headers: [], url: "forged" }); Object.prototype.status = 500; const r = await fetch(`http://ok.test:${externalPort}/`); return [r.status, r.url === `http://ok.test:${externalPort}/`]',
       expected: '[200,true]',
     },
   ],

@@ -1,117 +1,121 @@
 import type { AttackGroup } from '../attack.ts';
 
-/** A short limit of CPU time and a long limit of wall time, so that a busy machine does not change the outcome. */
-const SHORT_CPU = { cpuMs: 150, wallMs: 20_000 };
-const SHORT_WALL = { cpuMs: 20_000, wallMs: 250 };
+/** A short limit on CPU time and a long limit on wall time, so that a busy machine does not change the outcome. */
+const SHORT_CPU_LIMITS = { cpuMs: 150, wallMs: 20_000 };
+const SHORT_WALL_LIMITS = { cpuMs: 20_000, wallMs: 250 };
 
-const endlessCode = (id: string, title: string, code: string) => ({
+const endlessAttack = (id: string, title: string, code: string) => ({
   id,
   title,
   code,
-  limits: SHORT_CPU,
+  limits: SHORT_CPU_LIMITS,
   expected: 'TIMEOUT_CPU',
 });
-const waitingCode = (id: string, title: string, code: string) => ({
+const waitingAttack = (id: string, title: string, code: string) => ({
   id,
   title,
   code,
-  limits: SHORT_WALL,
+  limits: SHORT_WALL_LIMITS,
   expected: 'TIMEOUT_WALL',
 });
 
 /** Code that never ends, or ends late. */
-export const time: AttackGroup = {
+export const timeAttacks: AttackGroup = {
   name: 'Exhaustion of time',
   language: 'javascript',
   attacks: [
-    endlessCode('R01', 'a loop', 'for (;;);'),
-    endlessCode(
+    endlessAttack('R01', 'a loop', 'for (;;);'),
+    endlessAttack(
       'R02',
       'a loop that catches errors and continues',
       'for (;;) { try { for (;;); } catch {} finally { continue } }',
     ),
-    endlessCode(
+    endlessAttack(
       'R03',
       'endless microtasks',
       '(function f() { Promise.resolve().then(f) })(); await new Promise(() => {})',
     ),
-    endlessCode('R03b', 'endless awaits', 'for (;;) await null'),
-    endlessCode(
+    endlessAttack('R03b', 'endless awaits', 'for (;;) await null'),
+    endlessAttack(
       'R04',
       'endless calls of queueMicrotask',
       '(function f() { queueMicrotask(f); queueMicrotask(() => 0) })(); await new Promise(() => {})',
     ),
-    waitingCode('R05', 'a promise that never settles', 'await new Promise(() => {})'),
-    waitingCode('R05b', 'a thenable that never settles', 'return { then() {} }'),
-    waitingCode(
+    waitingAttack('R05', 'a promise that never settles', 'await new Promise(() => {})'),
+    waitingAttack('R05b', 'a thenable that never settles', 'return { then() {} }'),
+    waitingAttack(
       'R05c',
       'an async generator that never ends, read slowly',
       'async function* g() { for (;;) { await new Promise((r) => setTimeout(r, 5)); yield 1 } } for await (const x of g());',
     ),
-    endlessCode('R06', 'a regular expression that backtracks', 'return /^(a+)+$/.test("a".repeat(60) + "b")'),
-    endlessCode(
+    endlessAttack(
+      'R06',
+      'a regular expression that backtracks',
+      'return /^(a+)+$/.test("a".repeat(60) + "b")',
+    ),
+    endlessAttack(
       'R06b',
       'a regular expression with back references',
       'return /^(.*)(.*)(.*)(.*)(.*)\\1\\2\\3\\4\\5$/s.test("ab".repeat(400))',
     ),
-    endlessCode(
+    endlessAttack(
       'R06c',
       'a regular expression in replace with the unicodeSets flag',
       'return "x".repeat(40).replace(/(?:[\\p{L}--[a-w]]|x|\\w)+$(?<!x)/v, "")',
     ),
-    endlessCode(
+    endlessAttack(
       'R06d',
       'a regular expression with a lookbehind',
       'return /(?<=y(x+x+)+)z/.test("x".repeat(60) + "z")',
     ),
-    endlessCode(
+    endlessAttack(
       'R15',
       'a thrown value whose message getter never returns',
       'throw { get message() { for (;;); }, get stack() { for (;;); }, toString() { for (;;); } }',
     ),
-    endlessCode(
+    endlessAttack(
       'R15b',
       'an error whose message getter never returns',
       'throw Object.defineProperty(new Error(), "message", { get() { for (;;); } })',
     ),
-    endlessCode(
+    endlessAttack(
       'R15c',
       'an error whose name has a toString that loops',
       'throw Object.assign(new Error(), { name: { toString() { for (;;); } } })',
     ),
-    endlessCode(
+    endlessAttack(
       'R16',
       'a thrown proxy whose traps never return',
       'throw new Proxy({}, { get() { for (;;); }, getPrototypeOf() { for (;;); } })',
     ),
-    endlessCode('R17', 'a result whose toJSON never returns', 'return { toJSON() { for (;;); } }'),
-    endlessCode(
+    endlessAttack('R17', 'a result whose toJSON never returns', 'return { toJSON() { for (;;); } }'),
+    endlessAttack(
       'R18',
       'a result that is a proxy whose traps never return',
       'return new Proxy({}, { ownKeys() { for (;;); }, get() { for (;;); } })',
     ),
-    endlessCode('R18b', 'a then getter that never returns', 'return { get then() { for (;;); } }'),
-    endlessCode(
+    endlessAttack('R18b', 'a then getter that never returns', 'return { get then() { for (;;); } }'),
+    endlessAttack(
       'R18c',
       'a result whose JSON takes too long',
       'let a = [1]; for (let i = 0; i < 60; i++) a = [a, a]; return a',
     ),
-    endlessCode(
+    endlessAttack(
       'R20',
       'a console argument whose toJSON never returns',
       'console.log({ toJSON() { for (;;); } })',
     ),
-    endlessCode(
+    endlessAttack(
       'R24',
       'prepareStackTrace that never returns',
       'Error.prepareStackTrace = () => { for (;;); }; throw new Error("x")',
     ),
-    endlessCode(
+    endlessAttack(
       'R24b',
       'a hasInstance that never returns',
       'Object.defineProperty(Error, Symbol.hasInstance, { value() { for (;;); } }); throw new Error("x")',
     ),
-    endlessCode('R24c', 'a callback of a built-in', '[3, 2, 1].sort(() => { for (;;); })'),
+    endlessAttack('R24c', 'a callback of a built-in', '[3, 2, 1].sort(() => { for (;;); })'),
     {
       id: 'R24d',
       title: 'a built-in that never ends',
@@ -119,8 +123,8 @@ export const time: AttackGroup = {
       limits: { cpuMs: 150, wallMs: 60_000, killGraceMs: 100 },
       expected: 'TIMEOUT_CPU',
     },
-    endlessCode('R24e', 'a reviver', 'JSON.parse("[1,2]", () => { for (;;); })'),
-    endlessCode('R24f', 'a replace callback', '"aaa".replace(/a/g, () => { for (;;); })'),
+    endlessAttack('R24e', 'a reviver', 'JSON.parse("[1,2]", () => { for (;;); })'),
+    endlessAttack('R24f', 'a replace callback', '"aaa".replace(/a/g, () => { for (;;); })'),
     {
       id: 'R24g',
       title: 'a built-in that runs over a sparse array',
@@ -128,39 +132,43 @@ export const time: AttackGroup = {
       limits: { cpuMs: 150, wallMs: 60_000, killGraceMs: 100 },
       expected: 'TIMEOUT_CPU',
     },
-    waitingCode(
+    waitingAttack(
       'R26',
       'an interval that is never cleared',
       'setInterval(() => {}, 5); await new Promise(() => {})',
     ),
-    waitingCode(
+    waitingAttack(
       'R26b',
       'timers that set each other',
       'const again = () => setTimeout(again, 5); again(); await new Promise(() => {})',
     ),
-    endlessCode(
+    endlessAttack(
       'R28',
       'a loop in a timer',
       'setTimeout(() => { for (;;); }, 1); await new Promise(() => {})',
     ),
-    endlessCode(
+    endlessAttack(
       'R28b',
       'many short timer callbacks',
       'const go = () => { const end = Date.now() + 20; while (Date.now() < end); setTimeout(go, 0) }; go(); await new Promise(() => {})',
     ),
-    endlessCode('R28c', 'a loop after a host call', 'await fetch(`http://ok.test:${outerPort}/`); for (;;);'),
-    endlessCode('R28d', 'a loop in a getter of a request', 'await fetch({ toString() { for (;;); } })'),
+    endlessAttack(
+      'R28c',
+      'a loop after a host call',
+      'await fetch(`http://ok.test:${externalPort}/`); for (;;);',
+    ),
+    endlessAttack('R28d', 'a loop in a getter of a request', 'await fetch({ toString() { for (;;); } })'),
     {
       id: 'R28e',
       title: 'endless digests',
       code: 'for (;;) try { await crypto.subtle.digest("SHA-512", new Uint8Array(1e5)) } catch {}',
-      limits: SHORT_CPU,
+      limits: SHORT_CPU_LIMITS,
       expected: ['TIMEOUT_CPU', 'BRIDGE_LIMIT'],
     },
-    waitingCode(
+    waitingAttack(
       'R28f',
       'a host call that is never answered',
-      'await fetch(`http://ok.test:${outerPort}/silent`)',
+      'await fetch(`http://ok.test:${externalPort}/silent`)',
     ),
     {
       id: 'R14',
@@ -193,7 +201,7 @@ export const time: AttackGroup = {
       id: 'R27c',
       title: 'endless microtasks after the result',
       code: 'Promise.resolve().then(() => 0).then(() => 0).then(() => 0).then(() => 0).then(function f() { Promise.resolve().then(f) }); return "first"',
-      limits: SHORT_CPU,
+      limits: SHORT_CPU_LIMITS,
       expected: ['"first"', 'TIMEOUT_CPU'],
     },
     {

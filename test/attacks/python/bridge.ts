@@ -1,7 +1,7 @@
 import type { AttackGroup } from '../attack.ts';
 
 /** Values, errors and requests of Python that have another meaning in the host. */
-export const pythonBridge: AttackGroup = {
+export const pythonBridgeAttacks: AttackGroup = {
   name: 'Python: forged and misleading messages',
   language: 'python',
   attacks: [
@@ -87,7 +87,7 @@ return [s for s in seen if "INTERNAL" in s]`,
       title: 'line breaks in headers of a request',
       code: `import urllib.request
 try:
-  r = urllib.request.urlopen(urllib.request.Request(f"http://ok.test:{outerPort}/echo", headers={"X-A": "a\\r\\nHost: evil"}))
+  r = urllib.request.urlopen(urllib.request.Request(f"http://ok.test:{externalPort}/echo", headers={"X-A": "a\\r\\nHost: evil"}))
   return "evil" in r.read().decode()
 except BaseException:
   return False`,
@@ -98,7 +98,7 @@ except BaseException:
       title: 'a redirect to the internal server',
       code: `import requests
 try:
-  return requests.get(f"http://ok.test:{outerPort}/to?at=http://127.0.0.1:{internalPort}/").text
+  return requests.get(f"http://ok.test:{externalPort}/to?at=http://127.0.0.1:{internalPort}/").text
 except BaseException as e:
   return "refused"`,
       expected: '"refused"',

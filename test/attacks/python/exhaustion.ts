@@ -1,19 +1,25 @@
 import type { AttackGroup } from '../attack.ts';
 
-const SHORT_CPU = { cpuMs: 300, wallMs: 20_000 };
+const SHORT_CPU_LIMITS = { cpuMs: 300, wallMs: 20_000 };
 const FAILURES = ['USER_ERROR', 'OUT_OF_MEMORY', 'SANDBOX_CRASHED'] as const;
 
 /** Python code that never ends, or exceeds a limit. */
-export const pythonExhaustion: AttackGroup = {
+export const pythonExhaustionAttacks: AttackGroup = {
   name: 'Python: exhaustion',
   language: 'python',
   attacks: [
-    { id: 'R40', title: 'a loop', code: 'while True: pass', limits: SHORT_CPU, expected: 'TIMEOUT_CPU' },
+    {
+      id: 'R40',
+      title: 'a loop',
+      code: 'while True: pass',
+      limits: SHORT_CPU_LIMITS,
+      expected: 'TIMEOUT_CPU',
+    },
     {
       id: 'R41',
       title: 'a loop that catches everything',
       code: 'while True:\n  try:\n    while True: pass\n  except BaseException:\n    pass',
-      limits: SHORT_CPU,
+      limits: SHORT_CPU_LIMITS,
       expected: 'TIMEOUT_CPU',
     },
     {
@@ -34,21 +40,21 @@ export const pythonExhaustion: AttackGroup = {
       id: 'R44',
       title: 'a loop in a C function of the interpreter',
       code: 'import itertools\nsum(itertools.repeat(1))',
-      limits: SHORT_CPU,
+      limits: SHORT_CPU_LIMITS,
       expected: 'TIMEOUT_CPU',
     },
     {
       id: 'R45',
       title: 'a regular expression that backtracks',
       code: 'import re\nre.match("(a+)+$", "a" * 60 + "b")',
-      limits: SHORT_CPU,
+      limits: SHORT_CPU_LIMITS,
       expected: 'TIMEOUT_CPU',
     },
     {
       id: 'R46',
       title: 'a number with many digits',
       code: 'return 9 ** 9 ** 9',
-      limits: SHORT_CPU,
+      limits: SHORT_CPU_LIMITS,
       expected: 'TIMEOUT_CPU',
     },
     {
@@ -122,26 +128,26 @@ export const pythonExhaustion: AttackGroup = {
       id: 'R59',
       title: 'a number with many digits, converted to a string',
       code: 'import sys\nsys.set_int_max_str_digits(0)\nreturn len(str(10 ** 3000000))',
-      limits: SHORT_CPU,
+      limits: SHORT_CPU_LIMITS,
       expected: ['TIMEOUT_CPU', '3000001'],
     },
     {
       id: 'R60',
       title: 'endless console output',
       code: 'while True: print("x" * 1000)',
-      limits: { ...SHORT_CPU, stdoutChars: 5_000 },
+      limits: { ...SHORT_CPU_LIMITS, stdoutChars: 5_000 },
       expected: 'TIMEOUT_CPU',
     },
     {
       id: 'R61',
       title: 'bridge messages from JavaScript that Python calls',
       code: "from pyodide.code import run_js\nrun_js('for (;;) clearTimeout(setTimeout(() => {}, 1))')",
-      limits: SHORT_CPU,
+      limits: SHORT_CPU_LIMITS,
       expected: ['BRIDGE_LIMIT', 'TIMEOUT_CPU'],
     },
     {
       id: 'R62',
-      title: 'tables of WebAssembly',
+      title: 'WebAssembly tables',
       code: `from pyodide.code import run_js
 run_js('const k = []; for (;;) k.push(new WebAssembly.Table({ initial: 1e7, element: "anyfunc" }))')`,
       limits: { cpuMs: 10_000 },
@@ -153,7 +159,7 @@ run_js('const k = []; for (;;) k.push(new WebAssembly.Table({ initial: 1e7, elem
       code: `import js
 code = js.Uint8Array.new(list(bytes.fromhex("0061736d01000000010401600000030201000705010166" + "00000a0901070003400c000b0b")))
 js.WebAssembly.Instance.new(js.WebAssembly.Module.new(code)).exports.f()`,
-      limits: SHORT_CPU,
+      limits: SHORT_CPU_LIMITS,
       expected: 'TIMEOUT_CPU',
     },
     {

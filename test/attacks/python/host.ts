@@ -1,25 +1,25 @@
 import type { AttackGroup } from '../attack.ts';
 
 /** Returns code that runs these lines and returns `refused` if they raise an error. */
-const attempt = (lines: string, setup = ''): string =>
+const attemptCode = (lines: string, setup = ''): string =>
   `${setup}\ntry:\n${lines
     .split('\n')
     .map((line) => `  ${line}`)
     .join('\n')}\nexcept BaseException as e:\n  return 'refused'`;
 
-/** The result of `PROBE` if the code reaches no global of Node.js. */
+/** The result of `PROBE_CODE` if the code reaches no global of Node.js. */
 const ALL_UNDEFINED = '"undefinedundefinedundefined"';
-const PROBE = 'return typeof require + typeof process + typeof module';
+const PROBE_CODE = 'return typeof require + typeof process + typeof module';
 
 /** Attempts to access the isolate's JavaScript from Python, and Node.js from that JavaScript. */
-export const pythonHost: AttackGroup = {
+export const pythonHostAttacks: AttackGroup = {
   name: 'Python: access to the host',
   language: 'python',
   attacks: [
     {
       id: 'H31',
       title: 'JavaScript’s Function through the module js',
-      code: `import js\nreturn js.Function('${PROBE}')()`,
+      code: `import js\nreturn js.Function('${PROBE_CODE}')()`,
       expected: ALL_UNDEFINED,
     },
     {
@@ -43,7 +43,7 @@ export const pythonHost: AttackGroup = {
     {
       id: 'H35',
       title: 'a process',
-      code: attempt("subprocess.run(['id'])\nreturn 'RAN'", 'import subprocess'),
+      code: attemptCode("subprocess.run(['id'])\nreturn 'RAN'", 'import subprocess'),
       expected: '"refused"',
     },
     {
@@ -61,7 +61,7 @@ export const pythonHost: AttackGroup = {
     {
       id: 'H37',
       title: 'a mount of the host’s files',
-      code: attempt(
+      code: attemptCode(
         "pyodide_js.mountNodeFS('/mnt/h', '/etc')\nreturn open('/mnt/h/passwd').read()",
         'import pyodide_js',
       ),
@@ -70,7 +70,7 @@ export const pythonHost: AttackGroup = {
     {
       id: 'H38',
       title: 'the file systems of Emscripten',
-      code: attempt(
+      code: attemptCode(
         "FS = pyodide_js.FS\nFS.mkdir('/h')\nFS.mount(FS.filesystems.NODEFS, {'root': '/'}, '/h')\nreturn FS.readdir('/h').to_py()",
         'import pyodide_js',
       ),
@@ -79,7 +79,10 @@ export const pythonHost: AttackGroup = {
     {
       id: 'H38b',
       title: 'functions of the loader that read files',
-      code: attempt("return str(await pyodide_js._api.loadBinaryFile('/etc/passwd'))", 'import pyodide_js'),
+      code: attemptCode(
+        "return str(await pyodide_js._api.loadBinaryFile('/etc/passwd'))",
+        'import pyodide_js',
+      ),
       expected: '"refused"',
     },
     {
@@ -91,13 +94,13 @@ export const pythonHost: AttackGroup = {
     {
       id: 'H39',
       title: 'sockets of Node.js',
-      code: attempt("await pyodide_js.useNodeSockFS()\nreturn 'ON'", 'import pyodide_js'),
+      code: attemptCode("await pyodide_js.useNodeSockFS()\nreturn 'ON'", 'import pyodide_js'),
       expected: '"refused"',
     },
     {
       id: 'H40',
       title: 'a connection to the internal server',
-      code: attempt(
+      code: attemptCode(
         "socket.create_connection(('127.0.0.1', internalPort), 2)\nreturn 'CONNECTED'",
         'import socket',
       ),
@@ -106,7 +109,7 @@ export const pythonHost: AttackGroup = {
     {
       id: 'H41',
       title: 'import() in JavaScript',
-      code: attempt(
+      code: attemptCode(
         "await run_js(\"import('node:fs')\")\nreturn 'LOADED'",
         'from pyodide.code import run_js',
       ),
@@ -115,7 +118,7 @@ export const pythonHost: AttackGroup = {
     {
       id: 'H41b',
       title: 'packages from the network, at run time',
-      code: attempt(
+      code: attemptCode(
         "import micropip\nawait micropip.install('http://127.0.0.1:' + str(internalPort) + '/x-1-py3-none-any.whl')\nreturn 'INSTALLED'",
       ),
       expected: '"refused"',
@@ -123,7 +126,7 @@ export const pythonHost: AttackGroup = {
     {
       id: 'H41c',
       title: 'packages and modules, loaded by Pyodide',
-      code: attempt(
+      code: attemptCode(
         "await pyodide_js.loadPackage('http://127.0.0.1:' + str(internalPort) + '/x.whl')\nimport x\nreturn 'LOADED'",
         'import pyodide_js',
       ),
@@ -132,13 +135,13 @@ export const pythonHost: AttackGroup = {
     {
       id: 'H42',
       title: 'native code',
-      code: attempt("ctypes.CDLL('/lib/x86_64-linux-gnu/libc.so.6')\nreturn 'LOADED'", 'import ctypes'),
+      code: attemptCode("ctypes.CDLL('/lib/x86_64-linux-gnu/libc.so.6')\nreturn 'LOADED'", 'import ctypes'),
       expected: '"refused"',
     },
     {
       id: 'H43',
       title: 'signals to other processes',
-      code: attempt("os.kill(1, 9)\nreturn 'SENT'", 'import os'),
+      code: attemptCode("os.kill(1, 9)\nreturn 'SENT'", 'import os'),
       expected: '"refused"',
     },
     {
@@ -209,7 +212,7 @@ export const pythonHost: AttackGroup = {
     {
       id: 'H52',
       title: 'an extension module that the code has written itself',
-      code: attempt(
+      code: attemptCode(
         "open('/tmp/own.so', 'wb').write(bytes.fromhex('0061736d01000000') + b'x' * 64)\nspec = importlib.util.spec_from_loader('own', importlib.machinery.ExtensionFileLoader('own', '/tmp/own.so'))\nimportlib.util.module_from_spec(spec)\nreturn 'LOADED'",
         'import importlib.machinery, importlib.util',
       ),

@@ -1,12 +1,12 @@
 import type { AttackGroup } from '../attack.ts';
 
-const SHORT_CPU = { cpuMs: 400, wallMs: 20_000 };
+const SHORT_CPU_LIMITS = { cpuMs: 400, wallMs: 20_000 };
 const FAILURES = ['USER_ERROR', 'OUT_OF_MEMORY', 'SANDBOX_CRASHED'] as const;
-const PROBE = 'return typeof require + typeof process + typeof globalThis.process';
+const PROBE_CODE = 'return typeof require + typeof process + typeof globalThis.process';
 const ALL_UNDEFINED = 'undefinedundefinedundefined';
 
 /** Returns code that evaluates several expressions, and returns the results of those that did not fail. */
-const evaluateEach = (setup: string, expressions: readonly string[]): string => `${setup}
+const evaluateEachCode = (setup: string, expressions: readonly string[]): string => `${setup}
 expressions = [${expressions.map((expression) => `lambda: ${expression}`).join(', ')}]
 outcomes = []
 for evaluate in expressions:
@@ -39,7 +39,7 @@ return outcomes`,
     {
       id: 'D02',
       title: 'devices, and file descriptors that the process inherited',
-      code: evaluateEach('import os', [
+      code: evaluateEachCode('import os', [
         ...['/dev/stdin', '/dev/tty', '/dev/mem', '/dev/fd/5', '/proc/self/fd/3', '/proc/self/maps'].map(
           (path) => `open("${path}").read(9) or 1 / 0`,
         ),
@@ -53,10 +53,10 @@ return outcomes`,
       title: 'constructors of the functions of the bridge, and of their parts',
       code: `import heddle_runtime, heddle_sync, heddle_streams
 out = []
-for o in (heddle_runtime._bridge, heddle_sync._bridge, heddle_streams.lines.print):
+for o in (heddle_runtime._bridge, heddle_sync._bridge, heddle_streams.line_splitter.print):
   for n in ("print", "ask", "sleep", "succeed", "fail", "spoil", "constructor", "bind", "apply", "caller", "arguments", "__proto__"):
     try:
-      out.append(getattr(o, n).constructor.constructor("${PROBE}")())
+      out.append(getattr(o, n).constructor.constructor("${PROBE_CODE}")())
     except BaseException:
       out.append("${ALL_UNDEFINED}")
 return [x for x in out if x != "${ALL_UNDEFINED}"]`,
@@ -68,7 +68,7 @@ return [x for x in out if x != "${ALL_UNDEFINED}"]`,
       code: `import pyodide_js
 from pyodide.code import run_js
 return run_js("""((pyodide) => { const seen = new Set(); const out = []; const look = (o, depth) => { if (o === null || !/^(object|function)$/.test(typeof o) || seen.has(o) || seen.size > 20000) return; seen.add(o);
-  try { const F = o.constructor && o.constructor.constructor; if (typeof F === 'function' && F !== Function && F('${PROBE}')() !== '${ALL_UNDEFINED}') out.push('foreign') } catch {}
+  try { const F = o.constructor && o.constructor.constructor; if (typeof F === 'function' && F !== Function && F('${PROBE_CODE}')() !== '${ALL_UNDEFINED}') out.push('foreign') } catch {}
   if (depth > 0) for (const key of Reflect.ownKeys(o)) { try { look(o[key], depth - 1) } catch {} } };
   look(pyodide._module, 3); look(pyodide._api, 3); return seen.size > 500 ? out.join() : 'nothing to look at' })""")(pyodide_js)`,
       limits: { cpuMs: 10_000, wallMs: 20_000 },
@@ -81,7 +81,7 @@ return run_js("""((pyodide) => { const seen = new Set(); const out = []; const l
 outcomes = []
 for text in (f"GET http://127.0.0.1:{internalPort}/ HTTP/1.1\\r\\nHost: ok.test\\r\\n\\r\\n", f"GET / HTTP/1.1\\r\\nHost: 127.0.0.1:{internalPort}\\r\\n\\r\\n", f"GET / HTTP/1.1\\r\\nX: a\\r\\n b: c\\r\\n\\r\\nGET http://127.0.0.1:{internalPort}/ HTTP/1.1\\r\\n\\r\\n", f"CONNECT 127.0.0.1:{internalPort} HTTP/1.1\\r\\n\\r\\n", f"GET //127.0.0.1:{internalPort}/ HTTP/1.1\\r\\n\\r\\n", f"GET @127.0.0.1:{internalPort}/ HTTP/1.1\\r\\n\\r\\n"):
   try:
-    c = http.client.HTTPConnection("ok.test", outerPort)
+    c = http.client.HTTPConnection("ok.test", externalPort)
     c.connect()
     c.sock.sendall(text.encode())
     outcomes.append(c.sock.makefile().read().decode("latin-1"))
@@ -96,19 +96,19 @@ return [x for x in outcomes if "INTERNAL" in x]`,
       code: `import urllib.request as r
 outcomes = []
 for proxy in ({"http": f"http://127.0.0.1:{internalPort}"}, {"https": f"http://127.0.0.1:{internalPort}"}, {}):
-  for url in (f"http://ok.test:{outerPort}/", "https://ok.test/", "file:///etc/passwd", f"ftp://127.0.0.1:{internalPort}/x", "data:,INTERNAL"):
+  for url in (f"http://ok.test:{externalPort}/", "https://ok.test/", "file:///etc/passwd", f"ftp://127.0.0.1:{internalPort}/x", "data:,INTERNAL"):
     try:
       outcomes.append(r.build_opener(r.ProxyHandler(proxy)).open(url, timeout=2).read().decode())
     except BaseException as e:
       pass
 return sorted(set(outcomes))`,
       // `INTERNAL` is the content of the data URL; proxies are skipped.
-      expected: '["INTERNAL","outer"]',
+      expected: '["INTERNAL","external"]',
     },
     {
       id: 'D07',
       title: 'servers, processes and browsers of the standard library',
-      code: evaluateEach('import asyncio, os, socket\nloop = asyncio.get_event_loop()', [
+      code: evaluateEachCode('import asyncio, os, socket\nloop = asyncio.get_event_loop()', [
         'socket.create_server(("127.0.0.1", 0))',
         '__import__("socketserver").TCPServer(("127.0.0.1", 0), None)',
         '__import__("multiprocessing").Process(target=print).start()',
@@ -169,13 +169,13 @@ return outcomes`,
     {
       id: 'D15',
       title: 'files that are larger than the memory',
-      code: evaluateEach('import os\nopen("/tmp/a", "w").close()', [
+      code: evaluateEachCode('import os\nopen("/tmp/a", "w").close()', [
         'os.truncate("/tmp/a", 2 ** 40)',
         'os.truncate("/tmp/a", 2 ** 31)',
         'os.pwrite(os.open("/tmp/a", os.O_RDWR), b"x", 2 ** 40)',
         '__import__("mmap").mmap(-1, 2 ** 31)',
       ]),
-      limits: SHORT_CPU,
+      limits: SHORT_CPU_LIMITS,
       expected: ['[]', 'TIMEOUT_CPU', ...FAILURES],
     },
     {
@@ -191,7 +191,7 @@ return len(zlib.decompress(zlib.decompress(zlib.decompress(zlib.compress(bomb)))
       id: 'D17',
       title: 'a number that is parsed from many digits',
       code: 'import sys\nsys.set_int_max_str_digits(0)\nreturn int("9" * 10 ** 7) % 7',
-      limits: SHORT_CPU,
+      limits: SHORT_CPU_LIMITS,
       expected: ['TIMEOUT_CPU', ...FAILURES],
     },
     {
@@ -211,7 +211,7 @@ return len(zlib.decompress(zlib.decompress(zlib.decompress(zlib.compress(bomb)))
       id: 'D20',
       title: 'callbacks that schedule callbacks endlessly',
       code: 'import asyncio\nloop = asyncio.get_event_loop()\ndef again(): loop.call_soon(again)\nagain()\nawait asyncio.sleep(1e6)',
-      limits: SHORT_CPU,
+      limits: SHORT_CPU_LIMITS,
       expected: ['TIMEOUT_CPU', 'BRIDGE_LIMIT'],
     },
   ],

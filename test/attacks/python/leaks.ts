@@ -1,7 +1,7 @@
 import type { AttackGroup } from '../attack.ts';
 
 /** State that a Python job may leave for the next job of its run, which may share its interpreter. */
-export const pythonLeaks: AttackGroup = {
+export const pythonLeakAttacks: AttackGroup = {
   name: 'Python: leaks between jobs',
   language: 'python',
   attacks: [

@@ -3,7 +3,7 @@ import type { AttackGroup } from '../attack.ts';
 const image = 'wheels';
 
 /** Attacks of an image's wheels on the interpreter, and on later jobs. */
-export const pythonPackages: AttackGroup = {
+export const pythonPackageAttacks: AttackGroup = {
   name: 'Python: hostile packages of an image',
   language: 'python',
   attacks: [
@@ -11,7 +11,7 @@ export const pythonPackages: AttackGroup = {
       id: 'Y01',
       title: 'modules with the names of the standard library and of the runtime',
       image,
-      code: 'import asyncio, builtins, json, random, poses, heddle_http, heddle_runtime, heddle_values\nreturn [getattr(builtins, "marks", None), [m.__name__ for m in (asyncio, json, random) if str(m.__file__).startswith("/opt/site")], hasattr(heddle_runtime, "start"), poses.VALUE]',
+      code: 'import asyncio, builtins, json, random, impersonates, heddle_http, heddle_runtime, heddle_values\nreturn [getattr(builtins, "marks", None), [m.__name__ for m in (asyncio, json, random) if str(m.__file__).startswith("/opt/site")], hasattr(heddle_runtime, "start"), impersonates.VALUE]',
       expected: '[null,[],true,1]',
     },
     {
@@ -47,15 +47,15 @@ export const pythonPackages: AttackGroup = {
       title: 'replaced functions of the runtime that collect the inputs of jobs',
       image,
       earlierCode: 'planted = "of the earlier job"\nreturn planted',
-      code: 'import overtakes\nreturn [len(overtakes.SEEN) > 0, sum("plan" + "ted" in text for text in overtakes.SEEN)]',
+      code: 'import patches_runtime\nreturn [len(patches_runtime.SEEN) > 0, sum("plan" + "ted" in text for text in patches_runtime.SEEN)]',
       expected: '[true,0]',
     },
     {
       id: 'Y07',
       title: 'secrets in the state of modules',
       image,
-      earlierCode: 'import remembers\nremembers.keep("secret")\nreturn remembers.tell()[0]',
-      code: 'import remembers\nreturn remembers.tell()',
+      earlierCode: 'import remembers\nremembers.keep("secret")\nreturn remembers.recall()[0]',
+      code: 'import remembers\nreturn remembers.recall()',
       expected: '[null,null,null,null,null,null,null]',
     },
     {
@@ -72,7 +72,7 @@ export const pythonPackages: AttackGroup = {
       image,
       earlierCode:
         'import os\ncount = 0\nfor folder, _, names in os.walk("/opt/site"):\n  for name in names:\n    os.write(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_TRUNC), b"raise SystemExit(7)")\n    count += 1\nos.write(os.open("/opt/site/planted.py", os.O_WRONLY | os.O_CREAT), b"VALUE = 2")\nreturn count',
-      code: 'import importlib, os, sys\nnames = [n for n in sys.modules if n in ("poses", "collides", "remembers")]\nfor n in names: del sys.modules[n]\nimport poses, collides\nreturn [poses.VALUE, collides.VALUE, os.path.exists("/opt/site/planted.py")]',
+      code: 'import importlib, os, sys\nnames = [n for n in sys.modules if n in ("impersonates", "collides", "remembers")]\nfor n in names: del sys.modules[n]\nimport impersonates, collides\nreturn [impersonates.VALUE, collides.VALUE, os.path.exists("/opt/site/planted.py")]',
       expected: '[1,1,false]',
     },
   ],

@@ -2,26 +2,26 @@ import { importPeer } from '../peer.ts';
 import type { Contender } from '../workload.ts';
 import { COUNT_TOOL, QUESTION, openAgentWorkload } from './model.ts';
 
-interface Ai {
+interface AiSdk {
   streamText(options: object): { text: Promise<string>; steps: Promise<{ toolCalls: unknown[] }[]> };
   stepCountIs(count: number): object;
   tool(options: object): object;
   jsonSchema(schema: object): object;
 }
 
-interface Compatible {
+interface OpenAiCompatible {
   createOpenAICompatible(options: object): (model: string) => object;
 }
 
-/** The loop of the AI SDK with streamed calls, without persistence. */
+/** The agent loop of the AI SDK with streamed model calls, without persistence. */
 export const contender: Contender = {
   agent: (rounds) =>
     openAgentWorkload(rounds, async (baseURL) => {
-      const { streamText, stepCountIs, tool, jsonSchema } = await importPeer<Ai>('ai');
-      const { createOpenAICompatible } = await importPeer<Compatible>('@ai-sdk/openai-compatible');
+      const { streamText, stepCountIs, tool, jsonSchema } = await importPeer<AiSdk>('ai');
+      const { createOpenAICompatible } = await importPeer<OpenAiCompatible>('@ai-sdk/openai-compatible');
       const model = createOpenAICompatible({ name: 'local', baseURL })('scripted');
       const { description, parameters } = COUNT_TOOL;
-      const count = tool({
+      const countTool = tool({
         description,
         inputSchema: jsonSchema(parameters),
         execute: async () => ({ counted: 1 }),
@@ -30,9 +30,15 @@ export const contender: Contender = {
         async ask() {
           const messages = [{ role: 'user', content: QUESTION }];
           const stopWhen = stepCountIs(rounds + 1);
-          const { text, steps } = streamText({ model, messages, tools: { count }, stopWhen, maxRetries: 0 });
-          const calls = (await steps).reduce((sum, { toolCalls }) => sum + toolCalls.length, 0);
-          return { text: await text, calls };
+          const { text, steps } = streamText({
+            model,
+            messages,
+            tools: { count: countTool },
+            stopWhen,
+            maxRetries: 0,
+          });
+          const callCount = (await steps).reduce((sum, { toolCalls }) => sum + toolCalls.length, 0);
+          return { text: await text, callCount };
         },
       };
     }),

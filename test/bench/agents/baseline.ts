@@ -43,11 +43,11 @@ async function requestModel(
 /** Calls the model and the tool until the model answers. Calls `save` with each result. */
 async function ask(url: string, save: (result: object) => void): Promise<AgentRun> {
   const messages: Message[] = [{ role: 'user', content: QUESTION }];
-  for (let calls = 0; ; calls++) {
+  for (let callCount = 0; ; callCount++) {
     const answer = await requestModel(url, messages);
     save(answer);
-    if (answer.calls.length === 0) return { text: answer.text, calls };
-    const result = { counted: calls };
+    if (answer.calls.length === 0) return { text: answer.text, callCount };
+    const result = { counted: callCount };
     save(result);
     messages.push({ role: 'assistant', tool_calls: answer.calls });
     for (const { id } of answer.calls)
@@ -66,7 +66,7 @@ export const baseline: Contender = {
   steps: (size) => {
     const { save, close } = openResultTable();
     return {
-      once() {
+      runOnce() {
         for (let n = 0; n < size; n++) save({ n });
       },
       close,

@@ -9,7 +9,7 @@ import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
 import { COUNT_TOOL, QUESTION, openAgentWorkload } from './model.ts';
 
-function agentOf(rounds: number, folder: string | undefined): Promise<TimedWorkload> {
+function agentWorkload(rounds: number, folder: string | undefined): Promise<TimedWorkload> {
   return openAgentWorkload(rounds, async (url) => {
     const { name: id, ...definition } = COUNT_TOOL;
     const count = { ...definition, id, idempotent: true, run: async () => ({ counted: 1 }) };
@@ -28,7 +28,7 @@ function agentOf(rounds: number, folder: string | undefined): Promise<TimedWorkl
       async ask() {
         const { output } = await engine.execute('agent', {});
         const { content, toolCalls } = output as { content: string; toolCalls: { count: number } };
-        return { text: content, calls: toolCalls.count };
+        return { text: content, callCount: toolCalls.count };
       },
       async close() {
         await engine.close();
@@ -38,7 +38,7 @@ function agentOf(rounds: number, folder: string | undefined): Promise<TimedWorkl
   });
 }
 
-const newFolder = (): string => mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+const createFolder = (): string => mkdtempSync(join(tmpdir(), 'heddle-bench-'));
 
 /** Returns a workload: a run of a block with `size` steps. */
 async function stepsWorkload(size: number): Promise<TimedWorkload> {
@@ -50,11 +50,11 @@ async function stepsWorkload(size: number): Promise<TimedWorkload> {
       return { output: { n: size } };
     },
   };
-  const folder = newFolder();
+  const folder = createFolder();
   const engine = await createEngine({ data: folder, blocks: [steps] });
   await engine.deploy(workflow([block('S', 'steps')], ['Start -> S'], { id: 'steps' }));
   return {
-    async once() {
+    async runOnce() {
       expectResult(((await engine.execute('steps', {})).output as { n: number }).n, size);
     },
     async close() {
@@ -65,7 +65,7 @@ async function stepsWorkload(size: number): Promise<TimedWorkload> {
 }
 
 export const heddle: Contender = {
-  agent: (rounds) => agentOf(rounds, undefined),
-  'durable agent': (rounds) => agentOf(rounds, newFolder()),
+  agent: (rounds) => agentWorkload(rounds, undefined),
+  'durable agent': (rounds) => agentWorkload(rounds, createFolder()),
   steps: stepsWorkload,
 };

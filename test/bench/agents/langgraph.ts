@@ -10,7 +10,7 @@ interface Message {
   getType(): string;
 }
 
-interface Prebuilt {
+interface PrebuiltModule {
   createReactAgent(options: object): {
     invoke(input: object, config: object): Promise<{ messages: Message[] }>;
   };
@@ -26,10 +26,10 @@ interface Sqlite {
 
 let threadCount = 0;
 
-/** Returns the prebuilt agent, with or without a checkpointer. */
-function agentOf(rounds: number, isDurable: boolean): Promise<TimedWorkload> {
+/** Returns a workload of the prebuilt agent, with or without a checkpointer. */
+function agentWorkload(rounds: number, isDurable: boolean): Promise<TimedWorkload> {
   return openAgentWorkload(rounds, async (baseURL) => {
-    const { createReactAgent } = await importPeer<Prebuilt>('@langchain/langgraph/prebuilt');
+    const { createReactAgent } = await importPeer<PrebuiltModule>('@langchain/langgraph/prebuilt');
     const { ChatOpenAICompletions } = await importPeer<OpenAi>('@langchain/openai');
     const { tool } = await importPeer<{ tool(run: () => Promise<object>, options: object): object }>(
       '@langchain/core/tools',
@@ -50,8 +50,8 @@ function agentOf(rounds: number, isDurable: boolean): Promise<TimedWorkload> {
         const config = { recursionLimit: 1_000_000, configurable: { thread_id: `t${threadCount++}` } };
         const input = { messages: [{ role: 'user', content: QUESTION }] };
         const { messages } = await agent.invoke(input, config);
-        const calls = messages.filter((message) => message.getType() === 'tool').length;
-        return { text: messages.at(-1)?.content ?? '', calls };
+        const callCount = messages.filter((message) => message.getType() === 'tool').length;
+        return { text: messages.at(-1)?.content ?? '', callCount };
       },
       close() {
         if (folder !== undefined) rmSync(folder, { recursive: true });
@@ -66,7 +66,7 @@ async function openSaver(folder: string): Promise<object> {
 }
 
 /** LangGraph without a checkpointer. */
-export const inMemory: Contender = { agent: (rounds) => agentOf(rounds, false) };
+export const inMemoryContender: Contender = { agent: (rounds) => agentWorkload(rounds, false) };
 
 /** LangGraph with its SQLite saver, which saves a checkpoint after each step. */
-export const onSqlite: Contender = { 'durable agent': (rounds) => agentOf(rounds, true) };
+export const sqliteContender: Contender = { 'durable agent': (rounds) => agentWorkload(rounds, true) };

@@ -8,7 +8,7 @@ const server = await startModelServer(({ body }) => {
   server.requests.length = 0;
   const round = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
   return round < rounds
-    ? { tools: [{ name: 'count', args: { n: round + 1 }, id: `call_${round}` }] }
+    ? { toolCalls: [{ name: 'count', args: { n: round + 1 }, id: `call_${round}` }] }
     : { pieces: ['Do', 'ne.'] };
 });
 process.on('disconnect', () => process.exit());

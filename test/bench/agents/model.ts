@@ -24,7 +24,7 @@ export const COUNT_TOOL = {
 /** The result of an agent's run: its answer and its number of tool calls. */
 export interface AgentRun {
   text: string;
-  calls: number;
+  callCount: number;
 }
 
 /** Returns a workload: a run of an agent. Its model, in another process, calls the tool in each of `rounds` rounds. */
@@ -38,10 +38,10 @@ export async function openAgentWorkload(
   const [url] = (await once(child, 'message')) as [string];
   const agent = await open(url);
   return {
-    async once() {
-      const { text, calls } = await agent.ask();
+    async runOnce() {
+      const { text, callCount } = await agent.ask();
       expectResult(text, ANSWER);
-      expectResult(calls, rounds);
+      expectResult(callCount, rounds);
     },
     async close() {
       await agent.close?.();

@@ -2,37 +2,37 @@ import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import type { Figures } from '../figures.ts';
 import { installPeers } from '../install.ts';
-import type { Pace, Result } from '../measure-row.ts';
+import type { SamplingOptions, RowResult } from '../measure-row.ts';
 import { jsonOf, describeMachine, tableOf } from '../report.ts';
 import { measureRow } from './measure-row.ts';
 import { API_ROWS } from './rows.ts';
 import { Server } from './server.ts';
 
-const FULL: Pace = { rounds: 7, sampleMs: 1000 };
-const QUICK: Pace = { rounds: 3, sampleMs: 100 };
+const FULL_SAMPLING: SamplingOptions = { rounds: 7, sampleMs: 1000 };
+const QUICK_SAMPLING: SamplingOptions = { rounds: 3, sampleMs: 100 };
 
 /** Measures the rows of the HTTP API and prints their table. */
 export async function benchApi(
   { json, quick = false, only = '' }: { json?: string; quick?: boolean; only?: string },
-  say: (text: string) => void,
+  log: (text: string) => void,
 ): Promise<void> {
   const pattern = new RegExp(only, 'i');
   const rows = API_ROWS.filter(({ name }) => pattern.test(name));
   if (rows.length === 0) throw new Error(`No row matches "${only}".`);
-  const problem = await installPeers(say);
-  if (problem !== undefined)
-    throw new Error(`autocannon is missing, because the peers are not installed: ${problem}`);
-  const pace = { ...(quick ? QUICK : FULL), quick };
-  const results: Result[] = [];
-  const otherFigures = new Map<string, Figures>();
+  const installError = await installPeers(log);
+  if (installError !== undefined)
+    throw new Error(`autocannon is missing, because the peers are not installed: ${installError}`);
+  const samplingOptions = { ...(quick ? QUICK_SAMPLING : FULL_SAMPLING), quick };
+  const results: RowResult[] = [];
+  const earlierFigures = new Map<string, Figures>();
   const loadBefore = loadavg()[0] as number;
   for (const row of rows) {
-    say(`${row.name} …`);
+    log(`${row.name} …`);
     const servers: Server[] = [];
     try {
       for (const contender of row.contenders) servers.push(await Server.start(contender, row.storage));
-      for (const result of await measureRow(row, servers, { pace, otherFigures })) {
-        otherFigures.set(result.row.name, result);
+      for (const result of await measureRow(row, servers, { samplingOptions, earlierFigures })) {
+        earlierFigures.set(result.row.name, result);
         results.push(result);
       }
     } finally {

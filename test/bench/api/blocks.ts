@@ -17,8 +17,8 @@ const step: BlockExecutor = {
 };
 
 /** A block that completes in a later turn of the event loop, so that a stream can follow the run from its start. */
-const deferred: BlockExecutor = {
-  types: ['ask'],
+const deferredBlock: BlockExecutor = {
+  types: ['deferred'],
   class: 'compute',
   async execute() {
     await nextTurn();
@@ -29,7 +29,7 @@ const deferred: BlockExecutor = {
 let gate = Promise.withResolvers<void>();
 
 /** A block that waits until the gate opens. */
-const waitForGate: BlockExecutor = {
+const gateBlock: BlockExecutor = {
   types: ['gate'],
   class: 'compute',
   async execute() {
@@ -38,23 +38,27 @@ const waitForGate: BlockExecutor = {
   },
 };
 
-export const BLOCKS: readonly BlockExecutor[] = [step, deferred, waitForGate];
+export const BLOCKS: readonly BlockExecutor[] = [step, deferredBlock, gateBlock];
 
 /** A workflow of one step. */
-export const STEP: Json = workflow([block('S1', 'step')], ['Start -> S1']);
+export const STEP_WORKFLOW: Json = workflow([block('S1', 'step')], ['Start -> S1']);
 
 /** A workflow of one step that a webhook starts. */
-export const HOOK: Json = workflow(
+export const WEBHOOK_WORKFLOW: Json = workflow(
   [block('Hook', 'generic_webhook', {}, { triggerMode: true }), block('S1', 'step')],
   ['Hook -> S1'],
   { id: 'hook', name: 'Hook' },
 );
 
-/** A workflow of two blocks: one whose output is the first frame of the stream, and one that waits for the gate. */
-export const WAIT: Json = workflow([block('S1', 'ask'), block('G1', 'gate')], ['Start -> S1 -> G1'], {
-  id: 'waits',
-  name: 'Waits',
-});
+/** A workflow of two blocks: one whose output is the first event of the stream, and one that waits for the gate. */
+export const WAIT_WORKFLOW: Json = workflow(
+  [block('S1', 'deferred'), block('G1', 'gate')],
+  ['Start -> S1 -> G1'],
+  {
+    id: 'waits',
+    name: 'Waits',
+  },
+);
 
 /** Returns the number of steps that have run in this process. */
 export function countSteps(): number {
@@ -62,7 +66,7 @@ export function countSteps(): number {
 }
 
 /** Resolves when `count` steps have run. */
-export async function untilSteps(count: number): Promise<void> {
+export async function waitForSteps(count: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const check = (): void => {
     if (stepCount >= count) resolve();
@@ -80,6 +84,6 @@ export function openGate(): void {
 }
 
 /** Resolves at the next opening of the gate. */
-export function untilGate(): Promise<void> {
+export function waitForGate(): Promise<void> {
   return gate.promise;
 }

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
-import { untilGate } from './blocks.ts';
-import { CONSTANT_RESPONSE, formatSseFrame, FRAMES } from './contender.ts';
+import { waitForGate } from './blocks.ts';
+import { CONSTANT_RESPONSE, formatSseEvent, SSE_EVENTS } from './contender.ts';
 import type { Contender } from './contender.ts';
 
 /** Opens a handler with constant responses. The cost of a request is that of Node.js, the listener and Hono. */
@@ -12,7 +12,7 @@ export async function open(): Promise<Contender> {
   });
   app.post('/wait', async (c) => {
     await c.req.json();
-    return new Response(frameStream(), { headers: { 'Content-Type': 'text/event-stream' } });
+    return new Response(createEventStream(), { headers: { 'Content-Type': 'text/event-stream' } });
   });
   const headers = { 'Content-Type': 'application/json' };
   return {
@@ -23,15 +23,15 @@ export async function open(): Promise<Contender> {
   };
 }
 
-function frameStream(): ReadableStream<Uint8Array> {
+function createEventStream(): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>({
     async start(controller) {
-      const send = (value: unknown): void => controller.enqueue(encoder.encode(formatSseFrame(value)));
-      send(FRAMES.first);
-      await untilGate();
-      send(FRAMES.final);
-      send(FRAMES.last);
+      const send = (value: unknown): void => controller.enqueue(encoder.encode(formatSseEvent(value)));
+      send(SSE_EVENTS.first);
+      await waitForGate();
+      send(SSE_EVENTS.final);
+      send(SSE_EVENTS.done);
       controller.close();
     },
   });

@@ -21,7 +21,7 @@ export interface Contender {
   /** Runs the workflow of one step and a wait for the gate. */
   wait: Endpoint;
   /** Accepts a webhook delivery: Heddle stores it and starts a run, Hono only responds. */
-  hook?: Endpoint;
+  webhook?: Endpoint;
   /** Set only if the store is filled. */
   reads?: Readonly<Record<ReadName, Endpoint>>;
   close(): Promise<void>;
@@ -39,9 +39,9 @@ export type ServerRequest =
   | 'gate'
   | 'close';
 
-export type Reply = OpenedContender | { number: number } | 'done' | { failed: string };
+export type Reply = OpenedContender | { number: number } | 'done' | { errorMessage: string };
 
-export interface OpenedContender extends Pick<Contender, 'run' | 'wait' | 'hook' | 'reads'> {
+export interface OpenedContender extends Pick<Contender, 'run' | 'wait' | 'webhook' | 'reads'> {
   origin: string;
 }
 
@@ -60,14 +60,14 @@ export const CONSTANT_RESPONSE = {
   },
 } as const;
 
-/** The frames of the stream of a run with a step and a wait. */
-export const FRAMES = {
+/** The server-sent events of the stream of a run with a step and a wait. */
+export const SSE_EVENTS = {
   first: { blockId: 'S1', chunk: '1' },
   final: { event: 'final', data: { success: true, output: { n: 2 } } },
-  last: '[DONE]',
+  done: '[DONE]',
 } as const;
 
-/** Returns a frame of server-sent events. */
-export function formatSseFrame(value: unknown): string {
+/** Returns the text of a server-sent event. */
+export function formatSseEvent(value: unknown): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { BUCKET_WIDTHS_MS } from '../../../packages/service/src/logs/totals.ts';
 
-const RUNS = 100_000;
-const WORKFLOWS = 10_000;
+const RUN_COUNT = 100_000;
+const WORKFLOW_COUNT = 10_000;
 /** Characters of each draft. Lists do not read drafts. */
 const DRAFT_CHARS = 4000;
 
@@ -12,7 +12,7 @@ export async function fillLog(
   db: Kysely<unknown>,
   { workspaceId, workflowId }: { workspaceId: string; workflowId: string },
 ): Promise<void> {
-  await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(RUNS)})
+  await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(RUN_COUNT)})
     insert into run_logs (engine_id, run_id, workspace_id, workflow_id, status, level, trigger, started_ms, ended_ms,
       duration_ms, cost, bytes, is_child, seq)
     select 'r' || n, 'r' || n, ${workspaceId}, case n % 10 when 0 then ${workflowId} else 'w' || (n % 10) end,
@@ -32,10 +32,10 @@ export async function fillLog(
 /** Adds 10,000 workflows to a workspace, in 100 folders; a third are deployed. */
 export async function fillWorkflows(db: Kysely<unknown>, workspaceId: string): Promise<void> {
   const draft = JSON.stringify({ blocks: {}, edges: [], notes: 'x'.repeat(DRAFT_CHARS) });
-  await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(WORKFLOWS)})
+  await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(WORKFLOW_COUNT)})
     insert into workflows (id, workspace_id, name, folder_path, position, state, active_version, public_api, created_at,
       updated_at)
-    select 'w' || n, ${workspaceId}, 'Workflow ' || (n * 7919 % ${sql.lit(WORKFLOWS)}), '/Folder ' || (n % 100), n, ${draft},
+    select 'w' || n, ${workspaceId}, 'Workflow ' || (n * 7919 % ${sql.lit(WORKFLOW_COUNT)}), '/Folder ' || (n % 100), n, ${draft},
       case n % 3 when 0 then 1 end, 0, '2026-01-01T00:00:00.000Z',
       '2026-01-' || (10 + n % 20) || 'T00:00:00.000Z'
     from numbers`.execute(db);

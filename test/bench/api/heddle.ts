@@ -7,16 +7,16 @@ import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '
 import { createEngine } from '@heddle/engine';
 import { draftOf } from '../../support/draft.ts';
 import { serverOf } from '../../support/postgres-server.ts';
-import { requireTool } from '../../tools/fetch.ts';
-import { BLOCKS, HOOK, STEP, WAIT } from './blocks.ts';
+import { resolveTool } from '../../tools/fetch.ts';
+import { BLOCKS, WEBHOOK_WORKFLOW, STEP_WORKFLOW, WAIT_WORKFLOW } from './blocks.ts';
 import type { Endpoint, Contender, Storage } from './contender.ts';
 import { fillLog, fillWorkflows } from './fill.ts';
 
-/** Limit of concurrent streams. The default limit is for servers that also do other work. */
-const CAPACITY = 5000;
+/** Limit on concurrent streams. The default limit is for servers that also do other work. */
+const MAX_CONCURRENT_STREAMS = 5000;
 
 /** The rate limit of webhooks. The default limit is for one sender. */
-const UNLIMITED = { capacity: 1e9, perMinute: 1e9 };
+const UNLIMITED_RATE = { capacity: 1e9, perMinute: 1e9 };
 
 /** Fails the measurement, because the figures of a server with errors would be wrong. */
 function fail(error: unknown): never {
@@ -30,16 +30,15 @@ function folderOptions(folder: string | undefined) {
 
 /** Returns options with two new schemas. The PostgreSQL server is that of this benchmark and stops with it. */
 async function postgresOptions() {
-  const tool = requireTool('postgres');
+  const tool = resolveTool('postgres');
   if (!tool) throw new Error('The rows of PostgreSQL need a PostgreSQL server, but none is available.');
   const url = (await serverOf(tool)).url('postgres');
-  const [service, engine] = [randomUUID(), randomUUID()].map((id) => `s${id.replaceAll('-', '')}`) as [
-    string,
-    string,
-  ];
+  const [serviceSchema, engineSchema] = [randomUUID(), randomUUID()].map(
+    (id) => `s${id.replaceAll('-', '')}`,
+  ) as [string, string];
   return {
-    service: { postgres: { url, schema: service }, secret: randomUUID() },
-    engine: { postgres: { url, schema: engine } },
+    service: { postgres: { url, schema: serviceSchema }, secret: randomUUID() },
+    engine: { postgres: { url, schema: engineSchema } },
   };
 }
 
@@ -57,8 +56,8 @@ export async function open(folder: string | undefined, storage: Storage): Promis
     engine,
     database: store,
     authenticator: keyAuthenticator(keys),
-    ports: servicePorts(store, { limits: { capacity: CAPACITY } }),
-    areas: serviceAreas({ store, triggers: triggerTypes, webhooks: { rate: UNLIMITED } }),
+    ports: servicePorts(store, { limits: { capacity: MAX_CONCURRENT_STREAMS } }),
+    areas: serviceAreas({ store, triggers: triggerTypes, webhooks: { rate: UNLIMITED_RATE } }),
     onError: fail,
   });
   const userId = await workspaces.createUser({ email: 'ada@example.com', name: 'Ada' });
@@ -74,9 +73,9 @@ export async function open(folder: string | undefined, storage: Storage): Promis
     return data;
   }
 
-  async function deploy(name: string, exported: Json): Promise<Endpoint> {
+  async function deploy(name: string, exportedWorkflow: Json): Promise<Endpoint> {
     const { id } = await call('POST', '/api/v2/workflows', { workspaceId, name });
-    await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(exported));
+    await call('PUT', `/api/v2/workflows/${id}/state`, draftOf(exportedWorkflow));
     await call('POST', `/api/v2/workflows/${id}/deploy`);
     return { path: `/api/v2/workflows/${id}/execute`, headers };
   }
@@ -102,21 +101,21 @@ export async function open(folder: string | undefined, storage: Storage): Promis
     return { reads };
   }
 
-  /** Deploys a webhook that starts the smallest run. Returns its path. */
-  async function deployHook(): Promise<Endpoint> {
-    const { path } = await deploy('Hook', HOOK);
+  /** Deploys a webhook that starts the smallest run. Returns its endpoint. */
+  async function deployWebhook(): Promise<Endpoint> {
+    const { path } = await deploy('Hook', WEBHOOK_WORKFLOW);
     const deployment = path.replace('/execute', '/deployment');
     const { webhooks } = await call<{ webhooks: { url: string }[] }>('GET', deployment);
     const { pathname } = new URL(webhooks[0]?.url ?? '');
     return { path: pathname, headers: { 'Content-Type': 'application/json' } };
   }
 
-  const run = await deploy('Step', STEP);
+  const run = await deploy('Step', STEP_WORKFLOW);
   return {
     fetch: api.fetch,
     run,
-    wait: await deploy('Wait', WAIT),
-    hook: await deployHook(),
+    wait: await deploy('Wait', WAIT_WORKFLOW),
+    webhook: await deployWebhook(),
     ...(storage.startsWith('filled') && (await fillLists())),
     async close() {
       await api.close();

@@ -4,7 +4,7 @@ import { createEngine } from '@heddle/engine';
 import type { RunHandle } from '@heddle/engine';
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
-import { BLOCKS, STEP, WAIT } from './blocks.ts';
+import { BLOCKS, STEP_WORKFLOW, WAIT_WORKFLOW } from './blocks.ts';
 import type { Contender } from './contender.ts';
 
 interface Body {
@@ -17,8 +17,8 @@ interface Body {
 export async function open(folder: string | undefined): Promise<Contender> {
   const engine = await createEngine({ blocks: BLOCKS, ...(folder !== undefined && { data: folder }) });
   const app = new Hono();
-  for (const [path, exported] of Object.entries({ '/run': STEP, '/wait': WAIT })) {
-    const { workflowId, version } = await engine.deploy(exported);
+  for (const [path, exportedWorkflow] of Object.entries({ '/run': STEP_WORKFLOW, '/wait': WAIT_WORKFLOW })) {
+    const { workflowId, version } = await engine.deploy(exportedWorkflow);
     app.post(path, async (c) => {
       const { input = {}, async: isAsync, stream } = await c.req.json<Body>();
       const run = await engine.start(workflowId, input, { version });
@@ -26,13 +26,13 @@ export async function open(folder: string | undefined): Promise<Contender> {
       return stream ? streamRun(c, run) : c.json({ data: await run.result() });
     });
   }
-  app.post('/hook', async (c) => {
+  app.post('/webhook', async (c) => {
     await c.req.json();
     return c.json({ success: true, runId: randomUUID() });
   });
   const headers = { 'Content-Type': 'application/json' };
   return {
-    hook: { path: '/hook', headers },
+    webhook: { path: '/webhook', headers },
     fetch: (request) => app.fetch(request),
     run: { path: '/run', headers },
     wait: { path: '/wait', headers },

@@ -34,9 +34,9 @@ export interface RequestSpec {
   headers: { [name: string]: string };
   body?: string;
   connections: number;
-  status: number;
+  expectedStatus: number;
   /** Every correct response contains this text. */
-  text: string;
+  expectedText: string;
   /** The response is 202, and the request counts as finished when its step has run. */
   isAsync?: boolean;
   /** Each request starts a run of one step. The runs are not measured; the next sample begins after their end. */
@@ -52,21 +52,25 @@ export interface LoadSample {
   cpuMs: number;
 }
 
-/** Sends the same request `amount` times. Throws unless every response is correct. */
-export async function sendRequests(server: Server, spec: RequestSpec, amount: number): Promise<LoadSample> {
+/** Sends the same request `requestCount` times. Throws unless every response is correct. */
+export async function sendRequests(
+  server: Server,
+  spec: RequestSpec,
+  requestCount: number,
+): Promise<LoadSample> {
   const { isAsync, startsRuns } = spec;
-  const stepsBefore = isAsync || startsRuns ? await server.readFigure('steps') : 0;
-  const cpuBefore = await server.readFigure('cpu');
-  const { responseTimesMs, startMs, lastResponseMs } = await runAutocannon(server.origin, spec, amount);
-  if (isAsync) await server.untilSteps(stepsBefore + amount);
-  const tookMs = (isAsync ? performance.now() : lastResponseMs) - startMs;
-  const cpuMs = (await server.readFigure('cpu')) - cpuBefore;
-  if (startsRuns) await server.untilSteps(stepsBefore + amount);
+  const initialSteps = isAsync || startsRuns ? await server.readFigure('steps') : 0;
+  const initialCpuMs = await server.readFigure('cpu');
+  const { responseTimesMs, startMs, lastResponseMs } = await runAutocannon(server.origin, spec, requestCount);
+  if (isAsync) await server.waitForSteps(initialSteps + requestCount);
+  const durationMs = (isAsync ? performance.now() : lastResponseMs) - startMs;
+  const cpuMs = (await server.readFigure('cpu')) - initialCpuMs;
+  if (startsRuns) await server.waitForSteps(initialSteps + requestCount);
   return {
     p50: medianOf(responseTimesMs),
     p99: quantileOf(responseTimesMs, 0.99),
-    perSecond: (amount / tookMs) * 1000,
-    cpuMs: cpuMs / amount,
+    perSecond: (requestCount / durationMs) * 1000,
+    cpuMs: cpuMs / requestCount,
   };
 }
 
@@ -78,30 +82,31 @@ export function quantileOf(values: readonly number[], quantile: number): number 
 async function runAutocannon(
   origin: string,
   spec: RequestSpec,
-  amount: number,
+  requestCount: number,
 ): Promise<{ responseTimesMs: number[]; startMs: number; lastResponseMs: number }> {
-  const { method = 'POST', path, headers, body, status, text } = spec;
-  const connections = Math.min(spec.connections, amount);
+  const { method = 'POST', path, headers, body, expectedStatus, expectedText } = spec;
+  const connections = Math.min(spec.connections, requestCount);
   const { promise, resolve, reject } = Promise.withResolvers<LoadResult>();
   const responseTimesMs: number[] = [];
   const startMs = performance.now();
   let lastResponseMs = startMs;
   requirePeer<Autocannon>('autocannon')(
     {
-      ...{ url: origin + path, method, headers, connections, amount, sampleInt: 20 },
+      ...{ url: origin + path, method, headers, connections, amount: requestCount, sampleInt: 20 },
       ...(body !== undefined && { body }),
-      verifyBody: (response) => response.includes(text),
+      verifyBody: (response) => response.includes(expectedText),
     },
     (error, result) => (error ? reject(error) : resolve(result)),
-  ).on('response', (_client: unknown, _status: number, _bytes: number, tookMs: number) => {
-    responseTimesMs.push(tookMs);
+  ).on('response', (_client: unknown, _status: number, _bytes: number, responseTimeMs: number) => {
+    responseTimesMs.push(responseTimeMs);
     lastResponseMs = performance.now();
   });
   const totals = await promise;
-  const correct = totals.statusCodeStats[status]?.count ?? 0;
-  if (correct === amount && totals.mismatches === 0) return { responseTimesMs, startMs, lastResponseMs };
+  const correct = totals.statusCodeStats[expectedStatus]?.count ?? 0;
+  if (correct === requestCount && totals.mismatches === 0)
+    return { responseTimesMs, startMs, lastResponseMs };
   throw new Error(
-    `${correct} of ${amount} responses have status ${status}, ${totals.mismatches} do not contain ${text}; ` +
+    `${correct} of ${requestCount} responses have status ${expectedStatus}, ${totals.mismatches} do not contain ${expectedText}; ` +
       `${totals.errors} errors, ${totals.timeouts} timeouts`,
   );
 }

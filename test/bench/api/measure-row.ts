@@ -1,6 +1,6 @@
 import type { Figures } from '../figures.ts';
 import { resultOf } from '../measure-row.ts';
-import type { ContenderSamples, Pace, Result } from '../measure-row.ts';
+import type { ContenderSamples, SamplingOptions, RowResult } from '../measure-row.ts';
 import { sendRequests } from './load.ts';
 import { CONTENDER_NAMES } from './rows.ts';
 import type { ApiLine, ApiRow } from './rows.ts';
@@ -21,42 +21,45 @@ class ContenderSampler {
   readonly contender: ContenderName;
   readonly samples: Sample[] = [];
   /** Why the contender is not measured further. */
-  failure: string | undefined;
+  missingReason: string | undefined;
   readonly #row: ApiRow;
   readonly #server: Server;
-  readonly #pace: Pace & { quick: boolean };
-  #amount = WARM_UP_REQUESTS;
+  readonly #samplingOptions: SamplingOptions & { quick: boolean };
+  #requestCount = WARM_UP_REQUESTS;
 
-  constructor(row: ApiRow, server: Server, pace: Pace & { quick: boolean }) {
+  constructor(row: ApiRow, server: Server, samplingOptions: SamplingOptions & { quick: boolean }) {
     this.contender = server.contender;
     this.#row = row;
     this.#server = server;
-    this.#pace = pace;
+    this.#samplingOptions = samplingOptions;
   }
 
   async warmUp(): Promise<void> {
     if ('streams' in this.#row) return;
     await this.#attempt(async () => {
-      await this.#setAmount(await this.#measure(), WARM_UP_MS);
-      await this.#setAmount(await this.#measure(), this.#pace.sampleMs * (this.#row.durationFactor ?? 1));
+      await this.#setRequestCount(await this.#measure(), WARM_UP_MS);
+      await this.#setRequestCount(
+        await this.#measure(),
+        this.#samplingOptions.sampleMs * (this.#row.durationFactor ?? 1),
+      );
     });
   }
 
   async sample(): Promise<void> {
-    if (this.failure === undefined)
+    if (this.missingReason === undefined)
       await this.#attempt(async () => void this.samples.push(await this.#measure()));
   }
 
-  async #setAmount(sample: Sample, sampleMs: number): Promise<void> {
-    this.#amount = Math.max(MIN_REQUESTS, Math.round(((sample['perSecond'] ?? 0) * sampleMs) / 1000));
+  async #setRequestCount(sample: Sample, sampleMs: number): Promise<void> {
+    this.#requestCount = Math.max(MIN_REQUESTS, Math.round(((sample['perSecond'] ?? 0) * sampleMs) / 1000));
   }
 
   async #measure(): Promise<Sample> {
     const row = this.#row;
     if ('request' in row)
-      return { ...(await sendRequests(this.#server, row.request(this.#server), this.#amount)) };
+      return { ...(await sendRequests(this.#server, row.request(this.#server), this.#requestCount)) };
     const { quick, full } = row.streams;
-    return { ...(await measureStreams(this.#server, this.#pace.quick ? quick : full)) };
+    return { ...(await measureStreams(this.#server, this.#samplingOptions.quick ? quick : full)) };
   }
 
   /** Calls `measure`. If that fails, the contender is not measured further. */
@@ -64,7 +67,7 @@ class ContenderSampler {
     try {
       await measure();
     } catch (error) {
-      this.failure = error instanceof Error ? error.message : String(error);
+      this.missingReason = error instanceof Error ? error.message : String(error);
     }
   }
 }
@@ -73,13 +76,16 @@ class ContenderSampler {
 export async function measureRow(
   row: ApiRow,
   servers: readonly Server[],
-  { pace, otherFigures }: { pace: Pace & { quick: boolean }; otherFigures: ReadonlyMap<string, Figures> },
-): Promise<Result[]> {
-  const samplers = servers.map((server) => new ContenderSampler(row, server, pace));
+  {
+    samplingOptions,
+    earlierFigures,
+  }: { samplingOptions: SamplingOptions & { quick: boolean }; earlierFigures: ReadonlyMap<string, Figures> },
+): Promise<RowResult[]> {
+  const samplers = servers.map((server) => new ContenderSampler(row, server, samplingOptions));
   for (const sampler of samplers) await sampler.warmUp();
-  for (let round = 0; round < pace.rounds; round++)
+  for (let round = 0; round < samplingOptions.rounds; round++)
     for (const sampler of round % 2 === 0 ? samplers : samplers.toReversed()) await sampler.sample();
-  return row.lines.map((line) => resultOf(line, samplesOf(line, samplers), otherFigures));
+  return row.lines.map((line) => resultOf(line, samplesOf(line, samplers), earlierFigures));
 }
 
 function samplesOf(
@@ -87,17 +93,17 @@ function samplesOf(
   samplers: readonly ContenderSampler[],
 ): ContenderSamples[] {
   const figure = String(line.figure);
-  const contenders = samplers.map(({ contender, samples, failure }) => ({
+  const contenders = samplers.map(({ contender, samples, missingReason }) => ({
     name: CONTENDER_NAMES[contender],
     values: samples.map((sample) => sample[figure] as number),
-    missing: failure,
+    missingReason,
   }));
   const { differenceTo } = line;
   if (differenceTo === undefined) return contenders;
-  const [ours, compared] = ['heddle', differenceTo].map((contender) =>
+  const [heddle, reference] = ['heddle', differenceTo].map((contender) =>
     contenders.find(({ name }) => name === CONTENDER_NAMES[contender as ContenderName]),
   );
-  if (!ours || !compared) return [];
-  const values = ours.values.map((value, round) => value - (compared.values[round] as number));
-  return [{ name: ours.name, values, missing: ours.missing ?? compared.missing }];
+  if (!heddle || !reference) return [];
+  const values = heddle.values.map((value, round) => value - (reference.values[round] as number));
+  return [{ name: heddle.name, values, missingReason: heddle.missingReason ?? reference.missingReason }];
 }

@@ -40,14 +40,14 @@ export const CONTENDER_NAMES: { readonly [contender in ContenderName]: string } 
   constant: 'baseline',
 };
 
-const withPeers = {
+const fieldsWithPeers = {
   peers: [CONTENDER_NAMES.hono],
   hasBaseline: true,
   target: NO_TARGET,
-  met: () => undefined,
+  isTargetMet: () => undefined,
 };
-const withPeersOnly = { ...withPeers, hasBaseline: false };
-const withoutPeers = { peers: [], hasBaseline: false, target: NO_TARGET, met: () => undefined };
+const fieldsWithPeersOnly = { ...fieldsWithPeers, hasBaseline: false };
+const fieldsWithoutPeers = { peers: [], hasBaseline: false, target: NO_TARGET, isTargetMet: () => undefined };
 
 const STORAGES: readonly (readonly [Storage, string])[] = [
   ['memory', 'in memory'],
@@ -62,26 +62,31 @@ function runRequestOf(fields: object): (server: Server) => Pick<RequestSpec, 'pa
 function sequentialRow([storage, label]: readonly [Storage, string]): ApiRow {
   const name = `synchronous run, ${label}`;
   const runRequest = runRequestOf({});
-  const bounded = {
+  const boundFields = {
     target: `≤ ${MAX_OVERHEAD_MS} ms`,
-    met: ({ ours }: { ours?: number | undefined }) => atMost(ours, MAX_OVERHEAD_MS),
+    isTargetMet: ({ heddle }: { heddle?: number | undefined }) => atMost(heddle, MAX_OVERHEAD_MS),
   };
   return {
     ...{ name, storage, contenders: ALL_CONTENDERS },
-    request: (server) => ({ ...runRequest(server), connections: 1, status: 200, text: '"n":1' }),
+    request: (server) => ({
+      ...runRequest(server),
+      connections: 1,
+      expectedStatus: 200,
+      expectedText: '"n":1',
+    }),
     lines: [
-      { ...withPeers, name, unit: 'ms', figure: 'p50' },
+      { ...fieldsWithPeers, name, unit: 'ms', figure: 'p50' },
       {
-        ...withoutPeers,
-        ...bounded,
+        ...fieldsWithoutPeers,
+        ...boundFields,
         name: `${name}: over Hono`,
         unit: 'ms',
         figure: 'p50',
         differenceTo: 'hono',
       },
-      { ...withPeers, name: `${name}: CPU time`, unit: 'ms', figure: 'cpuMs' },
+      { ...fieldsWithPeers, name: `${name}: CPU time`, unit: 'ms', figure: 'cpuMs' },
       {
-        ...withoutPeers,
+        ...fieldsWithoutPeers,
         name: `${name}: CPU time over Hono`,
         unit: 'ms',
         figure: 'cpuMs',
@@ -98,136 +103,148 @@ function concurrentRow(
   const name = `${mode} runs, 32 concurrent, ${label}`;
   const isAsync = mode === 'asynchronous';
   const runRequest = runRequestOf(isAsync ? { async: true } : {});
-  const expected = isAsync ? { status: 202, text: '"runId"', isAsync } : { status: 200, text: '"n":1' };
+  const expectedResponse = isAsync
+    ? { expectedStatus: 202, expectedText: '"runId"', isAsync }
+    : { expectedStatus: 200, expectedText: '"n":1' };
   // A constant response has no run that continues after it.
-  const compared = isAsync ? withPeersOnly : withPeers;
+  const comparisonFields = isAsync ? fieldsWithPeersOnly : fieldsWithPeers;
   return {
     ...{ name, storage, contenders: isAsync ? ['heddle', 'hono'] : ALL_CONTENDERS },
-    request: (server) => ({ ...runRequest(server), connections: 32, ...expected }),
+    request: (server) => ({ ...runRequest(server), connections: 32, ...expectedResponse }),
     lines: [
-      { ...compared, name, unit: 'runs/s', figure: 'perSecond', isRate: true },
-      { ...compared, name: `${name}: response time, p50`, unit: 'ms', figure: 'p50' },
-      { ...compared, name: `${name}: response time, p99`, unit: 'ms', figure: 'p99' },
-      { ...compared, name: `${name}: CPU time`, unit: 'ms', figure: 'cpuMs' },
+      { ...comparisonFields, name, unit: 'runs/s', figure: 'perSecond', isRate: true },
+      { ...comparisonFields, name: `${name}: response time, p50`, unit: 'ms', figure: 'p50' },
+      { ...comparisonFields, name: `${name}: response time, p99`, unit: 'ms', figure: 'p99' },
+      { ...comparisonFields, name: `${name}: CPU time`, unit: 'ms', figure: 'cpuMs' },
     ],
   };
 }
 
-const DELIVERIES = 'webhook deliveries, 32 concurrent, in a data folder';
+const DELIVERIES_NAME = 'webhook deliveries, 32 concurrent, in a data folder';
 const MIN_RATIO_TO_HONO = 0.4;
 
-/** Deliveries that are stored with their runs before they are answered. Hono stores and runs nothing. */
-const deliveries: ApiRow = {
-  ...{ name: DELIVERIES, storage: 'folder', contenders: ['heddle', 'hono'] },
+/** Deliveries that are stored with their runs before they are acknowledged. Hono stores and runs nothing. */
+const deliveriesRow: ApiRow = {
+  ...{ name: DELIVERIES_NAME, storage: 'folder', contenders: ['heddle', 'hono'] },
   // Node.js accepts one connection in each turn of its event loop, and a turn takes up to 12 ms in Heddle. Short
   // samples would measure the time until all connections are accepted.
   durationFactor: 4,
   request: (server) => ({
-    ...{ ...server.endpoint('hook'), body: '{"order":7}' },
-    ...{ connections: 32, status: 200, text: '"runId"' },
+    ...{ ...server.endpoint('webhook'), body: '{"order":7}' },
+    ...{ connections: 32, expectedStatus: 200, expectedText: '"runId"' },
     startsRuns: server.contender === 'heddle',
   }),
   lines: [
     {
-      ...{ ...withPeersOnly, name: DELIVERIES, unit: '/s', figure: 'perSecond', isRate: true },
+      ...{ ...fieldsWithPeersOnly, name: DELIVERIES_NAME, unit: '/s', figure: 'perSecond', isRate: true },
       target: `≥ ${MIN_RATIO_TO_HONO}× Hono`,
-      met: ({ ours, peers }) => atLeast(ratio(ours, peers.get(CONTENDER_NAMES.hono)), MIN_RATIO_TO_HONO),
+      isTargetMet: ({ heddle, peers }) =>
+        atLeast(ratio(heddle, peers.get(CONTENDER_NAMES.hono)), MIN_RATIO_TO_HONO),
     },
-    { ...withPeersOnly, name: `${DELIVERIES}: response time, p99`, unit: 'ms', figure: 'p99' },
-    { ...withPeersOnly, name: `${DELIVERIES}: CPU time`, unit: 'ms', figure: 'cpuMs' },
+    { ...fieldsWithPeersOnly, name: `${DELIVERIES_NAME}: response time, p99`, unit: 'ms', figure: 'p99' },
+    { ...fieldsWithPeersOnly, name: `${DELIVERIES_NAME}: CPU time`, unit: 'ms', figure: 'cpuMs' },
   ],
 };
 
-const streams: ApiRow = {
+const streamsRow: ApiRow = {
   ...{ name: 'open streams', storage: 'memory', contenders: ALL_CONTENDERS },
   streams: { full: 1000, quick: 200 },
   lines: [
-    { ...withPeers, name: 'open streams: first frame, p50', unit: 'ms', figure: 'firstP50' },
-    { ...withPeers, name: 'open streams: first frame, p99', unit: 'ms', figure: 'firstP99' },
-    { ...withPeers, name: 'open streams: all ended', unit: 'ms', figure: 'allEndedMs' },
-    { ...withPeers, name: 'open streams: memory', unit: 'KB/stream', figure: 'perStreamKb' },
+    { ...fieldsWithPeers, name: 'open streams: first event, p50', unit: 'ms', figure: 'firstEventP50Ms' },
+    { ...fieldsWithPeers, name: 'open streams: first event, p99', unit: 'ms', figure: 'firstEventP99Ms' },
+    { ...fieldsWithPeers, name: 'open streams: all ended', unit: 'ms', figure: 'allEndedMs' },
+    { ...fieldsWithPeers, name: 'open streams: memory', unit: 'KB/stream', figure: 'memoryPerStreamKb' },
   ],
 };
 
-const READ_P99_MS = 50;
+const MAX_READ_P99_MS = 50;
 
 /** Rows that read from 10,000 workflows and 100,000 runs. `query` selects and sorts the items of the list. */
 const READS: {
-  readonly [name: string]: { endpoint: ReadName; query?: string; text: string };
+  readonly [name: string]: { endpoint: ReadName; query?: string; expectedText: string };
 } = {
-  'list of 10,000 workflows: a page': { endpoint: 'workflows', text: '"Workflow ' },
+  'list of 10,000 workflows: a page': { endpoint: 'workflows', expectedText: '"Workflow ' },
   'list of 10,000 workflows: a page sorted by last update': {
-    ...{ endpoint: 'workflows', query: '&sortBy=updatedAt&sortOrder=desc', text: '"Workflow ' },
+    ...{ endpoint: 'workflows', query: '&sortBy=updatedAt&sortOrder=desc', expectedText: '"Workflow ' },
   },
   'list of 10,000 workflows: a page without matches': {
-    ...{ endpoint: 'workflows', query: '&search=none', text: '"data":[]' },
+    ...{ endpoint: 'workflows', query: '&search=none', expectedText: '"data":[]' },
   },
-  'list of 10,000 workflows: one workflow': { endpoint: 'workflow', text: '"Step"' },
-  'log of 100,000 runs: a page': { endpoint: 'logs', text: '"runId"' },
+  'list of 10,000 workflows: one workflow': { endpoint: 'workflow', expectedText: '"Step"' },
+  'log of 100,000 runs: a page': { endpoint: 'logs', expectedText: '"runId"' },
   'log of 100,000 runs: a page sorted by duration': {
-    ...{ endpoint: 'logs', query: '&sortBy=durationMs', text: '"runId"' },
+    ...{ endpoint: 'logs', query: '&sortBy=durationMs', expectedText: '"runId"' },
   },
   'log of 100,000 runs: a page of failed runs': {
-    ...{ endpoint: 'logs', query: '&status=failed&details=full', text: '"failed"' },
+    ...{ endpoint: 'logs', query: '&status=failed&details=full', expectedText: '"failed"' },
   },
   'log of 100,000 runs: a page without matches': {
-    ...{ endpoint: 'logs', query: '&triggers=none&workflowName=none', text: '"data":[]' },
+    ...{ endpoint: 'logs', query: '&triggers=none&workflowName=none', expectedText: '"data":[]' },
   },
-  'log of 100,000 runs: one run': { endpoint: 'log', text: '"traceSpans"' },
+  'log of 100,000 runs: one run': { endpoint: 'log', expectedText: '"traceSpans"' },
   'log of 100,000 runs: statistics of all': {
-    ...{ endpoint: 'stats', text: '"totalRuns"' },
+    ...{ endpoint: 'stats', expectedText: '"totalRuns"' },
   },
 };
 
-const FILLED: readonly (readonly [Storage, string])[] = [
+const FILLED_STORAGES: readonly (readonly [Storage, string])[] = [
   ['filled', ''],
   ['filled postgres', ', PostgreSQL'],
 ];
 
 function readRow(key: string, [storage, label]: readonly [Storage, string]): ApiRow {
-  const { endpoint, query = '', text } = READS[key] as (typeof READS)[string];
+  const { endpoint, query = '', expectedText } = READS[key] as (typeof READS)[string];
   const name = key + label;
-  const bounded = {
-    target: `≤ ${READ_P99_MS} ms`,
-    met: ({ ours }: { ours?: number | undefined }) => atMost(ours, READ_P99_MS),
+  const boundFields = {
+    target: `≤ ${MAX_READ_P99_MS} ms`,
+    isTargetMet: ({ heddle }: { heddle?: number | undefined }) => atMost(heddle, MAX_READ_P99_MS),
   };
   return {
     ...{ name, storage, contenders: ['heddle'] },
     request(server) {
       const { path, headers } = server.endpoint(endpoint);
-      return { method: 'GET', path: path + query, headers, connections: 1, status: 200, text };
+      return {
+        method: 'GET',
+        path: path + query,
+        headers,
+        connections: 1,
+        expectedStatus: 200,
+        expectedText,
+      };
     },
     lines: [
-      { ...withoutPeers, name: `${name}: p50`, unit: 'ms', figure: 'p50' },
-      { ...withoutPeers, ...bounded, name: `${name}: p99`, unit: 'ms', figure: 'p99' },
+      { ...fieldsWithoutPeers, name: `${name}: p50`, unit: 'ms', figure: 'p50' },
+      { ...fieldsWithoutPeers, ...boundFields, name: `${name}: p99`, unit: 'ms', figure: 'p99' },
     ],
   };
 }
 
-type Refusal = Pick<RequestSpec, 'status' | 'text'> & { request(server: Server): Partial<RequestSpec> };
+type Refusal = Pick<RequestSpec, 'expectedStatus' | 'expectedText'> & {
+  request(server: Server): Partial<RequestSpec>;
+};
 
-function withKey(server: Server, key: string): { [name: string]: string } {
+function headersWithKey(server: Server, key: string): { [name: string]: string } {
   return { ...server.endpoint('run').headers, 'X-API-Key': key };
 }
 
 const REFUSALS: { readonly [key: string]: Refusal } = {
-  'no key, 401': { status: 401, text: 'UNAUTHORIZED', request: () => ({ headers: {} }) },
+  'no key, 401': { expectedStatus: 401, expectedText: 'UNAUTHORIZED', request: () => ({ headers: {} }) },
   'an unknown key, 401': {
-    ...{ status: 401, text: 'UNAUTHORIZED' },
-    request: (server) => ({ headers: withKey(server, `sk-heddle-${'x'.repeat(43)}`) }),
+    ...{ expectedStatus: 401, expectedText: 'UNAUTHORIZED' },
+    request: (server) => ({ headers: headersWithKey(server, `sk-heddle-${'x'.repeat(43)}`) }),
   },
   'an unknown path, 404': {
-    ...{ status: 404, text: 'NOT_FOUND' },
+    ...{ expectedStatus: 404, expectedText: 'NOT_FOUND' },
     request: () => ({ path: '/api/v2/nothing' }),
   },
   'an unknown workflow, 404': {
-    ...{ status: 404, text: 'NOT_FOUND' },
+    ...{ expectedStatus: 404, expectedText: 'NOT_FOUND' },
     request: () => ({ path: '/api/v2/workflows/none/execute' }),
   },
 };
 
 function refusalRow(key: string, storage: Storage): ApiRow {
-  const { status, text, request } = REFUSALS[key] as Refusal;
+  const { expectedStatus, expectedText, request } = REFUSALS[key] as Refusal;
   const name = `refusals: ${key}`;
   const runRequest = runRequestOf({});
   return {
@@ -236,17 +253,17 @@ function refusalRow(key: string, storage: Storage): ApiRow {
       const base = { ...runRequest(server), connections: 32 };
       const isConstant = server.contender === 'constant';
       return isConstant
-        ? { ...base, status: 200, text: '"n":1' }
-        : { ...base, ...request(server), status, text };
+        ? { ...base, expectedStatus: 200, expectedText: '"n":1' }
+        : { ...base, ...request(server), expectedStatus, expectedText };
     },
     lines: [
       {
-        ...withPeers,
+        ...fieldsWithPeers,
         ...{ name, unit: '/s', figure: 'perSecond', isRate: true, peers: [] },
         target: `≤ ${MAX_REFUSAL_RATIO}× the baseline`,
-        met: ({ ratioToBaseline }) => atMost(ratioToBaseline, MAX_REFUSAL_RATIO),
+        isTargetMet: ({ ratioToBaseline }) => atMost(ratioToBaseline, MAX_REFUSAL_RATIO),
       },
-      { ...withPeers, peers: [], name: `${name}: CPU time`, unit: 'ms', figure: 'cpuMs' },
+      { ...fieldsWithPeers, peers: [], name: `${name}: CPU time`, unit: 'ms', figure: 'cpuMs' },
     ],
   };
 }
@@ -255,8 +272,8 @@ export const API_ROWS: readonly ApiRow[] = [
   ...STORAGES.map((storage) => sequentialRow(storage)),
   ...STORAGES.map((storage) => concurrentRow(storage, 'synchronous')),
   ...STORAGES.map((storage) => concurrentRow(storage, 'asynchronous')),
-  deliveries,
-  streams,
+  deliveriesRow,
+  streamsRow,
   ...Object.keys(REFUSALS).map((key) => refusalRow(key, 'folder')),
-  ...FILLED.flatMap((storage) => Object.keys(READS).map((key) => readRow(key, storage))),
+  ...FILLED_STORAGES.flatMap((storage) => Object.keys(READS).map((key) => readRow(key, storage))),
 ];

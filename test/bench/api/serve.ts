@@ -3,8 +3,8 @@ import type { ListeningServer } from '../../../packages/cli/src/serve/listen.ts'
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { cpuMs, serve } from '../ipc.ts';
-import { openGate, countSteps, untilSteps } from './blocks.ts';
+import { readCpuMs, serve } from '../ipc.ts';
+import { openGate, countSteps, waitForSteps } from './blocks.ts';
 import type {
   OpenedContender,
   Storage,
@@ -28,12 +28,12 @@ let server: ListeningServer | undefined;
 
 async function open(name: ContenderName, storage: Storage): Promise<OpenedContender> {
   if (storage !== 'memory') folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const opened = await (await CONTENDERS[name]()).open(folder, storage);
-  contender = opened;
+  const openedContender = await (await CONTENDERS[name]()).open(folder, storage);
+  contender = openedContender;
   // All contenders use the listener of `heddle serve`.
-  server = await listen(async (request) => opened.fetch(request), { host: '127.0.0.1', port: 0 });
-  const { run, wait, hook, reads } = opened;
-  return { origin: server.url, run, wait, ...(hook && { hook }), ...(reads && { reads }) };
+  server = await listen(async (request) => openedContender.fetch(request), { host: '127.0.0.1', port: 0 });
+  const { run, wait, webhook, reads } = openedContender;
+  return { origin: server.url, run, wait, ...(webhook && { webhook }), ...(reads && { reads }) };
 }
 
 async function close(): Promise<void> {
@@ -43,26 +43,26 @@ async function close(): Promise<void> {
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 }
 
-async function answer(request: ServerRequest): Promise<Reply> {
+async function handleRequest(request: ServerRequest): Promise<Reply> {
   if (typeof request === 'object') {
     if ('open' in request) return open(request.open, request.storage);
-    await untilSteps(request.steps);
+    await waitForSteps(request.steps);
     return 'done';
   }
   if (request === 'steps') return { number: countSteps() };
-  if (request === 'cpu') return { number: cpuMs() };
-  if (request === 'memory') return { number: liveKb() };
+  if (request === 'cpu') return { number: readCpuMs() };
+  if (request === 'memory') return { number: readLiveKb() };
   if (request === 'gate') openGate();
   else await close();
   return 'done';
 }
 
 /** Returns the live memory, after a garbage collection. */
-function liveKb(): number {
+function readLiveKb(): number {
   globalThis.gc?.();
   globalThis.gc?.();
   const { heapUsed, external } = process.memoryUsage();
   return (heapUsed + external) / 1024;
 }
 
-serve(answer);
+serve(handleRequest);

@@ -11,13 +11,13 @@ import type {
   ContenderName,
 } from './contender.ts';
 
-const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
+const SERVER_PROGRAM = fileURLToPath(new URL('serve.ts', import.meta.url));
 const TIMEOUT_MS = 120_000;
 
 /** A contender that listens in a separate process. */
 export class Server {
   readonly contender: ContenderName;
-  readonly #child = fork(SERVE, [], {
+  readonly #child = fork(SERVER_PROGRAM, [], {
     execArgv: ['--no-warnings', '--expose-gc'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: PROCESS_ENV,
@@ -31,7 +31,7 @@ export class Server {
   static async start(contender: ContenderName, storage: Storage): Promise<Server> {
     const server = new Server(contender);
     try {
-      server.#opened = (await server.#ask({ open: contender, storage })) as OpenedContender;
+      server.#opened = (await server.#request({ open: contender, storage })) as OpenedContender;
       return server;
     } catch (error) {
       await server.stop();
@@ -44,24 +44,24 @@ export class Server {
   }
 
   /** Throws if this contender does not have the endpoint. */
-  endpoint(name: 'run' | 'wait' | 'hook' | ReadName): Endpoint {
-    const { run, wait, hook, reads } = this.#opened ?? {};
-    const endpoint = { run, wait, hook, ...reads }[name];
+  endpoint(name: 'run' | 'wait' | 'webhook' | ReadName): Endpoint {
+    const { run, wait, webhook, reads } = this.#opened ?? {};
+    const endpoint = { run, wait, webhook, ...reads }[name];
     if (!endpoint) throw new Error(`${this.contender} has no endpoint "${name}".`);
     return endpoint;
   }
 
   /** Returns the number of steps, the CPU time in milliseconds, or the live memory in KB. */
   async readFigure(figure: 'steps' | 'cpu' | 'memory'): Promise<number> {
-    return ((await this.#ask(figure)) as { number: number }).number;
+    return ((await this.#request(figure)) as { number: number }).number;
   }
 
-  async untilSteps(steps: number): Promise<void> {
-    await this.#ask({ steps });
+  async waitForSteps(steps: number): Promise<void> {
+    await this.#request({ steps });
   }
 
   async openGate(): Promise<void> {
-    await this.#ask('gate');
+    await this.#request('gate');
   }
 
   async stop(): Promise<void> {
@@ -69,23 +69,23 @@ export class Server {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const exited = new Promise((resolve) => child.once('exit', resolve));
     const timeout = setTimeout(() => child.kill('SIGKILL'), 8000);
-    this.#ask('close').catch(() => child.kill('SIGKILL'));
+    this.#request('close').catch(() => child.kill('SIGKILL'));
     await exited;
     clearTimeout(timeout);
   }
 
-  #ask(request: ServerRequest): Promise<Exclude<Reply, { failed: string }>> {
+  #request(request: ServerRequest): Promise<Exclude<Reply, { errorMessage: string }>> {
     const child = this.#child;
-    const { promise, resolve, reject } = Promise.withResolvers<Exclude<Reply, { failed: string }>>();
+    const { promise, resolve, reject } = Promise.withResolvers<Exclude<Reply, { errorMessage: string }>>();
     const onMessage = (message: unknown): void => {
       const reply = message as Reply;
-      if (typeof reply === 'object' && 'failed' in reply) reject(new Error(reply.failed));
+      if (typeof reply === 'object' && 'errorMessage' in reply) reject(new Error(reply.errorMessage));
       else resolve(reply);
     };
     const onExit = (code: number | null): void =>
       reject(new Error(`The process ended with exit code ${code}.`));
     const timeout = setTimeout(
-      () => reject(new Error(`The process did not answer within ${TIMEOUT_MS / 1000} s.`)),
+      () => reject(new Error(`The process did not respond within ${TIMEOUT_MS / 1000} s.`)),
       TIMEOUT_MS,
     );
     child.on('message', onMessage);

@@ -3,51 +3,51 @@ import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { quantileOf } from './load.ts';
 import type { Server } from './server.ts';
-import { FRAMES, formatSseFrame } from './contender.ts';
+import { SSE_EVENTS, formatSseEvent } from './contender.ts';
 
 /** Measurements of concurrent streams. Times are in milliseconds. */
 export interface StreamsSample {
-  /** From the request to its first frame; all requests are sent at the same time. */
-  firstP50: number;
-  firstP99: number;
+  /** From the request to its first event; all requests are sent at the same time. */
+  firstEventP50Ms: number;
+  firstEventP99Ms: number;
   /** From the opening of the gate to the end of the last stream. */
   allEndedMs: number;
   /** Memory of the server per open stream. */
-  perStreamKb: number;
+  memoryPerStreamKb: number;
 }
 
-/** An open stream: the time of its first frame, and a promise of its whole text. */
+/** An open stream: the time of its first event, and a promise of its whole text. */
 interface OpenStream {
-  firstFrameMs: number;
-  ended: Promise<string>;
+  firstEventMs: number;
+  wholeText: Promise<string>;
 }
 
-/** A stream fails after this time without a frame. */
+/** A stream fails after this time without an event. */
 const TIMEOUT_MS = 60_000;
 
 const BODY = JSON.stringify({ stream: true, selectedOutputs: ['S1.n'], input: {} });
 
-/** Opens `count` streams, waits for the first frame of each, and lets them end. Throws unless all end correctly. */
+/** Opens `count` streams, waits for the first event of each, and lets them end. Throws unless all end correctly. */
 export async function measureStreams(server: Server, count: number): Promise<StreamsSample> {
   const agent = new Agent({ keepAlive: true, maxSockets: count });
   try {
     const initialKb = await server.readFigure('memory');
     const startMs = performance.now();
     const streams = await Promise.all(Array.from({ length: count }, () => openStream(server, agent)));
-    const perStreamKb = ((await server.readFigure('memory')) - initialKb) / count;
+    const memoryPerStreamKb = ((await server.readFigure('memory')) - initialKb) / count;
     const gateMs = performance.now();
     await server.openGate();
-    const texts = await Promise.all(streams.map(({ ended }) => ended));
+    const texts = await Promise.all(streams.map(({ wholeText }) => wholeText));
     const allEndedMs = performance.now() - gateMs;
-    const incomplete = texts.filter((text) => !isComplete(text));
-    if (incomplete.length > 0)
-      throw new Error(`${incomplete.length} of ${count} streams ended as: ${incomplete[0]}`);
-    const firstFramesMs = streams.map(({ firstFrameMs }) => firstFrameMs - startMs);
+    const incompleteTexts = texts.filter((text) => !isComplete(text));
+    if (incompleteTexts.length > 0)
+      throw new Error(`${incompleteTexts.length} of ${count} streams ended as: ${incompleteTexts[0]}`);
+    const firstEventDelaysMs = streams.map(({ firstEventMs }) => firstEventMs - startMs);
     return {
-      firstP50: quantileOf(firstFramesMs, 0.5),
-      firstP99: quantileOf(firstFramesMs, 0.99),
+      firstEventP50Ms: quantileOf(firstEventDelaysMs, 0.5),
+      firstEventP99Ms: quantileOf(firstEventDelaysMs, 0.99),
       allEndedMs,
-      perStreamKb,
+      memoryPerStreamKb,
     };
   } finally {
     agent.destroy();
@@ -56,13 +56,13 @@ export async function measureStreams(server: Server, count: number): Promise<Str
 
 /** Returns true if a stream has the chunk, the result, and the end marker, once each. */
 function isComplete(text: string): boolean {
-  const frames = text.split('\n\n').filter((each) => each.startsWith('data: '));
-  const [first = '', final = '', last = ''] = frames;
+  const events = text.split('\n\n').filter((each) => each.startsWith('data: '));
+  const [first = '', final = '', done = ''] = events;
   const hasResult = first.includes('"chunk":"1"') && final.includes('"success":true');
-  return frames.length === 3 && hasResult && `${last}\n\n` === formatSseFrame(FRAMES.last);
+  return events.length === 3 && hasResult && `${done}\n\n` === formatSseEvent(SSE_EVENTS.done);
 }
 
-/** Opens a stream. Resolves at its first frame. */
+/** Opens a stream. Resolves at its first event. */
 function openStream(server: Server, agent: Agent): Promise<OpenStream> {
   const { promise, resolve, reject } = Promise.withResolvers<OpenStream>();
   const { path, headers } = server.endpoint('wait');
@@ -73,17 +73,17 @@ function openStream(server: Server, agent: Agent): Promise<OpenStream> {
   );
   outgoing.on('response', (response: IncomingMessage) => {
     let text = '';
-    const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<string>();
-    // Before the first frame, nothing waits for the end of the stream.
-    ended.catch(reject);
+    const { promise: wholeText, resolve: end, reject: fail } = Promise.withResolvers<string>();
+    // Before the first event, nothing waits for the end of the stream.
+    wholeText.catch(reject);
     response.setEncoding('utf8');
     response.on('data', (chunk: string) => {
       text += chunk;
-      if (text === chunk) resolve({ firstFrameMs: performance.now(), ended });
+      if (text === chunk) resolve({ firstEventMs: performance.now(), wholeText });
     });
     response.on('end', () => {
       end(text);
-      reject(new Error(`A stream ended with ${response.statusCode} and without a frame.`));
+      reject(new Error(`A stream ended with ${response.statusCode} and without an event.`));
     });
     response.on('error', fail);
   });

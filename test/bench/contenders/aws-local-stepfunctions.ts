@@ -26,7 +26,7 @@ async function createWorkload(
   const stateMachine = new StateMachine(definition);
   const handlers = Object.fromEntries(tasks.map((name) => [name, increment]));
   return {
-    async once() {
+    async runOnce() {
       const options = { overrides: { taskResourceLocalHandlers: handlers } };
       check(await stateMachine.run({ n: 0 }, options).result);
     },
@@ -54,11 +54,11 @@ export const contender: Contender = {
       expectResult((r as { n: number }).n, size),
     );
   },
-  fan(size) {
+  'fan-out'(size) {
     const names = Array.from({ length: size }, (_, i) => `S${i}`);
     const branches = names.map((name) => ({ StartAt: name, States: { [name]: task(name) } }));
-    const states = { Fan: { Type: 'Parallel', Branches: branches, End: true } };
-    return createWorkload({ StartAt: 'Fan', States: states }, names, (r) =>
+    const states = { FanOut: { Type: 'Parallel', Branches: branches, End: true } };
+    return createWorkload({ StartAt: 'FanOut', States: states }, names, (r) =>
       expectResult((r as unknown[]).length, size),
     );
   },

@@ -9,17 +9,20 @@ import { baseline as agents } from '../agents/baseline.ts';
 import { expectValues, expressionsOf, INPUT } from '../sandbox/code.ts';
 import { loadIsolatedVm } from '../sandbox/load-isolated-vm.ts';
 import { measureFirstOutput, DONE_OUTPUT } from '../sandbox/program.ts';
-import { TOKEN_PROCESS } from '../streams/heddle.ts';
-import { medianDelay, msSince } from '../streams/token.ts';
+import { EMITTER_PROCESS } from '../streams/heddle.ts';
+import { medianDelayWorkload, msSince } from '../streams/emitter.ts';
 import { DURABLE_CHAIN_LENGTH, expectResult } from '../workload.ts';
-import type { Contender, MeasuredWorkload, TimedWorkload } from '../workload.ts';
-import { peakMemory } from './process.ts';
+import type { Contender, SelfMeasuringWorkload, TimedWorkload } from '../workload.ts';
+import { measurePeakMemory } from './process.ts';
 
-/** Streams of texts: in one process, the text is an event of an emitter; between two processes, a message of the IPC channel. */
+/**
+ * Streams of texts: in one process, the text is an event of an emitter; between two processes, a message of the IPC
+ * channel.
+ */
 const streams: Contender = {
   'first text': () => {
     const emitter = new EventEmitter();
-    return medianDelay(
+    return medianDelayWorkload(
       async () => {
         setImmediate(() => emitter.emit('text', String(process.hrtime.bigint())));
         for await (const [time] of on(emitter, 'text')) return msSince(time as string);
@@ -29,9 +32,9 @@ const streams: Contender = {
     );
   },
   'first text in another process': async () => {
-    const child = fork(TOKEN_PROCESS, [], { execArgv: ['--no-warnings'] });
+    const child = fork(EMITTER_PROCESS, [], { execArgv: ['--no-warnings'] });
     await once(child, 'message');
-    return medianDelay(
+    return medianDelayWorkload(
       async () => {
         child.send('emit');
         const [{ time }] = (await once(child, 'message')) as [{ time: string }];
@@ -58,14 +61,14 @@ function commitWorkload(concurrency: number): TimedWorkload {
   const insert = db.prepare('INSERT INTO steps (run, seq, entry) VALUES (?, ?, ?)');
   const entry = JSON.stringify({ type: 'completed', block: 'S1', scope: [], output: 'x'.repeat(100) });
   let run = 0;
-  const chain = async (): Promise<void> => {
+  const runChain = async (): Promise<void> => {
     const runId = run++;
     let n = 0;
     for (; n < DURABLE_CHAIN_LENGTH; n = await step(n)) insert.run(runId, n, entry);
     expectResult(n, DURABLE_CHAIN_LENGTH);
   };
   return {
-    once: async () => void (await Promise.all(Array.from({ length: concurrency }, chain))),
+    runOnce: async () => void (await Promise.all(Array.from({ length: concurrency }, runChain))),
     close() {
       db.close();
       rmSync(folder, { recursive: true });
@@ -80,14 +83,14 @@ function commitWorkload(concurrency: number): TimedWorkload {
 function isolateWorkload(concurrency: number): TimedWorkload {
   const { Isolate } = loadIsolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
-  const runOnce = (): void => {
+  const evaluate = (): void => {
     const context = isolate.createContextSync();
     expectResult(context.evalClosureSync('return $0 + 1', [41]), 42);
     context.release();
   };
   return {
-    once() {
-      for (let i = 0; i < concurrency; i++) runOnce();
+    runOnce() {
+      for (let i = 0; i < concurrency; i++) evaluate();
     },
   };
 }
@@ -97,7 +100,7 @@ function expressionWorkload(size: number): TimedWorkload {
   const { Isolate } = loadIsolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
   return {
-    once() {
+    runOnce() {
       const context = isolate.createContextSync();
       context.evalSync(`var n = ${INPUT}`);
       expectValues(expressionsOf(size).map((code) => context.evalSync(code) as number));
@@ -106,26 +109,28 @@ function expressionWorkload(size: number): TimedWorkload {
   };
 }
 
-const memoryOfNode = (): MeasuredWorkload => ({ sample: async () => peakMemory(['-e', '0']) });
+const nodeMemoryWorkload = (): SelfMeasuringWorkload => ({
+  sample: async () => measurePeakMemory(['-e', '0']),
+});
 
 /** The cost of the workloads without an engine. */
 export const contender: Contender = {
   chain: (size) => ({
-    async once() {
+    async runOnce() {
       let n = 0;
       for (let i = 0; i < size; i++) n = await step(n);
       expectResult(n, size);
     },
   }),
   loop: (size) => ({
-    async once() {
+    async runOnce() {
       const results: number[] = [];
       for (let i = 0; i < size; i++) results.push(await step(0));
       expectResult(results.length, size);
     },
   }),
-  fan: (size) => ({
-    async once() {
+  'fan-out': (size) => ({
+    async runOnce() {
       const results = await Promise.all(Array.from({ length: size }, () => step(0)));
       expectResult(await step(results[0] as number), 2);
     },
@@ -145,8 +150,8 @@ export const contender: Contender = {
       return performance.now() - startMs;
     },
   }),
-  'memory at start': memoryOfNode,
-  'sandbox memory': memoryOfNode,
+  'memory at start': nodeMemoryWorkload,
+  'sandbox memory': nodeMemoryWorkload,
   ...agents,
   ...streams,
 };

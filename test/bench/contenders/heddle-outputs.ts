@@ -5,7 +5,7 @@ import { compile, parseWorkflow } from '@heddle/core';
 import type { BlockExecutor } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { expectResult } from '../workload.ts';
-import type { MeasuredWorkload } from '../workload.ts';
+import type { SelfMeasuringWorkload } from '../workload.ts';
 import { chainOf } from './workflows.ts';
 
 const MB = 1024 * 1024;
@@ -14,10 +14,10 @@ const MB = 1024 * 1024;
 const BLOCKS_PER_MEASUREMENT = 50;
 
 /** Returns the peak increase of live memory, in MB, during a chain whose blocks output `chars` characters each. */
-async function peakIncrease(blockCount: number, chars: number): Promise<number> {
-  const collect = globalThis.gc as () => void;
-  const liveMb = (): number => {
-    collect();
+async function measurePeakIncrease(blockCount: number, chars: number): Promise<number> {
+  const collectGarbage = globalThis.gc as () => void;
+  const measureLiveMb = (): number => {
+    collectGarbage();
     const { heapUsed, external } = process.memoryUsage();
     return (heapUsed + external) / MB;
   };
@@ -28,16 +28,16 @@ async function peakIncrease(blockCount: number, chars: number): Promise<number> 
     class: 'compute',
     execute() {
       count++;
-      if (count % BLOCKS_PER_MEASUREMENT === 0) maxLiveMb = Math.max(maxLiveMb, liveMb());
+      if (count % BLOCKS_PER_MEASUREMENT === 0) maxLiveMb = Math.max(maxLiveMb, measureLiveMb());
       return { output: { count, text: String.fromCharCode(97 + (count % 26)).repeat(chars) } };
     },
   };
   const { workflow } = parseWorkflow(chainOf(blockCount));
-  const compiled = workflow && compile(workflow, { blocks: [{ type: 'step', class: 'compute' }] });
+  const compiled = workflow && compile(workflow, { blockTypes: [{ type: 'step', class: 'compute' }] });
   if (!compiled?.ok) throw new Error('The workflow does not compile.');
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const engine = await createEngine({ data: folder, blocks: [step] });
-  const initialMb = liveMb();
+  const initialMb = measureLiveMb();
   const { status } = await engine.execute({ plan: compiled.plan }, {});
   expectResult(status, 'completed');
   await engine.close();
@@ -50,11 +50,11 @@ async function peakIncrease(blockCount: number, chars: number): Promise<number> 
  * Measures how much more live memory a run needs if its outputs have 64 MB instead of 16 MB. The number of blocks is
  * the same, and all outputs are stored by reference.
  */
-export function memoryOfOutputs(blockCount: number): MeasuredWorkload {
+export function outputMemoryWorkload(blockCount: number): SelfMeasuringWorkload {
   return {
     async sample() {
-      const smallMb = await peakIncrease(blockCount, (16 * MB) / blockCount);
-      return (await peakIncrease(blockCount, (64 * MB) / blockCount)) - smallMb;
+      const smallMb = await measurePeakIncrease(blockCount, (16 * MB) / blockCount);
+      return (await measurePeakIncrease(blockCount, (64 * MB) / blockCount)) - smallMb;
     },
   };
 }

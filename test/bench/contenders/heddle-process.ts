@@ -5,25 +5,25 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { expectResult } from '../workload.ts';
-import type { MeasuredWorkload } from '../workload.ts';
-import { peakMemory } from './process.ts';
+import type { SelfMeasuringWorkload } from '../workload.ts';
+import { measurePeakMemory } from './process.ts';
 import { chainOf } from './workflows.ts';
 
-const BIN = fileURLToPath(new URL('../../../packages/cli/bin/heddle.js', import.meta.url));
+const CLI_PATH = fileURLToPath(new URL('../../../packages/cli/bin/heddle.js', import.meta.url));
 
 function withFolder<T>(use: (folder: string, args: string[]) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   writeFileSync(join(folder, 'flow.json'), JSON.stringify(chainOf(0)));
   try {
-    return use(folder, [BIN, 'run', 'flow.json', '--json']);
+    return use(folder, [CLI_PATH, 'run', 'flow.json', '--json']);
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
 /** Measures the milliseconds from the start of the process to the recorded end of the start trigger. */
-export function coldStart(): MeasuredWorkload {
-  const once = (): number =>
+export function coldStartWorkload(): SelfMeasuringWorkload {
+  const measureOnce = (): number =>
     withFolder((folder, args) => {
       const startMs = Date.now();
       expectResult(spawnSync(process.execPath, args, { cwd: folder, stdio: 'ignore' }).status, 0);
@@ -32,10 +32,10 @@ export function coldStart(): MeasuredWorkload {
       db.close();
       return (JSON.parse(row?.['entry'] as string) as { atMs: number }).atMs - startMs;
     });
-  return { sample: async () => once() };
+  return { sample: async () => measureOnce() };
 }
 
 /** Measures the peak memory of the CLI for a run without a sandbox, in MB. */
-export function memoryAtStart(): MeasuredWorkload {
-  return { sample: async () => withFolder((folder, args) => peakMemory(args, folder)) };
+export function startMemoryWorkload(): SelfMeasuringWorkload {
+  return { sample: async () => withFolder((folder, args) => measurePeakMemory(args, folder)) };
 }

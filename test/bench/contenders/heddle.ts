@@ -11,8 +11,8 @@ import type { Contender, TimedWorkload } from '../workload.ts';
 import { heddle as agents } from '../agents/heddle.ts';
 import { heddle as streams } from '../streams/heddle.ts';
 import { heddle as triggers } from '../triggers/heddle.ts';
-import { coldStart, memoryAtStart } from './heddle-process.ts';
-import { memoryOfOutputs } from './heddle-outputs.ts';
+import { coldStartWorkload, startMemoryWorkload } from './heddle-process.ts';
+import { outputMemoryWorkload } from './heddle-outputs.ts';
 import { chainOf, fanOutOf, loopOf } from './workflows.ts';
 
 /** The step of all contenders: it increments the output of the previous step. */
@@ -24,7 +24,7 @@ const step: BlockExecutor = {
 
 function planOf(workflow: unknown): Plan {
   const { workflow: parsed } = parseWorkflow(workflow);
-  const compiled = parsed && compile(parsed, { blocks: [{ type: 'step', class: 'compute' }] });
+  const compiled = parsed && compile(parsed, { blockTypes: [{ type: 'step', class: 'compute' }] });
   if (!compiled?.ok) throw new Error(`The workflow does not compile: ${JSON.stringify(compiled)}`);
   return compiled.plan;
 }
@@ -41,7 +41,7 @@ function createRunWorkload(plan: Plan, check: (output: unknown) => void): TimedW
       await engine?.close();
       engine = await openEngine(undefined);
     },
-    async once() {
+    async runOnce() {
       const { status, output } = await (engine as Engine).execute({ plan }, {});
       expectResult(status, 'completed');
       check(output);
@@ -49,12 +49,12 @@ function createRunWorkload(plan: Plan, check: (output: unknown) => void): TimedW
   };
 }
 
-function durableRuns(concurrency: number): TimedWorkload {
+function durableRunsWorkload(concurrency: number): TimedWorkload {
   const plan = planOf(chainOf(DURABLE_CHAIN_LENGTH));
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const enginePromise = openEngine(folder);
   return {
-    async once() {
+    async runOnce() {
       const engine = await enginePromise;
       const pending = Array.from({ length: concurrency }, () => engine.execute({ plan }, {}));
       for (const { output } of await Promise.all(pending))
@@ -67,11 +67,11 @@ function durableRuns(concurrency: number): TimedWorkload {
   };
 }
 
-function sandboxJobs(concurrency: number): TimedWorkload {
+function sandboxJobsWorkload(concurrency: number): TimedWorkload {
   const sandbox = createSandbox();
   const job = { runId: 'run', code: 'return n + 1', values: { n: '41' } };
   return {
-    async once() {
+    async runOnce() {
       for (const outcome of await Promise.all(Array.from({ length: concurrency }, () => sandbox.run(job))))
         expectResult(outcome.ok && outcome.json, '42');
     },
@@ -86,21 +86,21 @@ export const contender: Contender = {
     createRunWorkload(planOf(loopOf(size)), (output) =>
       expectResult((output as { results: unknown[] }).results.length, size),
     ),
-  fan: (size) =>
+  'fan-out': (size) =>
     createRunWorkload(planOf(fanOutOf(size)), (output) => expectResult((output as { n: number }).n, 2)),
-  durable: () => durableRuns(1),
-  'durable in flight': durableRuns,
-  sandbox: () => sandboxJobs(1),
-  'sandbox in flight': sandboxJobs,
+  durable: () => durableRunsWorkload(1),
+  'durable in flight': durableRunsWorkload,
+  sandbox: () => sandboxJobsWorkload(1),
+  'sandbox in flight': sandboxJobsWorkload,
   compile: (size) => {
     const { workflow } = parseWorkflow(chainOf(size));
     if (!workflow) throw new Error('The workflow cannot be parsed.');
     const blocks = [{ type: 'step', class: 'compute' }] as const;
-    return { once: () => expectResult(compile(workflow, { blocks }).ok, true) };
+    return { runOnce: () => expectResult(compile(workflow, { blockTypes: blocks }).ok, true) };
   },
-  'cold start': coldStart,
-  'memory at start': memoryAtStart,
-  'memory of outputs': memoryOfOutputs,
+  'cold start': coldStartWorkload,
+  'memory at start': startMemoryWorkload,
+  'memory of outputs': outputMemoryWorkload,
   ...agents,
   ...streams,
   ...triggers,

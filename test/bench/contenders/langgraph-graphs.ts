@@ -23,26 +23,26 @@ export interface GraphWorkloadOptions {
   expected: number;
   /** If set, saves a checkpoint after each step. */
   checkpointer?: object;
-  inFlight?: number;
+  concurrency?: number;
 }
 
 let threadCount = 0;
 
-/** Returns a workload: `inFlight` concurrent runs of a graph. Its state is a number, to which each step adds 1. */
+/** Returns a workload: `concurrency` concurrent runs of a graph. Its state is a number, to which each step adds 1. */
 export async function graphWorkload({
   build,
   expected,
   checkpointer,
-  inFlight = 1,
+  concurrency = 1,
 }: GraphWorkloadOptions): Promise<TimedWorkload> {
   const { Annotation, StateGraph } = await importPeer<Module>('@langchain/langgraph');
   const n = Annotation({ reducer: (a: number, b: number) => a + b, default: () => 0 });
   const app = build(new StateGraph(Annotation.Root({ n }))).compile({ checkpointer });
-  const runOnce = async (): Promise<void> => {
+  const runGraph = async (): Promise<void> => {
     const config = { recursionLimit: 1_000_000, configurable: { thread_id: `t${threadCount++}` } };
     expectResult((await app.invoke({ n: 0 }, config)).n, expected);
   };
-  return { once: async () => void (await Promise.all(Array.from({ length: inFlight }, runOnce))) };
+  return { runOnce: async () => void (await Promise.all(Array.from({ length: concurrency }, runGraph))) };
 }
 
 const step = async (): Promise<State> => ({ n: 1 });
@@ -68,7 +68,7 @@ export const graphs: Contender = {
           .addConditionalEdges('step', ({ n }) => (n < size ? 'step' : '__end__'), ['step', '__end__']),
       expected: size,
     }),
-  fan: (size) =>
+  'fan-out': (size) =>
     graphWorkload({
       build(builder) {
         for (const name of stepNames(size)) builder.addNode(name, step).addEdge('__start__', name);

@@ -1,6 +1,6 @@
-import { inMemory } from '../agents/langgraph.ts';
+import { inMemoryContender } from '../agents/langgraph.ts';
 import { graphs } from './langgraph-graphs.ts';
 import { importWorkloads } from './process.ts';
 
 /** LangGraph without a checkpointer. */
-export const contender = { ...importWorkloads('@langchain/langgraph'), ...graphs, ...inMemory };
+export const contender = { ...importWorkloads('@langchain/langgraph'), ...graphs, ...inMemoryContender };

@@ -84,7 +84,7 @@ async function workloadOf(
   const flow = new Workflow({ id: 'w', name: 'w', ...graph, active: false, nodeTypes, settings });
   const data = { id: 'w', name: 'w', ...graph, active: false, settings };
   return {
-    async once() {
+    async runOnce() {
       const additionalData = {
         hooks: new ExecutionLifecycleHooks('manual', '1', data),
         executionId: '1',
@@ -142,7 +142,7 @@ export const contender: Contender = {
       },
       { lastNode: 'end', expected: size + 1 },
     ),
-  fan(size) {
+  'fan-out'(size) {
     const names = Array.from({ length: size }, (_, i) => `b${i}`);
     const nodes = [node('s0', 'step'), ...names.map((name) => node(name, 'step')), node('join', 'join')];
     const edges = names.map((name, i) => [name, { main: [[connectionTo('join', i)]] }] satisfies Edge);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { requirePeer, requirePeerFile } from '../peer.ts';
 import { CODE, INPUT, PACKAGES, PACKAGES_CODE, RESULT } from '../sandbox/code.ts';
-import { twoProcesses } from '../sandbox/two-processes.ts';
+import { twoProcessesWorkload } from '../sandbox/two-processes.ts';
 import { programWorkloads } from '../sandbox/program.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
@@ -17,10 +17,10 @@ interface Broker {
 }
 
 /**
- * Returns a workload of `inFlight` concurrent tasks. The runner of n8n's Code node runs in this process and gets its
+ * Returns a workload of `concurrency` concurrent tasks. The runner of n8n's Code node runs in this process and gets its
  * tasks directly. In production, it gets them from a broker, which is slower.
  */
-async function runnerWorkload(inFlight: number, code = CODE): Promise<TimedWorkload> {
+async function runnerWorkload(concurrency: number, code = CODE): Promise<TimedWorkload> {
   // Otherwise the runner freezes the prototypes of the process, which breaks the connection to the broker below.
   process.env['NODE_ENV'] = 'test';
   const { JsTaskRunner } = requirePeerFile<{ JsTaskRunner: new (config: object) => Runner }>(
@@ -53,19 +53,19 @@ async function runnerWorkload(inFlight: number, code = CODE): Promise<TimedWorkl
   // The runner passes `require` only to code that gets data of a workflow, so the task passes the same function.
   const additionalProperties = { n: INPUT, require: taskRunner.requireResolver };
   let taskCount = 0;
-  const runOnce = async (): Promise<void> => {
+  const runTask = async (): Promise<void> => {
     const settings = { code, nodeMode: 'runCode', additionalProperties };
     const signal = new AbortController().signal;
     const { result } = await taskRunner.executeTask({ taskId: `t${taskCount++}`, settings }, signal);
     expectResult(result, RESULT);
   };
-  return { once: async () => void (await Promise.all(Array.from({ length: inFlight }, runOnce))) };
+  return { runOnce: async () => void (await Promise.all(Array.from({ length: concurrency }, runTask))) };
 }
 
 export const contender: Contender = {
   ...programWorkloads({ url: import.meta.url }),
   sandbox: () => runnerWorkload(1),
   'sandbox in flight': (size) => runnerWorkload(size),
-  'sandbox on two cores': (size) => twoProcesses('n8n-task-runner', size),
+  'sandbox on two cores': (size) => twoProcessesWorkload('n8n-task-runner', size),
   'sandbox packages': () => runnerWorkload(1, PACKAGES_CODE),
 };

@@ -82,7 +82,7 @@ async function flowWorkload(nodes: FlowNode[], expected: number): Promise<TimedW
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return {
-    async once() {
+    async runOnce() {
       const ended = new Promise<{ n: number }>((resolve) => (bench.onEnd = resolve));
       bench.start?.({ n: 0 });
       expectResult((await ended).n, expected);
@@ -122,7 +122,7 @@ export const contender: Contender = {
       ],
       size,
     ),
-  fan(size) {
+  'fan-out'(size) {
     const branches = stepNames(size).map((name) => node(name, 'step', [['join']]));
     const join = node('join', 'join', [['last']], size);
     const last = node('last', 'step', [['out']]);

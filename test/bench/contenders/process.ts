@@ -16,7 +16,7 @@ const PEAK_EXPRESSION = `process.platform === 'linux'
   : process.resourceUsage().maxRSS / 1024`;
 
 /** Runs a Node.js process with these arguments and returns its peak memory in MB. Throws unless its exit code is 0. */
-export function peakMemory(args: readonly string[], cwd?: string): number {
+export function measurePeakMemory(args: readonly string[], cwd?: string): number {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const file = join(folder, 'peak');
   const program = `import { readFileSync, writeFileSync } from 'node:fs';
@@ -44,6 +44,6 @@ export function importWorkloads(...modules: string[]): Pick<Contender, 'cold sta
         return performance.now() - startMs;
       },
     }),
-    'memory at start': () => ({ sample: async () => peakMemory(args, cwd) }),
+    'memory at start': () => ({ sample: async () => measurePeakMemory(args, cwd) }),
   };
 }

@@ -16,16 +16,16 @@ interface Snapshot {
   context: { n: number };
 }
 
-type DefinitionOf = (implementations: { step: unknown; increment: unknown }) => object;
+type CreateDefinition = (implementations: { step: unknown; increment: unknown }) => object;
 
-async function machineWorkload(definitionOf: DefinitionOf, expected: number): Promise<TimedWorkload> {
+async function machineWorkload(createDefinition: CreateDefinition, expected: number): Promise<TimedWorkload> {
   const { assign, createActor, createMachine, fromPromise, waitFor } = await importPeer<Module>('xstate');
   const step = fromPromise(async ({ input }) => input + 1);
   const increment = assign({ n: ({ context }: Snapshot) => context.n + 1 });
-  const executable = createMachine({ context: { n: 0 }, ...definitionOf({ step, increment }) });
+  const machine = createMachine({ context: { n: 0 }, ...createDefinition({ step, increment }) });
   return {
-    async once() {
-      const actor = createActor(executable);
+    async runOnce() {
+      const actor = createActor(machine);
       const ended = waitFor(actor, ({ status }) => status === 'done', { timeout: Infinity });
       actor.start();
       expectResult((await ended).context.n, expected);
@@ -33,7 +33,7 @@ async function machineWorkload(definitionOf: DefinitionOf, expected: number): Pr
   };
 }
 
-const invoke = (step: unknown, onDone: unknown): object => ({
+const invokingState = (step: unknown, onDone: unknown): object => ({
   invoke: { src: step, input: ({ context }: Snapshot) => context.n, onDone },
 });
 
@@ -44,7 +44,7 @@ export const contender: Contender = {
     machineWorkload(({ step, increment }) => {
       const states = Array.from({ length: size }, (_, i) => [
         `s${i}`,
-        invoke(step, { target: i + 1 < size ? `s${i + 1}` : 'done', actions: increment }),
+        invokingState(step, { target: i + 1 < size ? `s${i + 1}` : 'done', actions: increment }),
       ]);
       return { initial: 's0', states: { ...Object.fromEntries(states), done: { type: 'final' } } };
     }, size),
@@ -55,15 +55,18 @@ export const contender: Contender = {
         { guard: isLast, target: 'done', actions: increment },
         { target: 'iteration', reenter: true, actions: increment },
       ];
-      return { initial: 'iteration', states: { iteration: invoke(step, onDone), done: { type: 'final' } } };
+      return {
+        initial: 'iteration',
+        states: { iteration: invokingState(step, onDone), done: { type: 'final' } },
+      };
     }, size),
-  fan: (size) =>
+  'fan-out': (size) =>
     machineWorkload(({ step, increment }) => {
       const branches = Array.from({ length: size }, (_, i) => {
-        const work = invoke(step, { target: 'done', actions: increment });
+        const work = invokingState(step, { target: 'done', actions: increment });
         return [`b${i}`, { initial: 'work', states: { work, done: { type: 'final' } } }];
       });
-      const fan = { type: 'parallel', states: Object.fromEntries(branches), onDone: 'done' };
-      return { initial: 'fan', states: { fan, done: { type: 'final' } } };
+      const fanOut = { type: 'parallel', states: Object.fromEntries(branches), onDone: 'done' };
+      return { initial: 'fanOut', states: { fanOut, done: { type: 'final' } } };
     }, size),
 };

@@ -8,7 +8,7 @@ import { measureFirstOutput, DONE_OUTPUT } from './program.ts';
 const execFileAsync = promisify(execFile);
 
 /** Returns the path of the Python binary. The `python3` on PATH may be a script that searches for the binary. */
-async function pythonBinary(): Promise<string> {
+async function findPythonBinary(): Promise<string> {
   try {
     const { stdout } = await execFileAsync('python3', ['-c', 'import sys; print(sys.executable)']);
     return stdout.trim();
@@ -19,7 +19,7 @@ async function pythonBinary(): Promise<string> {
 }
 
 /** Runs the code in a new process and returns its output. */
-async function outputOf(binary: string, code: string): Promise<string> {
+async function runPython(binary: string, code: string): Promise<string> {
   try {
     return (await execFileAsync(binary, ['-I', '-c', code])).stdout.trim();
   } catch (error) {
@@ -28,28 +28,28 @@ async function outputOf(binary: string, code: string): Promise<string> {
   }
 }
 
-async function processPerRun(code: string): Promise<TimedWorkload> {
-  const binary = await pythonBinary();
-  return { once: async () => expectResult(await outputOf(binary, code), String(RESULT)) };
+async function processPerRunWorkload(code: string): Promise<TimedWorkload> {
+  const binary = await findPythonBinary();
+  return { runOnce: async () => expectResult(await runPython(binary, code), String(RESULT)) };
 }
 
 const PEAK_MEMORY_CODE = `import re
 print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read()).group(1))`;
 
-const incrementInNewProcess = (): Promise<TimedWorkload> =>
-  processPerRun(`import json; print(json.loads("${INPUT}") + 1)`);
+const incrementWorkload = (): Promise<TimedWorkload> =>
+  processPerRunWorkload(`import json; print(json.loads("${INPUT}") + 1)`);
 
 /** The system's CPython, one process for each execution, with all permissions of its user. */
 export const contender: Contender = {
-  sandbox: incrementInNewProcess,
-  'sandbox fresh': incrementInNewProcess,
+  sandbox: incrementWorkload,
+  'sandbox fresh': incrementWorkload,
   async 'sandbox program'() {
-    const binary = await pythonBinary();
+    const binary = await findPythonBinary();
     return { sample: () => measureFirstOutput(binary, ['-I', '-c', `print("${DONE_OUTPUT}")`]) };
   },
-  'sandbox packages': () => processPerRun(`import pydantic; print(${RESULT})`),
+  'sandbox packages': () => processPerRunWorkload(`import pydantic; print(${RESULT})`),
   async 'sandbox memory'() {
-    const binary = await pythonBinary();
-    return { sample: async () => Number(await outputOf(binary, PEAK_MEMORY_CODE)) / 1024 };
+    const binary = await findPythonBinary();
+    return { sample: async () => Number(await runPython(binary, PEAK_MEMORY_CODE)) / 1024 };
   },
 };

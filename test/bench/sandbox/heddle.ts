@@ -2,12 +2,12 @@ import { performance } from 'node:perf_hooks';
 import { createSandbox } from '@heddle/sandbox';
 import type { FunctionJob, FunctionOutcome, SandboxOptions } from '@heddle/sandbox';
 import { expectResult } from '../workload.ts';
-import type { Contender, MeasuredWorkload, TimedWorkload } from '../workload.ts';
+import type { Contender, SelfMeasuringWorkload, TimedWorkload } from '../workload.ts';
 import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
-import { memoryAfterRuns } from './memory.ts';
+import { memoryAfterRunsWorkload } from './memory.ts';
 import { programWorkloads } from './program.ts';
 
-type Settings = () => SandboxOptions | Promise<SandboxOptions>;
+type CreateOptions = () => SandboxOptions | Promise<SandboxOptions>;
 
 const JOB = { code: CODE, values: { n: String(INPUT) } };
 
@@ -18,8 +18,12 @@ export function expectOutcome(outcome: FunctionOutcome): void {
 }
 
 /** Returns a workload of `size` concurrent jobs. All jobs belong to the same run, or each belongs to a new run. */
-async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'one'): Promise<TimedWorkload> {
-  const sandbox = createSandbox(await settings());
+async function jobsWorkload(
+  createOptions: CreateOptions,
+  size: number,
+  runs: 'one' | 'many' = 'one',
+): Promise<TimedWorkload> {
+  const sandbox = createSandbox(await createOptions());
   let runCount = 0;
   const runJob = async (): Promise<void> => {
     const runId = `run-${runs === 'one' ? 0 : runCount++}`;
@@ -27,35 +31,35 @@ async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'on
     if (runs === 'many') sandbox.release(runId);
   };
   return {
-    once: async () => void (await Promise.all(Array.from({ length: size }, runJob))),
+    runOnce: async () => void (await Promise.all(Array.from({ length: size }, runJob))),
     close: () => sandbox.close(),
   };
 }
 
 /** Measures the milliseconds until the first result of a new sandbox. An unmeasured run first probes the isolation. */
-export async function measureSandboxStart(
-  settings: Settings,
+export async function sandboxStartWorkload(
+  createOptions: CreateOptions,
   job: Omit<FunctionJob, 'runId'> = JOB,
-): Promise<MeasuredWorkload> {
-  const options = await settings();
+): Promise<SelfMeasuringWorkload> {
+  const options = await createOptions();
   const sample = async (): Promise<number> => {
     const sandbox = createSandbox(options);
     const startMs = performance.now();
     expectOutcome(await sandbox.run({ ...job, runId: 'run' }));
-    const tookMs = performance.now() - startMs;
+    const durationMs = performance.now() - startMs;
     await sandbox.close();
-    return tookMs;
+    return durationMs;
   };
   await sample();
   return { sample };
 }
 
-async function expressions(settings: Settings, size: number): Promise<TimedWorkload> {
-  const sandbox = createSandbox(await settings());
+async function expressionsWorkload(createOptions: CreateOptions, size: number): Promise<TimedWorkload> {
+  const sandbox = createSandbox(await createOptions());
   const values = { n: String(INPUT) };
   const batch = expressionsOf(size).map((code) => ({ code, values }));
   return {
-    async once() {
+    async runOnce() {
       const outcome = await sandbox.evaluate({ runId: 'run', mode: 'values', expressions: batch });
       if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
       expectValues(outcome.json.map(Number));
@@ -64,14 +68,14 @@ async function expressions(settings: Settings, size: number): Promise<TimedWorkl
   };
 }
 
-async function packages(settings: Settings): Promise<TimedWorkload> {
+async function packagesWorkload(createOptions: CreateOptions): Promise<TimedWorkload> {
   const { openImages } = await import('./images.ts');
   const images = openImages();
   await images.open('javascript');
-  const sandbox = createSandbox({ ...(await settings()), images });
+  const sandbox = createSandbox({ ...(await createOptions()), images });
   const job = { ...JOB, code: PACKAGES_CODE, image: 'javascript', runId: 'run' };
   return {
-    once: async () => expectOutcome(await sandbox.run(job)),
+    runOnce: async () => expectOutcome(await sandbox.run(job)),
     async close() {
       await sandbox.close();
       await images.close();
@@ -79,15 +83,15 @@ async function packages(settings: Settings): Promise<TimedWorkload> {
   };
 }
 
-function contenderOf(exportName: string, settings: Settings): Contender {
+function contenderOf(exportName: string, createOptions: CreateOptions): Contender {
   return {
     ...programWorkloads({ url: import.meta.url, exportName }),
-    sandbox: () => jobs(settings, 1),
-    'sandbox in flight': (size) => jobs(settings, size),
-    'sandbox start': () => measureSandboxStart(settings),
-    'sandbox packages': () => packages(settings),
-    'sandbox memory': async (size) => memoryAfterRuns(await jobs(settings, 1), size),
-    expressions: (size) => expressions(settings, size),
+    sandbox: () => jobsWorkload(createOptions, 1),
+    'sandbox in flight': (size) => jobsWorkload(createOptions, size),
+    'sandbox start': () => sandboxStartWorkload(createOptions),
+    'sandbox packages': () => packagesWorkload(createOptions),
+    'sandbox memory': async (size) => memoryAfterRunsWorkload(await jobsWorkload(createOptions, 1), size),
+    expressions: (size) => expressionsWorkload(createOptions, size),
   };
 }
 
@@ -95,13 +99,13 @@ function contenderOf(exportName: string, settings: Settings): Contender {
 export const standard = contenderOf('standard', () => ({ isolation: { level: 'standard' } }));
 
 export const strict = contenderOf('strict', async () => {
-  const { bubblewrap } = await import('../../support/bubblewrap.ts');
-  const path = bubblewrap();
+  const { findBubblewrap } = await import('../../support/bubblewrap.ts');
+  const path = findBubblewrap();
   if (path === undefined) throw new Error('bubblewrap is not available.');
   return { isolation: { level: 'strict', bubblewrap: path } };
 });
 
-const twoProcessSettings = (): SandboxOptions => ({
+const createTwoProcessOptions = (): SandboxOptions => ({
   isolation: { level: 'standard' },
   share: 'none',
   maxProcesses: 2,
@@ -109,6 +113,6 @@ const twoProcessSettings = (): SandboxOptions => ({
 
 /** Each job belongs to a new run and has a new isolate. */
 export const isolates: Contender = {
-  sandbox: () => jobs(twoProcessSettings, 1, 'many'),
-  'sandbox on two cores': (size) => jobs(twoProcessSettings, size, 'many'),
+  sandbox: () => jobsWorkload(createTwoProcessOptions, 1, 'many'),
+  'sandbox on two cores': (size) => jobsWorkload(createTwoProcessOptions, size, 'many'),
 };

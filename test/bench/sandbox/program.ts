@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { peakMemory } from '../contenders/process.ts';
+import { measurePeakMemory } from '../contenders/process.ts';
 import { BENCH_FOLDER, PEERS_FOLDER } from '../peer.ts';
 import { PROCESS_ENV } from '../process-env.ts';
 import type { Contender } from '../workload.ts';
@@ -20,17 +20,17 @@ export function measureFirstOutput(command: string, args: readonly string[]): Pr
       env: PROCESS_ENV,
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    let tookMs = 0;
+    let firstOutputMs = 0;
     let output = '';
     let stderr = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      tookMs ||= performance.now() - startMs;
+      firstOutputMs ||= performance.now() - startMs;
       output += text;
     });
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
     child.on('error', reject);
     child.on('close', () => {
-      if (output.trim() === DONE_OUTPUT) return resolve(tookMs);
+      if (output.trim() === DONE_OUTPUT) return resolve(firstOutputMs);
       reject(new Error(stderr.trim().split('\n').at(-1) || `The program printed "${output.trim()}".`));
     });
   });
@@ -49,7 +49,7 @@ interface ContenderSource {
  * of runs as the last argument. The program is one file of plain JavaScript, like a program that uses only this
  * contender: its start strips no types and loads only the contender's packages.
  */
-async function programOf({
+async function buildProgramArgs({
   url,
   exportName = 'contender',
   nodeOptions = [],
@@ -62,7 +62,7 @@ async function programOf({
   const contents = `
 import { ${exportName} as contender } from ${JSON.stringify(file)};
 const prepared = await contender.sandbox(1);
-for (let runs = Number(process.argv[2]); runs > 0; runs--) await prepared.once();
+for (let runs = Number(process.argv[2]); runs > 0; runs--) await prepared.runOnce();
 process.stdout.write(${JSON.stringify(DONE_OUTPUT)}, () => process.exit(0));`;
   await build({
     stdin: { contents, resolveDir: BENCH_FOLDER },
@@ -84,12 +84,12 @@ export function programWorkloads(
 ): Pick<Contender, 'sandbox program' | 'sandbox memory'> {
   return {
     'sandbox program': async () => {
-      const program = await programOf(source);
-      return { sample: () => measureFirstOutput(process.execPath, [...program, '1']) };
+      const programArgs = await buildProgramArgs(source);
+      return { sample: () => measureFirstOutput(process.execPath, [...programArgs, '1']) };
     },
     'sandbox memory': async (size) => {
-      const program = await programOf(source);
-      return { sample: async () => peakMemory([...program, String(size)], BENCH_FOLDER) };
+      const programArgs = await buildProgramArgs(source);
+      return { sample: async () => measurePeakMemory([...programArgs, String(size)], BENCH_FOLDER) };
     },
   };
 }

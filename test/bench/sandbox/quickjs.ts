@@ -2,7 +2,7 @@ import { importPeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, TimedWorkload } from '../workload.ts';
 import { CODE, expectValues, expressionsOf, INPUT, PACKAGES_CODE, RESULT } from './code.ts';
-import { twoProcesses } from './two-processes.ts';
+import { twoProcessesWorkload } from './two-processes.ts';
 import { programWorkloads } from './program.ts';
 
 interface Handle {
@@ -31,7 +31,7 @@ function evaluate(context: Context, code: string): unknown {
 }
 
 /** Returns a workload that creates a new runtime with a context for each execution, in this process. */
-async function contexts(use: (context: Context) => void, size = 1): Promise<TimedWorkload> {
+async function contextWorkload(runCode: (context: Context) => void, size = 1): Promise<TimedWorkload> {
   const { getQuickJS } = await importPeer<Module>('quickjs-emscripten');
   const quickJs = await getQuickJS();
   const execute = (): void => {
@@ -39,11 +39,11 @@ async function contexts(use: (context: Context) => void, size = 1): Promise<Time
     const n = context.newNumber(INPUT);
     context.setProp(context.global, 'n', n);
     n.dispose();
-    use(context);
+    runCode(context);
     context.dispose();
   };
   return {
-    once() {
+    runOnce() {
       for (let i = 0; i < size; i++) execute();
     },
   };
@@ -55,17 +55,19 @@ const executorOf = (code: string) => (context: Context) =>
 /** A JavaScript interpreter in WebAssembly: an isolation boundary, but no JIT compiler. */
 export const contender: Contender = {
   ...programWorkloads({ url: import.meta.url }),
-  sandbox: () => contexts(executorOf(CODE)),
-  'sandbox in flight': (size) => contexts(executorOf(CODE), size),
-  'sandbox on two cores': (size) => twoProcesses('quickjs-emscripten', size),
+  sandbox: () => contextWorkload(executorOf(CODE)),
+  'sandbox in flight': (size) => contextWorkload(executorOf(CODE), size),
+  'sandbox on two cores': (size) => twoProcessesWorkload('quickjs-emscripten', size),
   async 'sandbox packages'() {
-    const { bundleOfPackages } = await import('./bundle.ts');
-    const bundle = await bundleOfPackages();
-    return contexts((context) => {
+    const { bundlePackages } = await import('./bundle.ts');
+    const bundle = await bundlePackages();
+    return contextWorkload((context) => {
       context.unwrapResult(context.evalCode(bundle)).dispose();
       executorOf(PACKAGES_CODE)(context);
     });
   },
   expressions: (size) =>
-    contexts((context) => expectValues(expressionsOf(size).map((code) => evaluate(context, code) as number))),
+    contextWorkload((context) =>
+      expectValues(expressionsOf(size).map((code) => evaluate(context, code) as number)),
+    ),
 };

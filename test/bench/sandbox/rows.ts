@@ -4,8 +4,8 @@ import type { Row } from '../rows.ts';
 const PEERS = ['node:vm', 'isolated-vm', 'quickjs-emscripten', 'worker_threads', 'n8n-task-runner'] as const;
 
 /** Number of concurrent executions in the pipelined rows, and of expressions in a batch. */
-const IN_FLIGHT = 32;
-const BATCH = 100;
+const CONCURRENCY = 32;
+const BATCH_SIZE = 100;
 
 /** Number of rounds of rows with long samples. */
 const LONG_ROUNDS = 5;
@@ -19,23 +19,23 @@ const row = (settings: RowSettings): Row => ({
   peers: [],
   hasBaseline: false,
   target: NO_TARGET,
-  met: () => undefined,
+  isTargetMet: () => undefined,
   ...settings,
 });
 
 /** Returns a row with an upper bound. */
 const boundedRow = (max: number, unit: string, settings: RowSettings): Row =>
-  row({ unit, target: `≤ ${max} ${unit}`, met: ({ ours }) => atMost(ours, max), ...settings });
+  row({ unit, target: `≤ ${max} ${unit}`, isTargetMet: ({ heddle }) => atMost(heddle, max), ...settings });
 
 /** Returns a row of executions per second, with a lower bound. */
 const rateRow = (min: number, settings: RowSettings): Row =>
   row({
     unit: '/s',
     isRate: true,
-    scale: IN_FLIGHT * 1000,
-    size: IN_FLIGHT,
+    scale: CONCURRENCY * 1000,
+    size: CONCURRENCY,
     target: `≥ ${min.toLocaleString('en-US')}/s`,
-    met: ({ ours }) => atLeast(ours, min),
+    isTargetMet: ({ heddle }) => atLeast(heddle, min),
     ...settings,
   });
 
@@ -60,7 +60,7 @@ const memoryRow = (level: 'standard' | 'strict', peers: readonly string[]): Row 
     rounds: 3,
   });
 
-const JAVASCRIPT: readonly Row[] = [
+const JAVASCRIPT_ROWS: readonly Row[] = [
   row({
     name: 'JavaScript, start of a program to its first result',
     workload: 'sandbox program',
@@ -91,7 +91,7 @@ const JAVASCRIPT: readonly Row[] = [
     peers: PEERS,
   }),
   rateRow(2000, {
-    name: `JavaScript, contexts, ${IN_FLIGHT} pipelined`,
+    name: `JavaScript, contexts, ${CONCURRENCY} pipelined`,
     workload: 'sandbox in flight',
     contender: 'heddle-standard',
     // Threads are measured in the row above; pipelining does not affect them.
@@ -99,11 +99,11 @@ const JAVASCRIPT: readonly Row[] = [
     hasBaseline: true,
   }),
   boundedRow(0.1, 'ms', {
-    name: `each of ${BATCH} expressions in a batch`,
+    name: `each of ${BATCH_SIZE} expressions in a batch`,
     workload: 'expressions',
     contender: 'heddle-standard',
-    size: BATCH,
-    scale: 1 / BATCH,
+    size: BATCH_SIZE,
+    scale: 1 / BATCH_SIZE,
     peers: PEERS.filter((name) => name !== 'n8n-task-runner'),
     hasBaseline: true,
   }),
@@ -119,7 +119,7 @@ const JAVASCRIPT: readonly Row[] = [
   memoryRow('strict', []),
 ];
 
-const PYTHON: readonly Row[] = [
+const PYTHON_ROWS: readonly Row[] = [
   row({
     name: 'Python, start of a program to its first result',
     workload: 'sandbox program',
@@ -165,4 +165,4 @@ const PYTHON: readonly Row[] = [
 ];
 
 /** The rows of `--sandbox`. */
-export const SANDBOX_ROWS: readonly Row[] = [...JAVASCRIPT, ...PYTHON];
+export const SANDBOX_ROWS: readonly Row[] = [...JAVASCRIPT_ROWS, ...PYTHON_ROWS];

@@ -6,20 +6,20 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createEngine } from '@heddle/engine';
 import { openFolderClient } from '@heddle/engine/reader';
-import type { Contender, MeasuredWorkload } from '../workload.ts';
-import { delayOf, medianDelay, TOKEN_WORKFLOW, tokenBlock } from './token.ts';
+import type { Contender, SelfMeasuringWorkload } from '../workload.ts';
+import { measureDelay, medianDelayWorkload, EMITTER_WORKFLOW, emitterBlock } from './emitter.ts';
 
-export const TOKEN_PROCESS = fileURLToPath(new URL('token-process.ts', import.meta.url));
+export const EMITTER_PROCESS = fileURLToPath(new URL('emitter-process.ts', import.meta.url));
 
-async function firstText(): Promise<MeasuredWorkload> {
+async function firstTextWorkload(): Promise<SelfMeasuringWorkload> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   let emit = (): void => undefined;
-  const untilEmit = (): Promise<void> => new Promise((resolve) => (emit = resolve));
-  const engine = await createEngine({ data: folder, blocks: [tokenBlock(untilEmit)] });
-  return medianDelay(
+  const waitForEmit = (): Promise<void> => new Promise((resolve) => (emit = resolve));
+  const engine = await createEngine({ data: folder, blocks: [emitterBlock(waitForEmit)] });
+  return medianDelayWorkload(
     async () => {
-      const run = await engine.start({ workflow: TOKEN_WORKFLOW });
-      const delay = delayOf(run.events(), () => undefined);
+      const run = await engine.start({ workflow: EMITTER_WORKFLOW });
+      const delay = measureDelay(run.events(), () => undefined);
       // This does not wait for `block:started`, because the block may have started before the events are read.
       setImmediate(() => setImmediate(emit));
       return delay;
@@ -31,19 +31,19 @@ async function firstText(): Promise<MeasuredWorkload> {
   );
 }
 
-async function firstTextInAnotherProcess(): Promise<MeasuredWorkload> {
+async function firstTextInAnotherProcessWorkload(): Promise<SelfMeasuringWorkload> {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const child = fork(TOKEN_PROCESS, [folder], { execArgv: ['--no-warnings'] });
+  const child = fork(EMITTER_PROCESS, [folder], { execArgv: ['--no-warnings'] });
   await once(child, 'message');
-  const reader = openFolderClient(folder);
-  return medianDelay(
+  const folderClient = openFolderClient(folder);
+  return medianDelayWorkload(
     async () => {
       child.send('start');
       const [{ runId }] = (await once(child, 'message')) as [{ runId: string }];
-      return delayOf(reader.follow(runId), () => child.send('emit'));
+      return measureDelay(folderClient.follow(runId), () => child.send('emit'));
     },
     async () => {
-      reader.close();
+      folderClient.close();
       child.disconnect();
       await once(child, 'exit');
       rmSync(folder, { recursive: true });
@@ -52,6 +52,6 @@ async function firstTextInAnotherProcess(): Promise<MeasuredWorkload> {
 }
 
 export const heddle: Contender = {
-  'first text': firstText,
-  'first text in another process': firstTextInAnotherProcess,
+  'first text': firstTextWorkload,
+  'first text in another process': firstTextInAnotherProcessWorkload,
 };

@@ -17,19 +17,19 @@ export interface StudioServer {
 }
 
 /** Number of blocks in chains: all except the trigger, the condition and the last block. */
-const CHAINED_BLOCKS = 1997;
+const CHAINED_BLOCK_COUNT = 1997;
 const CHAIN_LENGTH = 40;
 
 const LARGE_WORKFLOW = workflow(
   [
     condition('Which', { many: 'false', last: '' }),
-    ...Array.from({ length: CHAINED_BLOCKS }, (_, index) => block(`B${index}`, 'variables', {})),
+    ...Array.from({ length: CHAINED_BLOCK_COUNT }, (_, index) => block(`B${index}`, 'variables', {})),
     fn('Last', 'return "end"'),
   ],
   [
     'Start -> Which',
     'Which:last -> Last',
-    ...Array.from({ length: CHAINED_BLOCKS }, (_, index) =>
+    ...Array.from({ length: CHAINED_BLOCK_COUNT }, (_, index) =>
       index % CHAIN_LENGTH === 0 ? `Which:many -> B${index}` : `B${index - 1} -> B${index}`,
     ),
   ],

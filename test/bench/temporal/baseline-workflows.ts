@@ -3,7 +3,7 @@ import { condition, defineQuery, defineSignal, proxyActivities, setHandler } fro
 // Hand-written Temporal workflows that do what the benchmark's graphs do in Heddle. They are bundled for a separate
 // worker.
 
-/** The input of a workflow. `queue` is the task queue of its activities; `window`, their maximum concurrency. */
+/** The input of a workflow. `queue` is the task queue of its activities; `maxConcurrent` limits their concurrency. */
 export interface WorkflowInput {
   size: number;
   queue: string;
@@ -30,14 +30,14 @@ export async function chain({ size, queue }: WorkflowInput): Promise<number> {
   return n;
 }
 
-/** Runs `size` activities, `window` at a time. */
+/** Runs `size` activities, `maxConcurrent` at a time. */
 export async function branches({ size, queue, maxConcurrent }: WorkflowInput): Promise<number> {
   const add = addActivity(queue);
   const results: number[] = [];
-  let next = 0;
+  let startedCount = 0;
   const runBranches = async (): Promise<void> => {
-    while (next < size) {
-      next++;
+    while (startedCount < size) {
+      startedCount++;
       results.push(await add(0));
     }
   };

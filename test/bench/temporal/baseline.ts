@@ -53,19 +53,19 @@ export async function open(setup: ProcessSetup): Promise<Contender> {
 }
 
 /** Returns the task queues of workflows and activities. They are the same unless activities have separate workers. */
-function queuesOf({ queue, mode }: ProcessSetup): { workflowQueue: string; activityQueue: string } {
-  return { workflowQueue: queue, activityQueue: mode.localSegments === false ? `${queue}-work` : queue };
+function queuesOf({ queue, settings }: ProcessSetup): { workflowQueue: string; activityQueue: string } {
+  return { workflowQueue: queue, activityQueue: settings.localSegments === false ? `${queue}-work` : queue };
 }
 
 async function createWorkers(
   setup: ProcessSetup,
 ): Promise<{ worker: Worker; connection: NativeConnection }[]> {
-  const { roles, mode, bundle } = setup;
+  const { roles, settings, bundle } = setup;
   const { workflowQueue, activityQueue } = queuesOf(setup);
   const activities = { add: async (n: number) => n + 1 };
   const workflows = {
     workflowBundle: { codePath: bundle },
-    ...(mode.cachedWorkflows !== undefined && { maxCachedWorkflows: mode.cachedWorkflows }),
+    ...(settings.maxCachedWorkflows !== undefined && { maxCachedWorkflows: settings.maxCachedWorkflows }),
   };
   const workerOptions: Omit<WorkerOptions, 'connection'>[] = [];
   if (roles.includes('engine'))

@@ -1,8 +1,8 @@
 import type { ProcessRole } from '@heddle/temporal';
 
 /**
- * The job of a run. `size` is a number of blocks, iterations or branches; `window` is the maximum number of concurrent
- * branches.
+ * The job of a run. `size` is a number of blocks, iterations or branches; `maxConcurrent` is the maximum number of
+ * concurrent branches.
  */
 export interface Job {
   graph: 'empty' | 'compute' | 'effects' | 'loop' | 'branches' | 'effect branches' | 'pause';
@@ -11,13 +11,13 @@ export interface Job {
 }
 
 /** Settings of Heddle. The hand-written workflows have the nearest equivalent. */
-export interface Mode {
+export interface RuntimeSettings {
   /** True (default): compute blocks run within the workflow task if the contender supports it. */
   localSegments?: boolean;
   /** `block`: every block is a separate activity. */
   checkpoint?: 'segment' | 'block';
   /** Maximum number of cached workflows of a worker; default: the contender's default. */
-  cachedWorkflows?: number;
+  maxCachedWorkflows?: number;
 }
 
 /** The setup of a process: a client, a worker with `roles`, or both. */
@@ -30,7 +30,7 @@ export interface ProcessSetup {
   bundle: string;
   client: boolean;
   roles: readonly ProcessRole[];
-  mode: Mode;
+  settings: RuntimeSettings;
 }
 
 /** A contender in its process: Heddle, or hand-written workflows. */

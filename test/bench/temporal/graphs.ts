@@ -5,7 +5,7 @@ import { loopOf } from '../contenders/workflows.ts';
 import type { Job } from './contender.ts';
 
 /** A compute block and an effect block that increment the output of the previous block. */
-export const STEPS: readonly BlockExecutor[] = (['compute', 'effect'] as const).map((kind) => ({
+export const STEP_EXECUTORS: readonly BlockExecutor[] = (['compute', 'effect'] as const).map((kind) => ({
   types: [kind === 'compute' ? 'step' : 'effect-step'],
   class: kind,
   execute: (context) => ({ output: { n: ((context.sourceOutput()['n'] as number | undefined) ?? 0) + 1 } }),
@@ -22,7 +22,7 @@ export function planOf(job: Job): Plan {
 }
 
 /** Returns how many steps a run has executed, according to its output. */
-export function stepsExecuted({ graph }: Job, output: unknown): number {
+export function countExecutedSteps({ graph }: Job, output: unknown): number {
   if (graph === 'empty') return 0;
   if (graph === 'compute' || graph === 'effects') return (output as { n: number }).n;
   return (output as { results: unknown[] }).results.length;
@@ -46,18 +46,20 @@ function chain(size: number, type: string): Json {
 }
 
 function branches(count: number, batchSize: number, type: string): Json {
-  const exported = workflow(
+  const exportedWorkflow = workflow(
     [parallel('All', { parallelType: 'count', count, batchSize }, block('Step', type))],
     ['Start -> All', 'All -> Step'],
   ) as { state: { [name: string]: Json } };
   // Batches of an exported workflow have at most twenty branches, unless its metadata names Heddle.
-  return { ...exported, state: { ...exported.state, metadata: { engine: 'heddle' } } };
+  return { ...exportedWorkflow, state: { ...exportedWorkflow.state, metadata: { engine: 'heddle' } } };
 }
 
-function compilePlan(exported: Json): Plan {
-  const { workflow: parsed, diagnostics } = parseWorkflow(exported);
-  const blocks = STEPS.flatMap(({ types, class: kind }) => types.map((type) => ({ type, class: kind })));
-  const result = parsed && compile(parsed, { blocks });
+function compilePlan(exportedWorkflow: Json): Plan {
+  const { workflow: parsed, diagnostics } = parseWorkflow(exportedWorkflow);
+  const blocks = STEP_EXECUTORS.flatMap(({ types, class: kind }) =>
+    types.map((type) => ({ type, class: kind })),
+  );
+  const result = parsed && compile(parsed, { blockTypes: blocks });
   if (!result?.ok) throw new Error(`The workflow does not compile: ${JSON.stringify(result ?? diagnostics)}`);
   return result.plan;
 }

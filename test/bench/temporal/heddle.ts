@@ -1,21 +1,28 @@
 import { createEngine } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';
 import { expectResult } from '../workload.ts';
-import { stepsExecuted, planOf, STEPS } from './graphs.ts';
+import { countExecutedSteps, planOf, STEP_EXECUTORS } from './graphs.ts';
 import type { ProcessSetup, Contender } from './contender.ts';
 
-/** Opens Heddle in an embedding program: `engine.execute`, with journal, record and logs in a data folder. */
-export async function open({ server, queue, data, client, roles, mode }: ProcessSetup): Promise<Contender> {
-  const { localSegments = true, checkpoint = 'segment', cachedWorkflows } = mode;
+/** Opens Heddle as a host does: `engine.execute`, with journal, record and logs in a data folder. */
+export async function open({
+  server,
+  queue,
+  data,
+  client,
+  roles,
+  settings,
+}: ProcessSetup): Promise<Contender> {
+  const { localSegments = true, checkpoint = 'segment', maxCachedWorkflows } = settings;
   const engine = await createEngine({
-    blocks: [...STEPS],
+    blocks: [...STEP_EXECUTORS],
     runtime: temporal({
       ...server,
       taskQueue: queue,
       data,
       localSegments,
       checkpoint,
-      worker: roles.length > 0 && { roles, ...(cachedWorkflows !== undefined && { cachedWorkflows }) },
+      worker: roles.length > 0 && { roles, ...(maxCachedWorkflows !== undefined && { maxCachedWorkflows }) },
     }),
   });
   return {
@@ -23,7 +30,7 @@ export async function open({ server, queue, data, client, roles, mode }: Process
       if (!client) throw new Error('This process has no client.');
       const { status, output } = await engine.execute({ plan: planOf(job) }, {});
       expectResult(status, 'completed');
-      expectResult(stepsExecuted(job, output), job.graph === 'empty' ? 0 : job.size);
+      expectResult(countExecutedSteps(job, output), job.graph === 'empty' ? 0 : job.size);
     },
     startPausedRun: async () => {
       const { status } = await engine.execute({ plan: planOf({ graph: 'pause', size: 1 }) }, {});

@@ -1,5 +1,5 @@
 import { medianOf } from '../worker.ts';
-import type { Line, Pace, Row } from './rows.ts';
+import type { Line, SamplingOptions, Row } from './rows.ts';
 import type { RunTimes } from './serve.ts';
 import type { Layout, ContenderName, WorkerGroup } from './worker-group.ts';
 import type { WorkerGroups } from './worker-groups.ts';
@@ -14,20 +14,20 @@ export interface Figure {
 /** A line of the table with its measurements. */
 export interface Result {
   line: Line;
-  ours: Figure | undefined;
+  heddle: Figure | undefined;
   baseline: Figure | undefined;
   /** Ratio of Heddle's time per run to the baseline's. */
   ratio: number | undefined;
   /** The same ratio, of the smallest times. */
   ratioOfLeast: number | undefined;
   /** CPU time of all processes of the contender per run, in milliseconds. */
-  oursCpuMs: number | undefined;
+  heddleCpuMs: number | undefined;
   baselineCpuMs: number | undefined;
-  met: boolean | undefined;
+  isTargetMet: boolean | undefined;
   /** The work of the hand-written workflow, if the work differs from that of Heddle. */
   note: string | undefined;
   /** Why the line has no figures. */
-  missing: string | undefined;
+  missingReason: string | undefined;
 }
 
 const ONE_PROCESS: Layout = [['engine', 'effects', 'segments']];
@@ -55,13 +55,13 @@ class ContenderSampler {
     const row = this.#row;
     const contender = this.#contender;
     const { job } = contender === 'heddle' ? row : this.#baseline;
-    return this.#group.run(job, { runs, inFlight: row.inFlight ?? 1 });
+    return this.#group.run(job, { runs, concurrency: row.concurrency ?? 1 });
   }
 
   async measure(runs: number): Promise<void> {
-    const initialCpuMs = await this.#group.cpuMs();
+    const initialCpuMs = await this.#group.readCpuMs();
     this.samples.push(await this.sample(runs));
-    this.cpuMs += (await this.#group.cpuMs()) - initialCpuMs;
+    this.cpuMs += (await this.#group.readCpuMs()) - initialCpuMs;
   }
 
   get scale(): number {
@@ -73,11 +73,11 @@ class ContenderSampler {
     return (this.cpuMs / runs) * this.scale;
   }
 
-  figure({ unit, quantile = 0.5 }: Line): Figure {
+  computeFigure({ unit, quantile = 0.5 }: Line): Figure {
     const values =
       unit === 'ms'
         ? this.samples.flatMap(({ runsMs }) => runsMs.map((ms) => ms * this.scale))
-        : this.samples.map(({ runsMs, tookMs }) => (runsMs.length / tookMs) * 1000);
+        : this.samples.map(({ runsMs, durationMs }) => (runsMs.length / durationMs) * 1000);
     return {
       value: quantile === 0.5 ? medianOf(values) : quantileOf(values, quantile),
       least: Math.min(...values),
@@ -91,61 +91,69 @@ export async function measureRow(row: Row, groups: WorkerGroups, quick: boolean)
   const samplers: ContenderSampler[] = [];
   try {
     for (const contender of ['heddle', 'baseline'] as const) {
-      const { layout = ONE_PROCESS, mode = {} } = row;
+      const { layout = ONE_PROCESS, settings = {} } = row;
       samplers.push(
-        new ContenderSampler(row, { contender, group: await groups.get({ contender, layout, mode }), quick }),
+        new ContenderSampler(row, {
+          contender,
+          group: await groups.get({ contender, layout, settings }),
+          quick,
+        }),
       );
     }
-    const [ours, baseline] = samplers as [ContenderSampler, ContenderSampler];
-    await alternate(row, quick ? row.quick : row.full, [ours, baseline]);
-    return row.lines.map((line) => resultOf(row, line, { ours, baseline }));
+    const [heddle, baseline] = samplers as [ContenderSampler, ContenderSampler];
+    await alternate(row, quick ? row.quick : row.full, [heddle, baseline]);
+    return row.lines.map((line) => resultOf(row, line, { heddle, baseline }));
   } catch (error) {
-    const missing = error instanceof Error ? error.message : String(error);
-    return row.lines.map((line) => ({ ...NO_FIGURES, line, missing }));
+    const missingReason = error instanceof Error ? error.message : String(error);
+    return row.lines.map((line) => ({ ...NO_FIGURES, line, missingReason }));
   }
 }
 
-async function alternate(row: Row, pace: Pace, samplers: readonly ContenderSampler[]): Promise<void> {
+async function alternate(
+  row: Row,
+  samplingOptions: SamplingOptions,
+  samplers: readonly ContenderSampler[],
+): Promise<void> {
   // These runs warm up the compiler and caches.
   const { warmUpRuns = 2 } = row;
   for (const sampler of samplers) if (warmUpRuns > 0) await sampler.sample(warmUpRuns);
-  for (let round = 0; round < pace.rounds; round++)
+  for (let round = 0; round < samplingOptions.rounds; round++)
     for (const sampler of round % 2 === 0 ? samplers : samplers.toReversed())
-      await sampler.measure(pace.runs);
+      await sampler.measure(samplingOptions.runs);
 }
 
 /** A result without figures. */
 export const NO_FIGURES = {
-  ours: undefined,
+  heddle: undefined,
   baseline: undefined,
   ratio: undefined,
   ratioOfLeast: undefined,
-  oursCpuMs: undefined,
+  heddleCpuMs: undefined,
   baselineCpuMs: undefined,
-  met: undefined,
+  isTargetMet: undefined,
   note: undefined,
-  missing: undefined,
+  missingReason: undefined,
 } as const;
 
 function resultOf(
   row: Row,
   line: Line,
-  samplers: { ours: ContenderSampler; baseline: ContenderSampler },
+  samplers: { heddle: ContenderSampler; baseline: ContenderSampler },
 ): Result {
-  const [ours, baseline] = [samplers.ours.figure(line), samplers.baseline.figure(line)];
+  const [heddle, baseline] = [samplers.heddle.computeFigure(line), samplers.baseline.computeFigure(line)];
   const isRate = line.unit === 'runs/s';
-  const ratio = isRate ? baseline.value / ours.value : ours.value / baseline.value;
+  const ratio = isRate ? baseline.value / heddle.value : heddle.value / baseline.value;
   return {
     line,
-    ours,
+    heddle,
     baseline,
     ratio,
-    ratioOfLeast: isRate ? baseline.most / ours.most : ours.least / baseline.least,
-    oursCpuMs: samplers.ours.cpuPerRunMs,
+    ratioOfLeast: isRate ? baseline.most / heddle.most : heddle.least / baseline.least,
+    heddleCpuMs: samplers.heddle.cpuPerRunMs,
     baselineCpuMs: samplers.baseline.cpuPerRunMs,
-    met: line.maxRatio === undefined ? undefined : ratio <= line.maxRatio,
+    isTargetMet: line.maxRatio === undefined ? undefined : ratio <= line.maxRatio,
     note: row.baseline.note,
-    missing: undefined,
+    missingReason: undefined,
   };
 }
 

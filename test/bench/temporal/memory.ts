@@ -7,20 +7,20 @@ import type { Setup } from './worker-groups.ts';
 
 /** Number of runs that wait for a person. */
 const PAUSED_RUNS = 10_000;
-const IN_FLIGHT = 50;
+const CONCURRENCY = 50;
 /** A client, and the worker that is measured. */
 const LAYOUT: Layout = [[], ['engine', 'effects', 'segments']];
 
 interface MemoryRow {
   line: Line;
   /** Maximum number of cached workflows of the worker. */
-  cached: number;
+  maxCachedWorkflows: number;
 }
 
 /** Rows with the memory of the worker per open run, for cached and for evicted runs. */
 export const MEMORY_ROWS: readonly MemoryRow[] = [
-  { line: lineOf('cached'), cached: PAUSED_RUNS + 100 },
-  { line: lineOf('evicted'), cached: 50 },
+  { line: lineOf('cached'), maxCachedWorkflows: PAUSED_RUNS + 100 },
+  { line: lineOf('evicted'), maxCachedWorkflows: 50 },
 ];
 
 function lineOf(state: string): Line {
@@ -28,33 +28,33 @@ function lineOf(state: string): Line {
 }
 
 /** Measures both contenders, one after the other. */
-export async function measureMemory({ line, cached }: MemoryRow, setup: Setup): Promise<Result> {
+export async function measureMemory({ line, maxCachedWorkflows }: MemoryRow, setup: Setup): Promise<Result> {
   try {
-    const ours = await memoryPerRun('heddle', cached, setup);
-    const baseline = await memoryPerRun('baseline', cached, setup);
-    return { ...NO_FIGURES, line, ours, baseline, ratio: ours.value / baseline.value };
+    const heddle = await measureMemoryPerRun('heddle', maxCachedWorkflows, setup);
+    const baseline = await measureMemoryPerRun('baseline', maxCachedWorkflows, setup);
+    return { ...NO_FIGURES, line, heddle, baseline, ratio: heddle.value / baseline.value };
   } catch (error) {
-    return { ...NO_FIGURES, line, missing: error instanceof Error ? error.message : String(error) };
+    return { ...NO_FIGURES, line, missingReason: error instanceof Error ? error.message : String(error) };
   }
 }
 
-async function memoryPerRun(
+async function measureMemoryPerRun(
   contender: ContenderName,
-  cachedWorkflows: number,
+  maxCachedWorkflows: number,
   setup: Setup,
 ): Promise<Figure> {
   const group = await WorkerGroup.start({
     ...setup,
     contender,
     layout: LAYOUT,
-    mode: { cachedWorkflows },
+    settings: { maxCachedWorkflows },
   });
   try {
     // Code that the first runs load does not belong to the memory of runs.
-    await group.startPausedRuns(IN_FLIGHT, IN_FLIGHT);
-    const initialMb = await group.memoryMb();
-    await group.startPausedRuns(PAUSED_RUNS, IN_FLIGHT);
-    const value = (((await group.memoryMb()) - initialMb) * 1024) / PAUSED_RUNS;
+    await group.startPausedRuns(CONCURRENCY, CONCURRENCY);
+    const initialMb = await group.readMemoryMb();
+    await group.startPausedRuns(PAUSED_RUNS, CONCURRENCY);
+    const value = (((await group.readMemoryMb()) - initialMb) * 1024) / PAUSED_RUNS;
     return { value, least: value, most: value };
   } finally {
     await group.stop();

@@ -11,30 +11,30 @@ function formatRatio(ratio: number | undefined): string {
   return ratio === undefined ? '–' : `${formatNumber(ratio)}×`;
 }
 
-function verdict({ line, met, missing }: Result): string {
-  if (missing !== undefined) return `none: ${missing}`;
+function formatVerdict({ line, isTargetMet, missingReason }: Result): string {
+  if (missingReason !== undefined) return `none: ${missingReason}`;
   if (line.maxRatio === undefined) return '';
-  return met === true ? 'met' : 'missed';
+  return isTargetMet === true ? 'met' : 'missed';
 }
 
 /** Returns the results as a Markdown table. */
 export function temporalTable(results: readonly Result[]): string {
   const lines = [
-    '| row | unit | Heddle (spread) | hand-written (spread) | × hand-written | × of minimum | CPU ms a run, Heddle / hand-written | target | |',
+    '| row | unit | Heddle (spread) | hand-written (spread) | × hand-written | × of minimum | CPU ms per run, Heddle / hand-written | target | |',
     '|---|---|---|---|---|---|---|---|---|',
   ];
   for (const result of results) {
-    const { line, ours, baseline, ratio, ratioOfLeast, oursCpuMs, baselineCpuMs, note } = result;
+    const { line, heddle, baseline, ratio, ratioOfLeast, heddleCpuMs, baselineCpuMs, note } = result;
     const cells = [
       line.name,
       line.unit,
-      formatFigure(ours),
+      formatFigure(heddle),
       `${formatFigure(baseline)}${note === undefined ? '' : ` ${note}`}`,
       formatRatio(ratio),
       formatRatio(ratioOfLeast),
-      `${formatNumber(oursCpuMs)} / ${formatNumber(baselineCpuMs)}`,
+      `${formatNumber(heddleCpuMs)} / ${formatNumber(baselineCpuMs)}`,
       line.target,
-      verdict(result),
+      formatVerdict(result),
     ];
     lines.push(`| ${cells.join(' | ')} |`);
   }
@@ -43,18 +43,18 @@ export function temporalTable(results: readonly Result[]): string {
 
 /** Returns the results for the file of `--json`; missing numbers are `null`. */
 export function temporalJson(results: readonly Result[]): object[] {
-  return results.map(({ line, ours, baseline, ...figures }) => ({
+  return results.map(({ line, heddle, baseline, ...figures }) => ({
     row: line.name,
     unit: line.unit,
-    ours: ours ?? null,
+    ours: heddle ?? null,
     baseline: baseline ?? null,
     note: figures.note ?? null,
     ratio: figures.ratio ?? null,
     ratioOfLeast: figures.ratioOfLeast ?? null,
-    oursCpuMs: figures.oursCpuMs ?? null,
+    oursCpuMs: figures.heddleCpuMs ?? null,
     baselineCpuMs: figures.baselineCpuMs ?? null,
     target: line.target,
-    met: figures.met ?? null,
-    missing: figures.missing ?? null,
+    met: figures.isTargetMet ?? null,
+    missing: figures.missingReason ?? null,
   }));
 }

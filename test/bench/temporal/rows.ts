@@ -1,13 +1,13 @@
 import type { Layout } from './worker-group.ts';
-import type { Job, Mode } from './contender.ts';
+import type { Job, RuntimeSettings } from './contender.ts';
 
 /** Numbers of rounds, and of runs of each contender per round. */
-export interface Pace {
+export interface SamplingOptions {
   rounds: number;
   runs: number;
 }
 
-/** A figure of a row: one line of the printed table. */
+/** A metric of a row: one line of the printed table. */
 export interface Line {
   name: string;
   /** `ms`: a quantile of the times of runs; `runs/s`: the median of the rounds; `KB`: memory per run. */
@@ -23,13 +23,13 @@ export interface Line {
 export interface Row {
   name: string;
   job: Job;
-  mode?: Mode;
+  settings?: RuntimeSettings;
   layout?: Layout;
-  inFlight?: number;
+  concurrency?: number;
   /** Warm-up runs of each contender; default 2. */
   warmUpRuns?: number;
-  full: Pace;
-  quick: Pace;
+  full: SamplingOptions;
+  quick: SamplingOptions;
   /** True if the row takes too long for `--quick`. */
   fullOnly?: boolean;
   baseline: {
@@ -44,39 +44,42 @@ export interface Row {
   lines: readonly Line[];
 }
 
-const WINDOW = 200;
-const ALL = ['engine', 'effects', 'segments'] as const;
+const MAX_CONCURRENT = 200;
+const ALL_ROLES = ['engine', 'effects', 'segments'] as const;
 /** A client with a worker for workflows, and a worker in another process for compute blocks. */
 const SEPARATE_SEGMENTS: Layout = [['engine', 'effects'], ['segments']];
 
-function timeLine(name: string, target: string, maxRatio?: number): Line {
+function durationLine(name: string, target: string, maxRatio?: number): Line {
   return { name, unit: 'ms', target, ...(maxRatio !== undefined && { maxRatio }) };
 }
 
-function loopOf(iterations: number, paces: { full: Pace; quick: Pace; warmUpRuns: number }): Row {
+function loopRow(
+  iterations: number,
+  sampling: { full: SamplingOptions; quick: SamplingOptions; warmUpRuns: number },
+): Row {
   const name = `loop of ${iterations.toLocaleString('en-US')} iterations that compute`;
   return {
     name,
     job: { graph: 'loop', size: iterations },
-    ...paces,
+    ...sampling,
     baseline: {
       job: { graph: 'loop', size: 200 },
       scale: iterations / 200,
       quick: { job: { graph: 'loop', size: 40 }, scale: iterations / 40 },
       note: 'a part of the activities, scaled',
     },
-    lines: [timeLine(name, '≤ 0.01× one activity per iteration', 0.01)],
+    lines: [durationLine(name, '≤ 0.01× one activity per iteration', 0.01)],
   };
 }
 
 /** Returns the row of chains of ten blocks, a hundred in flight, with a client and `workers` other processes. */
-function throughput(workers: number): Row {
+function throughputRow(workers: number): Row {
   const name = `runs of 10 compute blocks, 100 in flight, ${workers} worker${workers > 1 ? 's' : ''}`;
   return {
     name,
     job: { graph: 'compute', size: 10 },
-    layout: [[], ...Array.from({ length: workers }, () => ALL)],
-    inFlight: 100,
+    layout: [[], ...Array.from({ length: workers }, () => ALL_ROLES)],
+    concurrency: 100,
     warmUpRuns: 10,
     full: { rounds: 2, runs: 100 },
     quick: { rounds: 1, runs: 40 },
@@ -86,79 +89,83 @@ function throughput(workers: number): Row {
   };
 }
 
-const CHAIN = { full: { rounds: 15, runs: 4 }, quick: { rounds: 4, runs: 3 } } as const;
+const CHAIN_SAMPLING = { full: { rounds: 15, runs: 4 }, quick: { rounds: 4, runs: 3 } } as const;
 
 export const ROWS: readonly Row[] = [
   {
     name: '10 compute blocks',
     job: { graph: 'compute', size: 10 },
-    ...CHAIN,
+    ...CHAIN_SAMPLING,
     baseline: { job: { graph: 'empty', size: 10 }, note: 'an empty workflow' },
-    lines: [timeLine('10 compute blocks, compared with an empty workflow', '≤ 1.2×', 1.2)],
+    lines: [durationLine('10 compute blocks, compared with an empty workflow', '≤ 1.2×', 1.2)],
   },
   {
     name: '10 compute blocks, segments on a separate worker',
     job: { graph: 'compute', size: 10 },
-    mode: { localSegments: false },
+    settings: { localSegments: false },
     layout: SEPARATE_SEGMENTS,
-    ...CHAIN,
+    ...CHAIN_SAMPLING,
     baseline: { job: { graph: 'compute', size: 1 }, note: 'one activity' },
     lines: [
-      timeLine('10 compute blocks, segments on a separate worker, compared with one activity', '≤ 1.3×', 1.3),
+      durationLine(
+        '10 compute blocks, segments on a separate worker, compared with one activity',
+        '≤ 1.3×',
+        1.3,
+      ),
     ],
   },
   {
     name: '10 compute blocks, checkpoint "block"',
     job: { graph: 'compute', size: 10 },
-    mode: { checkpoint: 'block' },
-    ...CHAIN,
+    settings: { checkpoint: 'block' },
+    ...CHAIN_SAMPLING,
     baseline: { job: { graph: 'compute', size: 10 } },
-    lines: [timeLine('10 compute blocks, checkpoint "block"', '–')],
+    lines: [durationLine('10 compute blocks, checkpoint "block"', '–')],
   },
   {
     name: '10 effect blocks',
     job: { graph: 'effects', size: 10 },
-    ...CHAIN,
+    ...CHAIN_SAMPLING,
     baseline: { job: { graph: 'effects', size: 10 } },
-    lines: [timeLine('10 effect blocks', '≤ 1.1×', 1.1)],
+    lines: [durationLine('10 effect blocks', '≤ 1.1×', 1.1)],
   },
-  loopOf(1000, { full: { rounds: 5, runs: 1 }, quick: { rounds: 1, runs: 1 }, warmUpRuns: 1 }),
-  loopOf(100_000, { full: { rounds: 1, runs: 1 }, quick: { rounds: 1, runs: 1 }, warmUpRuns: 0 }),
+  loopRow(1000, { full: { rounds: 5, runs: 1 }, quick: { rounds: 1, runs: 1 }, warmUpRuns: 1 }),
+  loopRow(100_000, { full: { rounds: 1, runs: 1 }, quick: { rounds: 1, runs: 1 }, warmUpRuns: 0 }),
   {
     name: '1,000 branches that compute',
     warmUpRuns: 0,
-    job: { graph: 'branches', size: 1000, maxConcurrent: WINDOW },
+    job: { graph: 'branches', size: 1000, maxConcurrent: MAX_CONCURRENT },
     full: { rounds: 5, runs: 1 },
     quick: { rounds: 1, runs: 1 },
     baseline: {
-      job: { graph: 'branches', size: 1000, maxConcurrent: WINDOW },
-      quick: { job: { graph: 'branches', size: 200, maxConcurrent: WINDOW }, scale: 5 },
+      job: { graph: 'branches', size: 1000, maxConcurrent: MAX_CONCURRENT },
+      quick: { job: { graph: 'branches', size: 200, maxConcurrent: MAX_CONCURRENT }, scale: 5 },
     },
-    lines: [timeLine('1,000 branches that compute', '–')],
+    lines: [durationLine('1,000 branches that compute', '–')],
   },
   {
     name: '10,000 branches that compute',
     warmUpRuns: 0,
-    job: { graph: 'branches', size: 10_000, maxConcurrent: WINDOW },
+    job: { graph: 'branches', size: 10_000, maxConcurrent: MAX_CONCURRENT },
     full: { rounds: 2, runs: 1 },
     quick: { rounds: 1, runs: 1 },
     baseline: {
-      job: { graph: 'branches', size: 1000, maxConcurrent: WINDOW },
+      job: { graph: 'branches', size: 1000, maxConcurrent: MAX_CONCURRENT },
       scale: 10,
-      quick: { job: { graph: 'branches', size: 200, maxConcurrent: WINDOW }, scale: 50 },
+      quick: { job: { graph: 'branches', size: 200, maxConcurrent: MAX_CONCURRENT }, scale: 50 },
       note: 'a part of the branches, scaled: 10,000 activities do not fit into one history',
     },
-    lines: [timeLine('10,000 branches that compute', '–')],
+    lines: [durationLine('10,000 branches that compute', '–')],
   },
   {
     name: '1,000 branches with effects',
     warmUpRuns: 0,
     fullOnly: true,
-    job: { graph: 'effect branches', size: 1000, maxConcurrent: WINDOW },
+    job: { graph: 'effect branches', size: 1000, maxConcurrent: MAX_CONCURRENT },
     full: { rounds: 5, runs: 1 },
     quick: { rounds: 1, runs: 1 },
-    baseline: { job: { graph: 'effect branches', size: 1000, maxConcurrent: WINDOW } },
-    lines: [timeLine('1,000 branches with effects', '–')],
+    baseline: { job: { graph: 'effect branches', size: 1000, maxConcurrent: MAX_CONCURRENT } },
+    lines: [durationLine('1,000 branches with effects', '–')],
   },
   {
     name: 'one compute block',
@@ -171,7 +178,7 @@ export const ROWS: readonly Row[] = [
       { name: 'one compute block, p99', unit: 'ms', quantile: 0.99, target: '–' },
     ],
   },
-  throughput(1),
-  throughput(2),
-  throughput(4),
+  throughputRow(1),
+  throughputRow(2),
+  throughputRow(4),
 ];

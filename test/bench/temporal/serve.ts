@@ -1,30 +1,30 @@
 import { performance } from 'node:perf_hooks';
-import { cpuMs, serve } from '../ipc.ts';
+import { readCpuMs, serve } from '../ipc.ts';
 import type { Job, ProcessSetup, Contender } from './contender.ts';
 
 /** Requests of the benchmark to a process, and their responses. */
 export type Request =
   | { open: ProcessSetup; contender: 'heddle' | 'baseline' }
-  | { runs: number; inFlight: number; job: Job }
-  | { pauses: number; inFlight: number }
+  | { runs: number; concurrency: number; job: Job }
+  | { pausedRuns: number; concurrency: number }
   | 'cpu'
   | 'memory'
   | 'close';
-export type Reply = RunTimes | { used: number } | 'done' | { failed: string };
+export type Reply = RunTimes | { value: number } | 'done' | { errorMessage: string };
 
 /** Milliseconds of each run, and of all runs together. */
 export interface RunTimes {
   runsMs: number[];
-  tookMs: number;
+  durationMs: number;
 }
 
 const CONTENDERS = { heddle: () => import('./heddle.ts'), baseline: () => import('./baseline.ts') } as const;
 
 let contender: Contender | undefined;
 
-async function answer(request: Request): Promise<Reply> {
-  if (request === 'cpu') return { used: cpuMs() };
-  if (request === 'memory') return { used: memoryMb() };
+async function handleRequest(request: Request): Promise<Reply> {
+  if (request === 'cpu') return { value: readCpuMs() };
+  if (request === 'memory') return { value: readMemoryMb() };
   if (request === 'close') {
     await contender?.close();
     return 'done';
@@ -34,20 +34,20 @@ async function answer(request: Request): Promise<Reply> {
     return 'done';
   }
   const runOnce = 'job' in request ? () => contender?.run(request.job) : () => contender?.startPausedRun();
-  return repeat('job' in request ? request.runs : request.pauses, request.inFlight, runOnce);
+  return repeat('job' in request ? request.runs : request.pausedRuns, request.concurrency, runOnce);
 }
 
-function memoryMb(): number {
+function readMemoryMb(): number {
   // Garbage does not count as memory of runs.
   globalThis.gc?.();
   globalThis.gc?.();
   return process.memoryUsage.rss() / 1024 ** 2;
 }
 
-/** Calls `runOnce` `count` times, at most `inFlight` at a time. */
+/** Calls `runOnce` `count` times, at most `concurrency` at a time. */
 async function repeat(
   count: number,
-  inFlight: number,
+  concurrency: number,
   runOnce: () => Promise<void> | undefined,
 ): Promise<RunTimes> {
   const runsMs: number[] = [];
@@ -61,8 +61,8 @@ async function repeat(
     }
   };
   const startMs = performance.now();
-  await Promise.all(Array.from({ length: Math.min(count, inFlight) }, runUntilDone));
-  return { runsMs, tookMs: performance.now() - startMs };
+  await Promise.all(Array.from({ length: Math.min(count, concurrency) }, runUntilDone));
+  return { runsMs, durationMs: performance.now() - startMs };
 }
 
-serve(answer);
+serve(handleRequest);

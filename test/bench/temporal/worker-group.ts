@@ -8,9 +8,9 @@ import { fileURLToPath } from 'node:url';
 import type { ProcessRole } from '@heddle/temporal';
 import { PROCESS_ENV } from '../process-env.ts';
 import type { Reply, Request, RunTimes } from './serve.ts';
-import type { Job, Mode, ProcessSetup } from './contender.ts';
+import type { Job, RuntimeSettings, ProcessSetup } from './contender.ts';
 
-const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
+const SERVER_PROGRAM = fileURLToPath(new URL('serve.ts', import.meta.url));
 const TIMEOUT_MS = 300_000;
 
 export type ContenderName = 'heddle' | 'baseline';
@@ -23,7 +23,7 @@ export interface WorkerGroupOptions {
   server: ProcessSetup['server'];
   bundle: string;
   layout: Layout;
-  mode: Mode;
+  settings: RuntimeSettings;
 }
 
 /** The processes of one contender. The first one is the client. */
@@ -36,9 +36,15 @@ export class WorkerGroup {
     this.#folder = folder;
   }
 
-  static async start({ contender, server, bundle, layout, mode }: WorkerGroupOptions): Promise<WorkerGroup> {
+  static async start({
+    contender,
+    server,
+    bundle,
+    layout,
+    settings,
+  }: WorkerGroupOptions): Promise<WorkerGroup> {
     const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-    const shared = { server, bundle, data: join(folder, 'data'), queue: `bench-${randomUUID()}`, mode };
+    const shared = { server, bundle, data: join(folder, 'data'), queue: `bench-${randomUUID()}`, settings };
     const group = new WorkerGroup(
       layout.map(() => forkMember()),
       folder,
@@ -46,7 +52,7 @@ export class WorkerGroup {
     try {
       // Sequential, because the first process creates the data folder.
       for (const [index, roles] of layout.entries())
-        await group.#ask(index, { contender, open: { ...shared, roles, client: index === 0 } });
+        await group.#request(index, { contender, open: { ...shared, roles, client: index === 0 } });
       return group;
     } catch (error) {
       await group.stop();
@@ -54,28 +60,28 @@ export class WorkerGroup {
     }
   }
 
-  async run(job: Job, { runs, inFlight }: { runs: number; inFlight: number }): Promise<RunTimes> {
-    return (await this.#ask(0, { job, runs, inFlight })) as RunTimes;
+  async run(job: Job, { runs, concurrency }: { runs: number; concurrency: number }): Promise<RunTimes> {
+    return (await this.#request(0, { job, runs, concurrency })) as RunTimes;
   }
 
-  async startPausedRuns(pauses: number, inFlight: number): Promise<void> {
-    await this.#ask(0, { pauses, inFlight });
+  async startPausedRuns(count: number, concurrency: number): Promise<void> {
+    await this.#request(0, { pausedRuns: count, concurrency });
   }
 
   /** Returns the CPU time of all processes so far, in milliseconds. */
-  async cpuMs(): Promise<number> {
+  async readCpuMs(): Promise<number> {
     let sum = 0;
     for (const index of this.#members.keys()) sum += await this.#read(index, 'cpu');
     return sum;
   }
 
   /** Returns the memory in MB of the last process, which runs the workflows. */
-  memoryMb(): Promise<number> {
+  readMemoryMb(): Promise<number> {
     return this.#read(this.#members.length - 1, 'memory');
   }
 
   async #read(index: number, figure: 'cpu' | 'memory'): Promise<number> {
-    return ((await this.#ask(index, figure)) as { used: number }).used;
+    return ((await this.#request(index, figure)) as { value: number }).value;
   }
 
   async stop(): Promise<void> {
@@ -87,12 +93,12 @@ export class WorkerGroup {
     if (member.exitCode !== null || member.signalCode !== null) return;
     const exited = new Promise((resolve) => member.once('exit', resolve));
     const timer = setTimeout(() => member.kill('SIGKILL'), 8000);
-    this.#ask(index, 'close').catch(() => member.kill('SIGKILL'));
+    this.#request(index, 'close').catch(() => member.kill('SIGKILL'));
     await exited;
     clearTimeout(timer);
   }
 
-  #ask(index: number, request: Request): Promise<Exclude<Reply, { failed: string }>> {
+  #request(index: number, request: Request): Promise<Exclude<Reply, { errorMessage: string }>> {
     const member = this.#members[index] as ChildProcess;
     return new Promise((resolve, reject) => {
       const stopListening = (): void => {
@@ -102,7 +108,7 @@ export class WorkerGroup {
       };
       const onMessage = (reply: Reply): void => {
         stopListening();
-        if (typeof reply === 'object' && 'failed' in reply) reject(new Error(reply.failed));
+        if (typeof reply === 'object' && 'errorMessage' in reply) reject(new Error(reply.errorMessage));
         else resolve(reply);
       };
       const onExit = (code: number | null): void => {
@@ -111,7 +117,7 @@ export class WorkerGroup {
       };
       const timer = setTimeout(() => {
         stopListening();
-        reject(new Error(`The process did not answer within ${TIMEOUT_MS / 1000} s.`));
+        reject(new Error(`The process did not respond within ${TIMEOUT_MS / 1000} s.`));
       }, TIMEOUT_MS);
       member.on('message', onMessage);
       member.on('exit', onExit);
@@ -121,7 +127,7 @@ export class WorkerGroup {
 }
 
 function forkMember(): ChildProcess {
-  return fork(SERVE, [], {
+  return fork(SERVER_PROGRAM, [], {
     execArgv: ['--no-warnings', '--expose-gc'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: PROCESS_ENV,

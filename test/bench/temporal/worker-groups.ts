@@ -4,7 +4,7 @@ import type { WorkerGroupOptions } from './worker-group.ts';
 /** The server and the bundle of both contenders. */
 export type Setup = Pick<WorkerGroupOptions, 'server' | 'bundle'>;
 
-/** Started groups of processes. Rows with the same contender, layout and mode share a group. */
+/** Started groups of processes. Rows with the same contender, layout and settings share a group. */
 export class WorkerGroups {
   readonly #setup: Setup;
   readonly #started = new Map<string, Promise<WorkerGroup>>();
@@ -14,7 +14,7 @@ export class WorkerGroups {
   }
 
   get(options: Omit<WorkerGroupOptions, keyof Setup>): Promise<WorkerGroup> {
-    const key = JSON.stringify([options.contender, options.layout, options.mode]);
+    const key = JSON.stringify([options.contender, options.layout, options.settings]);
     const group = this.#started.get(key) ?? WorkerGroup.start({ ...this.#setup, ...options });
     this.#started.set(key, group);
     return group;

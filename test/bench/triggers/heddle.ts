@@ -9,11 +9,11 @@ import type { Engine } from '@heddle/engine';
 import { keyAuthenticator, openServiceStore, serviceAreas, servicePorts } from '@heddle/service';
 import type { ServiceStore } from '@heddle/service';
 import { sql } from 'kysely';
-import type { Contender, MeasuredWorkload } from '../workload.ts';
+import type { Contender, SelfMeasuringWorkload } from '../workload.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-const FROM_MS = Date.UTC(2026, 0, 1);
+const START_TIME_MS = Date.UTC(2026, 0, 1);
 /** Interval at which started runs are counted. */
 const POLL_MS = 10;
 
@@ -41,7 +41,7 @@ async function addScheduledWorkflows(
       insert into triggers (id, workspace_id, workflow_id, block_id, name, type, config, version, engine_version, state, due_ms,
         fire_ms, attempts, failures, created_ms)
       select 't' || n, ${workspaceId}, 'w' || n, 'clock', 'Clock', 'schedule', ${config(minute)}, 1, 1, 'active',
-        ${FROM_MS + HOUR_MS + minute * MINUTE_MS}, ${FROM_MS + HOUR_MS + minute * MINUTE_MS}, 0, 0, 0
+        ${START_TIME_MS + HOUR_MS + minute * MINUTE_MS}, ${START_TIME_MS + HOUR_MS + minute * MINUTE_MS}, 0, 0, 0
       from numbers`.execute(db);
   const block = { type: 'schedule', name: 'Clock', enabled: true, subBlocks: {}, outputs: {} };
   for (let n = 0; n < count; n += 1)
@@ -54,7 +54,7 @@ async function addScheduledWorkflows(
 
 interface ScheduledService {
   /** Bytes of live memory before the first schedule fired. */
-  memoryBefore: number;
+  initialMemoryBytes: number;
   /** Sets the clock of the service. */
   setNow(ms: number): void;
   /** Returns the number of runs that have been started. */
@@ -68,15 +68,15 @@ async function startService(count: number): Promise<ScheduledService> {
   const { resolveChild, tenant } = store.definitions;
   const engine = await createEngine({ data, resolveChild, tenant });
   await addScheduledWorkflows(store, engine, count);
-  const memoryBefore = liveMemory();
-  let nowMs = FROM_MS;
+  const initialMemoryBytes = readLiveMemoryBytes();
+  let nowMs = START_TIME_MS;
   const api = await createApi({
     ...{ engine, database: store, authenticator: keyAuthenticator(store.keys), ports: servicePorts(store) },
     areas: serviceAreas({ store, triggers: triggerTypes }),
     now: () => nowMs,
   });
   return {
-    memoryBefore,
+    initialMemoryBytes,
     setNow: (ms) => (nowMs = ms),
     async countStarted() {
       const { rows } = await sql<{
@@ -94,7 +94,7 @@ async function startService(count: number): Promise<ScheduledService> {
 }
 
 /** Measures the milliseconds from the start of a minute to the start of the last run that is due in it. */
-async function measureDelay(count: number): Promise<MeasuredWorkload> {
+async function delayWorkload(count: number): Promise<SelfMeasuringWorkload> {
   const service = await startService(count);
   let minute = 60;
   let startedRuns = 0;
@@ -102,24 +102,24 @@ async function measureDelay(count: number): Promise<MeasuredWorkload> {
     async sample() {
       const expectedRuns = startedRuns + Math.ceil((count - (minute % 60)) / 60);
       const startMs = performance.now();
-      service.setNow(FROM_MS + minute * MINUTE_MS);
+      service.setNow(START_TIME_MS + minute * MINUTE_MS);
       await waitUntil(async () => (await service.countStarted()) >= expectedRuns);
-      const tookMs = performance.now() - startMs;
+      const delayMs = performance.now() - startMs;
       minute += 1;
       startedRuns = expectedRuns;
-      return tookMs;
+      return delayMs;
     },
     close: () => service.close(),
   };
 }
 
 /** Measures the milliseconds from an instant at which all schedules are due to the start of the last run. */
-async function measureDelayOfAll(count: number): Promise<MeasuredWorkload> {
+async function simultaneousDelayWorkload(count: number): Promise<SelfMeasuringWorkload> {
   const service = await startService(count);
   return {
     async sample() {
       const startMs = performance.now();
-      service.setNow(FROM_MS + 2 * HOUR_MS);
+      service.setNow(START_TIME_MS + 2 * HOUR_MS);
       await waitUntil(async () => (await service.countStarted()) >= count);
       return performance.now() - startMs;
     },
@@ -131,19 +131,19 @@ async function measureDelayOfAll(count: number): Promise<MeasuredWorkload> {
  * Measures the kilobytes of live memory for each schedule: the increase from before the first schedule fires until
  * after the runs of one minute.
  */
-async function measureMemory(count: number): Promise<MeasuredWorkload> {
+async function memoryWorkload(count: number): Promise<SelfMeasuringWorkload> {
   const service = await startService(count);
   return {
     async sample() {
-      service.setNow(FROM_MS + HOUR_MS);
+      service.setNow(START_TIME_MS + HOUR_MS);
       await waitUntil(async () => (await service.countStarted()) >= Math.ceil(count / 60));
-      return (liveMemory() - service.memoryBefore) / 1024 / count;
+      return (readLiveMemoryBytes() - service.initialMemoryBytes) / 1024 / count;
     },
     close: () => service.close(),
   };
 }
 
-function liveMemory(): number {
+function readLiveMemoryBytes(): number {
   globalThis.gc?.();
   return process.memoryUsage().heapUsed;
 }
@@ -153,7 +153,7 @@ async function waitUntil(condition: () => Promise<boolean>): Promise<void> {
 }
 
 /** Measures the CPU time in percent of a core while nothing is due. */
-async function measureIdle(count: number): Promise<MeasuredWorkload> {
+async function idleCpuWorkload(count: number): Promise<SelfMeasuringWorkload> {
   const service = await startService(count);
   return {
     async sample(sampleMs) {
@@ -167,8 +167,8 @@ async function measureIdle(count: number): Promise<MeasuredWorkload> {
 }
 
 export const heddle: Contender = {
-  'schedules due': measureDelay,
-  'schedules due together': measureDelayOfAll,
-  'schedules idle': measureIdle,
-  'schedules memory': measureMemory,
+  'schedules due': delayWorkload,
+  'schedules due together': simultaneousDelayWorkload,
+  'schedules idle': idleCpuWorkload,
+  'schedules memory': memoryWorkload,
 };

@@ -36,7 +36,7 @@ export interface OutcomeCase {
 }
 
 /** Returns the recorded cases. `about` in the file explains their format. */
-export function outcomeCases(): OutcomeCase[] {
+export function readOutcomeCases(): OutcomeCase[] {
   const file = new URL('cases.json', import.meta.url);
   return (JSON.parse(readFileSync(file, 'utf8')) as { cases: OutcomeCase[] }).cases;
 }

@@ -1,8 +1,8 @@
 import { checkWorkflow, parseWorkflow } from '@heddle/core';
 import { expect, it } from 'vitest';
-import { outcomeCases } from './cases.ts';
+import { readOutcomeCases } from './cases.ts';
 
-const CODES = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'SYNTAX_INVALID']);
+const CHECKED_CODES = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'SYNTAX_INVALID']);
 
 /**
  * The recorded workflows with warnings, by code and block. In each of them the block does not do what the author
@@ -24,11 +24,11 @@ const EXPECTED_WARNINGS: { [id: string]: [code: string, block: string] } = {
 
 it('the check warns about fields, values and code of recorded workflows only if a block cannot execute them', () => {
   const warnings: typeof EXPECTED_WARNINGS = {};
-  for (const { id, workflow } of outcomeCases()) {
+  for (const { id, workflow } of readOutcomeCases()) {
     const parsed = parseWorkflow(workflow);
     const diagnostics = [...parsed.diagnostics, ...(parsed.workflow ? checkWorkflow(parsed.workflow) : [])];
     for (const { code, severity, blockId = '' } of diagnostics) {
-      if (!CODES.has(code)) continue;
+      if (!CHECKED_CODES.has(code)) continue;
       expect(severity).toBe('warning');
       warnings[id] = [code, blockId];
     }

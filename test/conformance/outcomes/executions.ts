@@ -19,25 +19,25 @@ export function executionDifference(
   logs: readonly Log[],
   isOrdered: boolean,
 ): string | undefined {
-  const actual = logs.toSorted((a, b) => a.executionOrder - b.executionOrder);
-  const expectedExecutions = expected.map(expectedExecution);
-  const actualExecutions = actual.map(actualExecution);
-  const toNames = (executions: readonly Execution[]): string =>
+  const sortedLogs = logs.toSorted((a, b) => a.executionOrder - b.executionOrder);
+  const expectedExecutions = expected.map(toExpectedExecution);
+  const actualExecutions = sortedLogs.map(toActualExecution);
+  const formatNames = (executions: readonly Execution[]): string =>
     executions.map(({ name, scope }) => `${name}${scope}`).join(' ');
-  if (toSortedNames(expectedExecutions) !== toSortedNames(actualExecutions))
-    return `blocks: expected ${toNames(expectedExecutions)}; got ${toNames(actualExecutions)}`;
+  if (formatSortedNames(expectedExecutions) !== formatSortedNames(actualExecutions))
+    return `blocks: expected ${formatNames(expectedExecutions)}; got ${formatNames(actualExecutions)}`;
   if (isOrdered) {
     for (const group of groupsOf(expectedExecutions)) {
       const [expectedOrder, actualOrder] = [expectedExecutions, actualExecutions].map((executions) =>
-        toNames(executions.filter((execution) => groupOf(execution) === group)),
+        formatNames(executions.filter((execution) => groupOf(execution) === group)),
       );
       if (expectedOrder !== actualOrder) return `order: expected ${expectedOrder}; got ${actualOrder}`;
     }
   }
-  return resultDifference(expected, actual);
+  return resultDifference(expected, sortedLogs);
 }
 
-function expectedExecution(block: RecordedBlock): Execution {
+function toExpectedExecution(block: RecordedBlock): Execution {
   const containers = block.in ?? [];
   const isContainer = block.type === 'loop' || block.type === 'parallel';
   return {
@@ -48,7 +48,7 @@ function expectedExecution(block: RecordedBlock): Execution {
   };
 }
 
-function actualExecution(log: Log): Execution {
+function toActualExecution(log: Log): Execution {
   const containers = [...log.parents, ...(log.container ? [log.container] : [])];
   const isContainer = log.blockType === 'loop' || log.blockType === 'parallel';
   return {
@@ -59,7 +59,7 @@ function actualExecution(log: Log): Execution {
   };
 }
 
-function toSortedNames(executions: readonly Execution[]): string {
+function formatSortedNames(executions: readonly Execution[]): string {
   return executions
     .map(({ name, scope }) => `${name}${scope}`)
     .toSorted()
@@ -80,24 +80,24 @@ function groupsOf(executions: readonly Execution[]): Set<string> {
 }
 
 function resultDifference(expected: readonly RecordedBlock[], logs: readonly Log[]): string | undefined {
-  const remaining = [...logs];
+  const remainingLogs = [...logs];
   for (const block of expected) {
-    const { name, scope } = expectedExecution(block);
+    const { name, scope } = toExpectedExecution(block);
     const differences: string[] = [];
-    const index = remaining.findIndex((log) => {
-      const execution = actualExecution(log);
+    const index = remainingLogs.findIndex((log) => {
+      const execution = toActualExecution(log);
       if (execution.name !== name || execution.scope !== scope) return false;
-      const found = differenceFrom(block, log);
+      const found = blockDifference(block, log);
       if (found !== undefined) differences.push(found);
       return found === undefined;
     });
     if (index < 0) return `${name}${scope}: ${differences[0] ?? 'did not run'}`;
-    remaining.splice(index, 1);
+    remainingLogs.splice(index, 1);
   }
   return undefined;
 }
 
-function differenceFrom(block: RecordedBlock, log: Log): string | undefined {
+function blockDifference(block: RecordedBlock, log: Log): string | undefined {
   if (block.success !== (log.status === 'completed'))
     return `expected success ${block.success}, got ${log.status}`;
   if (!block.success) {

@@ -5,11 +5,11 @@ import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import { afterAll, describe, expect, it } from 'vitest';
 import { sample } from '../../support/scale.ts';
-import { outcomeCases } from './cases.ts';
+import { readOutcomeCases } from './cases.ts';
 import type { OutcomeCase } from './cases.ts';
 import { optionsFor, runCase } from './run-case.ts';
 
-const cases = outcomeCases();
+const cases = readOutcomeCases();
 const folder = mkdtempSync(join(tmpdir(), 'heddle-outcomes-'));
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -25,20 +25,20 @@ describe.each([
   });
 
   /** Returns the engine that all cases with the same environment values share. */
-  function engineFor(recorded: OutcomeCase): Promise<Engine> {
-    const options = optionsFor(recorded);
-    const id = JSON.stringify(options);
+  function engineFor(outcomeCase: OutcomeCase): Promise<Engine> {
+    const options = optionsFor(outcomeCase);
+    const key = JSON.stringify(options);
     const engine =
-      engines.get(id) ??
+      engines.get(key) ??
       createEngine({ ...options, ...(data !== undefined && { data: join(data, String(engines.size)) }) });
-    engines.set(id, engine);
+    engines.set(key, engine);
     return engine;
   }
 
-  it.each(subset.map((recorded) => [recorded.id, recorded.title, recorded] as const))(
+  it.each(subset.map((outcomeCase) => [outcomeCase.id, outcomeCase.title, outcomeCase] as const))(
     '%s %s',
-    async (_id, _title, recorded) => {
-      expect(await runCase(await engineFor(recorded), recorded)).toBe('as recorded');
+    async (_id, _title, outcomeCase) => {
+      expect(await runCase(await engineFor(outcomeCase), outcomeCase)).toBe('as recorded');
     },
   );
 });

@@ -15,14 +15,14 @@ export function optionsFor({ env = {} }: OutcomeCase) {
 }
 
 /** Returns the difference between a run of the case and its record, or `as recorded`. */
-export async function runCase(engine: Engine, recorded: OutcomeCase, runId?: string): Promise<string> {
+export async function runCase(engine: Engine, outcomeCase: OutcomeCase, runId?: string): Promise<string> {
   const options = runId === undefined ? {} : { runId };
   try {
-    const run = await engine.execute({ workflow: recorded.workflow }, recorded.input, options);
-    return (await runDifference(engine, recorded, run)) ?? 'as recorded';
+    const run = await engine.execute({ workflow: outcomeCase.workflow }, outcomeCase.input, options);
+    return (await runDifference(engine, outcomeCase, run)) ?? 'as recorded';
   } catch (error) {
     if (!isEngineError(error)) throw error;
-    return mayBeRefused(recorded) ? 'as recorded' : `refused: ${error.message}`;
+    return mayBeRefused(outcomeCase) ? 'as recorded' : `refused: ${error.message}`;
   }
 }
 
@@ -47,11 +47,11 @@ const EMPTY_CONTAINERS = new Set(['r069', 'r529', 'r615']);
 
 async function runDifference(
   engine: Engine,
-  recorded: OutcomeCase,
+  outcomeCase: OutcomeCase,
   run: RunResource,
 ): Promise<string | undefined> {
-  const { outcome, compare } = recorded;
-  const deviation = DEVIATIONS[recorded.id] ?? recorded.heddle;
+  const { outcome, compare } = outcomeCase;
+  const deviation = DEVIATIONS[outcomeCase.id] ?? outcomeCase.heddle;
   const success = deviation?.success ?? outcome.success;
   if (success !== (run.status === 'completed')) return `status is ${run.status}: ${run.error?.message ?? ''}`;
   if (deviation) return deviationDifference(deviation, run);

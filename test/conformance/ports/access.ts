@@ -3,12 +3,12 @@ import type { PrincipalKind } from '@heddle/api/areas';
 import type { Access } from '@heddle/api/ports';
 import { describe, expect, it } from 'vitest';
 
-/** An implementation under test, and a function that adds people. */
+/** An implementation under test, and a function that adds users. */
 export interface AccessSetup {
   access: Access;
   workspaceIds: readonly [string, string];
-  /** Adds a person with this role in the workspace; without a role, the person is not a member. Returns the id. */
-  addPerson(workspaceId: string, role?: Role): Promise<string>;
+  /** Adds a user with this role in the workspace; without a role, the user is not a member. Returns the id. */
+  addUser(workspaceId: string, role?: Role): Promise<string>;
 }
 
 const ROLES = ['read', 'write', 'admin'] as const;
@@ -22,10 +22,10 @@ function principalOf(userId: string | null, kind: PrincipalKind = 'personal'): P
 export function describeAccess(name: string, open: () => Promise<AccessSetup>): void {
   describe(`${name}: access`, () => {
     it('is granted to members with the role or a higher one', async () => {
-      const { access, addPerson: person, workspaceIds } = await open();
+      const { access, addUser, workspaceIds } = await open();
       const [workspaceId] = workspaceIds;
       for (const [level, role] of ROLES.entries()) {
-        const principal = principalOf(await person(workspaceId, role));
+        const principal = principalOf(await addUser(workspaceId, role));
         for (const [requiredLevel, requiredRole] of ROLES.entries()) {
           const expected = level >= requiredLevel ? 'granted' : 'INSUFFICIENT_WORKSPACE_ROLE';
           expect(await access.check(principal, workspaceId, requiredRole)).toBe(expected);
@@ -33,25 +33,31 @@ export function describeAccess(name: string, open: () => Promise<AccessSetup>): 
       }
     });
 
-    it('conceals a workspace from people who are not members, and from callers who are not people', async () => {
-      const { access, addPerson: person, workspaceIds } = await open();
-      const [workspaceId, other] = workspaceIds;
-      const outsiders = [await person(other, 'admin'), await person(workspaceId), 'nobody', '', null];
+    it('conceals a workspace from users who are not members, and from callers who are not users', async () => {
+      const { access, addUser, workspaceIds } = await open();
+      const [workspaceId, otherWorkspaceId] = workspaceIds;
+      const outsiders = [
+        await addUser(otherWorkspaceId, 'admin'),
+        await addUser(workspaceId),
+        'nobody',
+        '',
+        null,
+      ];
       for (const outsider of outsiders)
         expect(await access.check(principalOf(outsider), workspaceId, 'read')).toBe('concealed');
-      const member = principalOf(await person(workspaceId, 'read'));
+      const member = principalOf(await addUser(workspaceId, 'read'));
       for (const unknown of ['none', ''])
         expect(await access.check(member, unknown, 'read')).toBe('concealed');
     });
 
-    it('lists the workspaces of a person, and none for callers who are not people', async () => {
-      const { access, addPerson: person, workspaceIds } = await open();
+    it('lists the workspaces of a user, and none for callers who are not users', async () => {
+      const { access, addUser, workspaceIds } = await open();
       const [workspaceId] = workspaceIds;
-      expect(await access.workspaces?.(principalOf(await person(workspaceId, 'read')))).toEqual([
+      expect(await access.listWorkspaceIds?.(principalOf(await addUser(workspaceId, 'read')))).toEqual([
         workspaceId,
       ]);
-      expect(await access.workspaces?.(principalOf(await person(workspaceId)))).toEqual([]);
-      expect(await access.workspaces?.(principalOf(null))).toEqual([]);
+      expect(await access.listWorkspaceIds?.(principalOf(await addUser(workspaceId)))).toEqual([]);
+      expect(await access.listWorkspaceIds?.(principalOf(null))).toEqual([]);
     });
   });
 }

@@ -24,16 +24,19 @@ export function describeDefinitions(name: string, open: () => Promise<Definition
     it('are found by their ids, with their workspace, live version and states', async () => {
       const { definitions, define, workspaceIds } = await open();
       const [workspaceId] = workspaceIds;
-      const draft = await define({ workspaceId, name: 'Draft' });
-      const live = await define({ workspaceId, name: 'Live', isDeployed: true, isPublic: true });
-      const archived = await define({ workspaceId, name: 'Old', isArchived: true });
-      const found = await definitions.find(draft);
-      expect(found).toMatchObject({ id: draft, workspaceId });
-      expect(found?.live).toBeUndefined();
+      const draftId = await define({ workspaceId, name: 'Draft' });
+      const liveId = await define({ workspaceId, name: 'Live', isDeployed: true, isPublic: true });
+      const archivedId = await define({ workspaceId, name: 'Old', isArchived: true });
+      const found = await definitions.find(draftId);
+      expect(found).toMatchObject({ id: draftId, workspaceId });
+      expect(found?.liveVersion).toBeUndefined();
       expect(found?.isPublic ?? false).toBe(false);
-      expect(await definitions.find(live)).toMatchObject({ live: expect.any(Number), isPublic: true });
-      expect(await definitions.find(archived)).toMatchObject({ isArchived: true });
-      for (const unknown of ['', 'none', draft.slice(1), `${draft}\0`])
+      expect(await definitions.find(liveId)).toMatchObject({
+        liveVersion: expect.any(Number),
+        isPublic: true,
+      });
+      expect(await definitions.find(archivedId)).toMatchObject({ isArchived: true });
+      for (const unknown of ['', 'none', draftId.slice(1), `${draftId}\0`])
         expect(await definitions.find(unknown)).toBeUndefined();
     });
 
@@ -48,17 +51,20 @@ export function describeDefinitions(name: string, open: () => Promise<Definition
 
     it('can be children only of callers in the same workspace, and only if they are deployed and not archived', async () => {
       const { definitions, define, workspaceIds } = await open();
-      const [workspaceId, other] = workspaceIds;
-      const caller = await define({ workspaceId, name: 'Caller' });
-      const child = await define({ workspaceId, name: 'Child', isDeployed: true });
-      const foreign = await define({ workspaceId: other, name: 'Foreign', isDeployed: true });
-      const draft = await define({ workspaceId, name: 'Draft' });
-      const archived = await define({ workspaceId, name: 'Old', isDeployed: true, isArchived: true });
-      const { live } = (await definitions.find(child)) ?? {};
-      expect(await definitions.resolveChild(caller, child)).toMatchObject({ workflow: child, version: live });
-      for (const reference of [foreign, draft, archived, 'none', '', `${child}\0`, '\uD800'])
-        expect(await definitions.resolveChild(caller, reference)).toBeUndefined();
-      expect(await definitions.resolveChild('none', child)).toBeUndefined();
+      const [workspaceId, otherWorkspaceId] = workspaceIds;
+      const callerId = await define({ workspaceId, name: 'Caller' });
+      const childId = await define({ workspaceId, name: 'Child', isDeployed: true });
+      const foreignId = await define({ workspaceId: otherWorkspaceId, name: 'Foreign', isDeployed: true });
+      const draftId = await define({ workspaceId, name: 'Draft' });
+      const archivedId = await define({ workspaceId, name: 'Old', isDeployed: true, isArchived: true });
+      const { liveVersion } = (await definitions.find(childId)) ?? {};
+      expect(await definitions.resolveChild(callerId, childId)).toMatchObject({
+        workflow: childId,
+        version: liveVersion,
+      });
+      for (const reference of [foreignId, draftId, archivedId, 'none', '', `${childId}\0`, '\uD800'])
+        expect(await definitions.resolveChild(callerId, reference)).toBeUndefined();
+      expect(await definitions.resolveChild('none', childId)).toBeUndefined();
     });
   });
 }

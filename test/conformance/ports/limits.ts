@@ -2,7 +2,7 @@ import type { Buckets, Concurrency, ConcurrencyLimits, Limiter } from '@heddle/a
 import { describe, expect, it } from 'vitest';
 
 /** A bucket that gets no new tokens during a test. */
-const SLOW = { capacity: 2, perMinute: 0.001 };
+const SLOW_BUCKET = { capacity: 2, perMinute: 0.001 };
 const RUN = { workflowId: 'w', userId: null, mode: 'sync' } as const;
 
 /** Tests an implementation of limits. `open` opens one without usage. */
@@ -17,17 +17,17 @@ export function describeLimits(
     const openWith = (buckets: Buckets) => open({ buckets, concurrency: { runs: 2, calls: { slow: 1 } } });
 
     it('take a token from each subject, and return the result of the subject with the fewest tokens', async () => {
-      const { limiter } = await openWith({ sync: SLOW });
+      const { limiter } = await openWith({ sync: SLOW_BUCKET });
       expect(await limiter.take('sync', ['ada'])).toMatchObject({ allowed: true, limit: 2, remaining: 1 });
       expect(await limiter.take('sync', ['ada', 'bob'])).toMatchObject({ allowed: true, remaining: 0 });
       const refused = await limiter.take('sync', ['bob', 'ada']);
-      expect(refused).toMatchObject({ allowed: false, remaining: 0, perMinute: SLOW.perMinute });
+      expect(refused).toMatchObject({ allowed: false, remaining: 0, perMinute: SLOW_BUCKET.perMinute });
       expect(refused?.retryAfterMs).toBeGreaterThan(1000);
       expect(refused?.resetAtMs).toBeGreaterThan(0);
     });
 
     it('count a repeated subject once, and take no token when they are read', async () => {
-      const { limiter } = await openWith({ sync: SLOW });
+      const { limiter } = await openWith({ sync: SLOW_BUCKET });
       await limiter.take('sync', ['ada', 'ada']);
       for (let look = 0; look < 3; look++)
         expect(await limiter.peek?.('sync', 'ada')).toMatchObject({ allowed: true, remaining: 1 });
@@ -35,7 +35,7 @@ export function describeLimits(
     });
 
     it('have a bucket for each kind of request that has a limit', async () => {
-      const { limiter } = await openWith({ sync: SLOW, async: SLOW });
+      const { limiter } = await openWith({ sync: SLOW_BUCKET, async: SLOW_BUCKET });
       await limiter.take('sync', ['ada']);
       expect(await limiter.peek?.('async', 'ada')).toMatchObject({ remaining: 2 });
       expect(await limiter.take('operation', ['ada'])).toBeUndefined();
@@ -43,8 +43,8 @@ export function describeLimits(
     });
 
     it('use the limit of an operation, or none, instead of the default limit', async () => {
-      const operations = { slow: { ...SLOW, capacity: 1 }, free: null };
-      const { limiter } = await openWith({ operation: SLOW, operations });
+      const operations = { slow: { ...SLOW_BUCKET, capacity: 1 }, free: null };
+      const { limiter } = await openWith({ operation: SLOW_BUCKET, operations });
       const take = (operation: string) => limiter.take('operation', [`${operation}:ada`], operation);
       expect(await take('slow')).toMatchObject({ allowed: true, limit: 1 });
       expect(await take('slow')).toMatchObject({ allowed: false, limit: 1 });
@@ -56,11 +56,11 @@ export function describeLimits(
       const { concurrency } = await openWith({});
       const acquire = async (runId: string, workspaceId = 'looms') =>
         concurrency.acquire({ ...RUN, runId, workspaceId });
-      const first = await acquire('r1');
+      const releaseFirst = await acquire('r1');
       expect(await acquire('r2')).toBeDefined();
       expect(await acquire('r3')).toBeUndefined();
       expect(await acquire('r4', 'dyers')).toBeDefined();
-      first?.();
+      releaseFirst?.();
       await expect.poll(() => acquire('r5')).toBeDefined();
     });
 
@@ -68,12 +68,12 @@ export function describeLimits(
       const { concurrency } = await openWith({});
       const acquire = async (operation: string, caller: string) =>
         concurrency.acquireCall?.(operation, caller);
-      const first = await acquire('slow', 'ada');
-      expect(first).toBeDefined();
+      const releaseFirst = await acquire('slow', 'ada');
+      expect(releaseFirst).toBeDefined();
       expect(await acquire('slow', 'ada')).toBeUndefined();
       expect(await acquire('slow', 'bob')).toBeDefined();
       for (let calls = 0; calls < 3; calls += 1) expect(await acquire('constructor', 'ada')).toBeDefined();
-      first?.();
+      releaseFirst?.();
       await expect.poll(() => acquire('slow', 'ada')).toBeDefined();
     });
   });

@@ -22,21 +22,21 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       const file = { name: 'a.txt', folderPath: '/', type: 'text/plain', onNameConflict: 'rename' as const };
       return files.create(tenant, { ...file, ...overrides, chunks: chunksOf(text) }, key);
     };
-    const textOf = async (files: TenantFiles, tenant: Tenant, id: string): Promise<string | undefined> => {
-      const opened = await files.open(tenant, id);
-      if (!opened) return undefined;
+    const readText = async (files: TenantFiles, tenant: Tenant, id: string): Promise<string | undefined> => {
+      const openedFile = await files.open(tenant, id);
+      if (!openedFile) return undefined;
       const parts: Uint8Array[] = [];
-      for await (const chunk of opened.chunks()) parts.push(chunk);
-      expect(opened.file.size).toBe(Buffer.concat(parts).length);
+      for await (const chunk of openedFile.chunks()) parts.push(chunk);
+      expect(openedFile.file.size).toBe(Buffer.concat(parts).length);
       return Buffer.concat(parts).toString();
     };
-    const wholeTree = { folderPath: '/', recursive: true, limit: 100 };
+    const wholeTreeQuery = { folderPath: '/', recursive: true, limit: 100 };
 
     it('have the content, name, type and folder that they were stored with', async () => {
       const files = await open();
       const file = await create(files, 'ada', 'hello', { folderPath: '/R%C3%A9/b', type: 'text/csv' });
       expect(file).toMatchObject({ name: 'a.txt', size: 5, type: 'text/csv', folderPath: '/R%C3%A9/b' });
-      expect(await textOf(files, 'ada', file.id)).toBe('hello');
+      expect(await readText(files, 'ada', file.id)).toBe('hello');
       expect(await files.find('ada', file.id)).toEqual(file);
       expect(Number.isNaN(Date.parse(file.updatedAt))).toBe(false);
     });
@@ -49,23 +49,23 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
         await files.open('bob', fileId),
         await files.replace('bob', { id: fileId, revision, chunks: chunksOf('x') }, `r ${fileId}`),
         await files.move('bob', { id: fileId, folderPath: '/' }, `m ${fileId}`),
-        await files.list('bob', { ...wholeTree, folderPath: '/Plans' }),
+        await files.list('bob', { ...wholeTreeQuery, folderPath: '/Plans' }),
       ];
       expect(await accessByBob(id)).toEqual(await accessByBob('unknown'));
-      expect(await files.list('bob', wholeTree)).toEqual({ folders: [], files: [], truncated: false });
-      expect(await textOf(files, 'ada', id)).toBe('hello');
+      expect(await files.list('bob', wholeTreeQuery)).toEqual({ folders: [], files: [], truncated: false });
+      expect(await readText(files, 'ada', id)).toBe('hello');
     });
 
     it('are stored once for each idempotency key of a tenant', async () => {
       const files = await open();
       const first = await create(files, 'ada', 'hello', { key: 'k' });
       expect(await create(files, 'ada', 'other', { key: 'k' })).toEqual(first);
-      expect(await files.stored('ada', 'k')).toEqual(first);
-      expect(await files.stored('bob', 'k')).toBeUndefined();
-      const ofBob = await create(files, 'bob', 'other', { key: 'k' });
-      expect(ofBob.id).not.toBe(first.id);
-      expect((await files.list('ada', wholeTree))?.files).toHaveLength(1);
-      expect(await textOf(files, 'ada', first.id)).toBe('hello');
+      expect(await files.findResult('ada', 'k')).toEqual(first);
+      expect(await files.findResult('bob', 'k')).toBeUndefined();
+      const fileOfBob = await create(files, 'bob', 'other', { key: 'k' });
+      expect(fileOfBob.id).not.toBe(first.id);
+      expect((await files.list('ada', wholeTreeQuery))?.files).toHaveLength(1);
+      expect(await readText(files, 'ada', first.id)).toBe('hello');
     });
 
     it('get another name if the name exists in the folder, or replace the file that has it', async () => {
@@ -76,25 +76,25 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       const third = await create(files, 'ada', 'three', { onNameConflict: 'replace' });
       expect(third).toMatchObject({ id: first.id, name: first.name, size: 5 });
       expect(third.revision).not.toBe(first.revision);
-      const inOtherFolder = await create(files, 'ada', 'four', {
+      const fileInOtherFolder = await create(files, 'ada', 'four', {
         onNameConflict: 'replace',
         folderPath: '/b',
       });
-      expect(inOtherFolder).toMatchObject({ name: 'a.txt' });
-      expect(inOtherFolder.id).not.toBe(first.id);
+      expect(fileInOtherFolder).toMatchObject({ name: 'a.txt' });
+      expect(fileInOtherFolder.id).not.toBe(first.id);
     });
 
     it('are replaced only if the caller has read the current revision, and once for an idempotency key', async () => {
       const files = await open();
       const { id, revision } = await create(files, 'ada', 'one');
-      const replace = (text: string, ofRevision: string, key: string) =>
-        files.replace('ada', { id, revision: ofRevision, chunks: chunksOf(text) }, key);
-      const changed = await replace('two', revision, 'k1');
-      expect(changed).toMatchObject({ id, size: 3 });
+      const replace = (text: string, baseRevision: string, key: string) =>
+        files.replace('ada', { id, revision: baseRevision, chunks: chunksOf(text) }, key);
+      const changedFile = await replace('two', revision, 'k1');
+      expect(changedFile).toMatchObject({ id, size: 3 });
       expect(await replace('three', revision, 'k2')).toBeUndefined();
-      expect(await replace('four', revision, 'k1')).toEqual(changed);
-      expect(await files.stored('ada', 'k2')).toBeUndefined();
-      expect(await textOf(files, 'ada', id)).toBe('two');
+      expect(await replace('four', revision, 'k1')).toEqual(changedFile);
+      expect(await files.findResult('ada', 'k2')).toBeUndefined();
+      expect(await readText(files, 'ada', id)).toBe('two');
     });
 
     it('are not stored if reading their content fails, and the idempotency key stays unused', async () => {
@@ -111,7 +111,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
         chunks,
       };
       await expect(async () => files.create('ada', file, 'k')).rejects.toThrow('cut off');
-      expect((await files.list('ada', wholeTree))?.files).toEqual([]);
+      expect((await files.list('ada', wholeTreeQuery))?.files).toEqual([]);
       expect(await create(files, 'ada', 'whole', { key: 'k' })).toMatchObject({ size: 5 });
     });
 
@@ -124,7 +124,7 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       ] as const)
         await create(files, 'ada', 'x', { name: fileName, folderPath });
       const list = async (query: object) => {
-        const listing = await files.list('ada', { ...wholeTree, ...query });
+        const listing = await files.list('ada', { ...wholeTreeQuery, ...query });
         return (
           listing && [...listing.folders.map(({ path }) => path), ...listing.files.map((file) => file.name)]
         );
@@ -135,13 +135,13 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
       expect((await list({ depth: 1 }))?.toSorted()).toEqual(['/a', 'one.txt']);
       expect((await list({ depth: 2 }))?.toSorted()).toEqual(['/a', '/a/b', 'one.txt', 'two.md']);
       expect((await list({ folderPath: '/a', depth: 1 }))?.toSorted()).toEqual(['/a/b', 'two.md']);
-      expect(await files.list('ada', { ...wholeTree, depth: 1, limit: 2 })).toMatchObject({
+      expect(await files.list('ada', { ...wholeTreeQuery, depth: 1, limit: 2 })).toMatchObject({
         truncated: false,
       });
       expect((await list({ search: 'ONE' }))?.toSorted()).toEqual(['One.md', 'one.txt']);
       expect(await list({ name: 'one.txt' })).toEqual(['one.txt']);
       expect(await list({ folderPath: '/nosuch' })).toBeUndefined();
-      expect(await files.list('ada', { ...wholeTree, limit: 2 })).toMatchObject({ truncated: true });
+      expect(await files.list('ada', { ...wholeTreeQuery, limit: 2 })).toMatchObject({ truncated: true });
     });
 
     it('move to a folder', async () => {
@@ -151,8 +151,10 @@ export function describeTenantFiles(name: string, open: () => Promise<TenantFile
         id,
         folderPath: '/new',
       });
-      expect((await files.list('ada', { ...wholeTree, folderPath: '/new' }))?.files).toMatchObject([{ id }]);
-      expect(await textOf(files, 'ada', id)).toBe('one');
+      expect((await files.list('ada', { ...wholeTreeQuery, folderPath: '/new' }))?.files).toMatchObject([
+        { id },
+      ]);
+      expect(await readText(files, 'ada', id)).toBe('one');
     });
   });
 }

@@ -32,13 +32,13 @@ export function describeTenantKnowledge(
       overrides: Partial<NewKnowledgeDocument> = {},
       key = `key ${(keyCount += 1)}`,
     ) => {
-      const created = await knowledge.createDocument('ada', bases.ada, { ...DOCUMENT, ...overrides }, key);
-      if (!created) throw new Error('The document was not stored.');
-      const location = { knowledgeBaseId: bases.ada, documentId: created.document.id };
+      const result = await knowledge.createDocument('ada', bases.ada, { ...DOCUMENT, ...overrides }, key);
+      if (!result) throw new Error('The document was not stored.');
+      const location = { knowledgeBaseId: bases.ada, documentId: result.document.id };
       await expect
         .poll(async () => (await knowledge.document('ada', location))?.processingStatus)
         .toBe('completed');
-      return { ...created, location };
+      return { ...result, location };
     };
 
     it('find the best matching chunks of documents, up to the requested number', async () => {
@@ -46,8 +46,8 @@ export function describeTenantKnowledge(
       const { document } = await create(setup);
       await create(setup, { name: 'sheep.md', content: 'A sheep has wool.' });
       const search = { ...SEARCH, knowledgeBaseId: setup.bases.ada };
-      const found = await setup.knowledge.search('ada', search);
-      expect(found?.[0]).toMatchObject({
+      const results = await setup.knowledge.search('ada', search);
+      expect(results?.[0]).toMatchObject({
         documentId: document.id,
         documentName: 'looms.md',
         content: 'A loom weaves cloth.',
@@ -79,32 +79,35 @@ export function describeTenantKnowledge(
       expect(await accessByBob(location.knowledgeBaseId, location.documentId)).toEqual(noResults);
       expect(await accessByBob('unknown', 'unknown')).toEqual(noResults);
       // Another knowledge base does not have the document either.
-      const inOtherBase = { ...location, knowledgeBaseId: setup.bases.bob };
-      expect(await knowledge.document('bob', inOtherBase)).toBeUndefined();
+      const locationInOtherBase = { ...location, knowledgeBaseId: setup.bases.bob };
+      expect(await knowledge.document('bob', locationInOtherBase)).toBeUndefined();
       expect(await knowledge.document('ada', location)).toMatchObject({ filename: 'looms.md' });
     });
 
     it('store a document once for an idempotency key', async () => {
       const setup = await open();
-      const first = await create(setup, {}, 'k');
-      const again = await create(setup, { name: 'other.md' }, 'k');
-      expect(again.document.id).toBe(first.document.id);
-      const listed = await setup.knowledge.documents('ada', setup.bases.ada, PAGE);
-      expect(listed).toMatchObject({ documents: [{ filename: 'looms.md' }], total: 1 });
+      const firstResult = await create(setup, {}, 'k');
+      const secondResult = await create(setup, { name: 'other.md' }, 'k');
+      expect(secondResult.document.id).toBe(firstResult.document.id);
+      const list = await setup.knowledge.documents('ada', setup.bases.ada, PAGE);
+      expect(list).toMatchObject({ documents: [{ filename: 'looms.md' }], total: 1 });
     });
 
     it('replace documents by id or by name', async () => {
       const setup = await open();
-      const first = await create(setup);
-      const second = await create(setup, { replaces: 'name', content: 'New looms.' });
-      expect(second.replaced).toEqual([first.document.id]);
-      const third = await create(setup, { replaces: { id: second.document.id }, name: 'renamed.md' });
-      expect(third.replaced).toEqual([second.document.id]);
-      const other = await create(setup, { replaces: 'name' });
-      expect(other.replaced).toEqual([]);
-      const listed = await setup.knowledge.documents('ada', setup.bases.ada, { ...PAGE, limit: 1 });
-      expect(listed).toMatchObject({ total: 2 });
-      expect(listed?.documents).toHaveLength(1);
+      const firstResult = await create(setup);
+      const secondResult = await create(setup, { replaces: 'name', content: 'New looms.' });
+      expect(secondResult.replaced).toEqual([firstResult.document.id]);
+      const thirdResult = await create(setup, {
+        replaces: { id: secondResult.document.id },
+        name: 'renamed.md',
+      });
+      expect(thirdResult.replaced).toEqual([secondResult.document.id]);
+      const fourthResult = await create(setup, { replaces: 'name' });
+      expect(fourthResult.replaced).toEqual([]);
+      const list = await setup.knowledge.documents('ada', setup.bases.ada, { ...PAGE, limit: 1 });
+      expect(list).toMatchObject({ total: 2 });
+      expect(list?.documents).toHaveLength(1);
     });
 
     it('add, change and delete chunks and documents once for an idempotency key', async () => {
@@ -115,13 +118,13 @@ export function describeTenantKnowledge(
       expect(chunk).toMatchObject({ content: 'A shuttle.', contentLength: 10, enabled: true });
       expect(await knowledge.addChunk('ada', location, 'A shuttle.', 'k1')).toEqual(chunk);
       const chunkLocation = { ...location, chunkId: chunk?.id ?? '' };
-      const changed = await knowledge.updateChunk('ada', chunkLocation, { enabled: false }, 'k2');
-      expect(changed).toMatchObject({ id: chunk?.id, content: 'A shuttle.', enabled: false });
-      const disabled = await knowledge.chunks('ada', location, { ...PAGE, enabled: 'disabled' });
-      expect(disabled).toMatchObject({ chunks: [{ id: chunk?.id }], total: 1 });
+      const changedChunk = await knowledge.updateChunk('ada', chunkLocation, { enabled: false }, 'k2');
+      expect(changedChunk).toMatchObject({ id: chunk?.id, content: 'A shuttle.', enabled: false });
+      const disabledChunks = await knowledge.chunks('ada', location, { ...PAGE, enabled: 'disabled' });
+      expect(disabledChunks).toMatchObject({ chunks: [{ id: chunk?.id }], total: 1 });
       const search = { ...SEARCH, query: 'shuttle', knowledgeBaseId: location.knowledgeBaseId };
-      const found = (await knowledge.search('ada', search)) ?? [];
-      expect(found.map(({ content }) => content)).not.toContain('A shuttle.');
+      const results = (await knowledge.search('ada', search)) ?? [];
+      expect(results.map(({ content }) => content)).not.toContain('A shuttle.');
       expect(await knowledge.deleteChunk('ada', chunkLocation, 'k3')).toBe(true);
       expect(await knowledge.deleteChunk('ada', chunkLocation, 'k3')).toBe(true);
       expect(await knowledge.deleteChunk('ada', chunkLocation, 'k4')).toBeUndefined();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TABLES, conformancePage, idsOf, withLinks, missingTests, readRows } from './rows.ts';
+import { TABLES, formatConformancePage, idsOf, addLinks, findMissingTests, readRows } from './rows.ts';
 
 const rows = readRows();
 
@@ -21,13 +21,13 @@ describe('rows of the conformance tables', () => {
 
   it('link to a rule, page or decision record if Heddle behaves differently', () => {
     const unlinkedRows = rows.filter(
-      ({ instead }) => instead !== undefined && !/\]\([^)]+\)/.test(withLinks(instead)),
+      ({ instead }) => instead !== undefined && !/\]\([^)]+\)/.test(addLinks(instead)),
     );
     expect(unlinkedRows).toEqual([]);
   });
 
   it('name existing tests', () => {
-    expect(missingTests(rows)).toEqual([]);
+    expect(findMissingTests(rows)).toEqual([]);
   });
 
   it('are refused if they name a missing file, title or case', () => {
@@ -37,10 +37,10 @@ describe('rows of the conformance tables', () => {
       'test/conformance/outcomes/outcomes.test.ts › r9999',
     ];
     const shownBy = [...names, 'test/conformance/rows/rows.test.ts › name existing tests'];
-    expect(missingTests([{ id: 'D1', behaviour: '', shownBy }])).toEqual(names);
+    expect(findMissingTests([{ id: 'D1', behaviour: '', shownBy }])).toEqual(names);
   });
 
   it('match docs/conformance.md', async () => {
-    await expect(conformancePage(rows)).toMatchFileSnapshot('../../../docs/conformance.md');
+    await expect(formatConformancePage(rows)).toMatchFileSnapshot('../../../docs/conformance.md');
   });
 });

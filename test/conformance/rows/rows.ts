@@ -59,42 +59,42 @@ export function idsOf({ id }: Pick<Row, 'id'>): string[] {
 }
 
 /** Returns the tests that are named by rows but do not exist. */
-export function missingTests(rows: readonly Row[]): string[] {
+export function findMissingTests(rows: readonly Row[]): string[] {
   const titlesByFile = new Map<string, ReadonlySet<string>>();
   return rows
     .flatMap(({ shownBy = [] }) => shownBy)
     .filter((test) => {
       const [file, title] = splitTest(test);
-      const titles = titlesByFile.get(file) ?? titlesIn(file);
+      const titles = titlesByFile.get(file) ?? readTitles(file);
       titlesByFile.set(file, titles);
       return !titles.has(title);
     });
 }
 
 function splitTest(test: string): [file: string, title: string] {
-  const at = test.indexOf(' › ');
-  return [test.slice(0, at), test.slice(at + 3)];
+  const separatorIndex = test.indexOf(' › ');
+  return [test.slice(0, separatorIndex), test.slice(separatorIndex + 3)];
 }
 
 /**
  * Returns the titles of the tests in a file: titles in calls of `it`, first strings of arrays (which may be rows of
  * `it.each`), and properties named `title`. For the file of the recorded cases, returns their ids.
  */
-function titlesIn(file: string): Set<string> {
+function readTitles(file: string): Set<string> {
   const titles = new Set<string>();
   if (file === OUTCOMES_TEST)
     for (const [, id = ''] of readText('test/conformance/outcomes/cases.json').matchAll(/"id": ?"(r\d+)"/g))
       titles.add(id);
   if (file === OUTCOMES_TEST || globSync(file, { cwd: repository }).length === 0) return titles;
   walk(parseSync(file, readText(file)).program.body, (node) => {
-    const title = stringValueOf(titleNodeIn(node));
+    const title = stringValueOf(findTitleNode(node));
     if (title !== undefined) titles.add(title);
   });
   return titles;
 }
 
 /** Returns the node of the title in `it(title, …)`, `it.each(…)(title, …)`, `[title, …]` or `{ title }`. */
-function titleNodeIn(node: Readonly<Record<string, unknown>>): unknown {
+function findTitleNode(node: Readonly<Record<string, unknown>>): unknown {
   switch (node['type']) {
     case 'CallExpression':
       return calledFunction(node['callee']) === 'it' ? (node['arguments'] as unknown[])[0] : undefined;
@@ -114,9 +114,9 @@ function stringValueOf(node: unknown): string | undefined {
 }
 
 /** Returns the page with all tables of rows. */
-export function conformancePage(rows: readonly Row[]): string {
+export function formatConformancePage(rows: readonly Row[]): string {
   const tables = Object.entries(TABLES).map(([letter, [title]]) => {
-    const lines = rows.filter(({ id }) => id.startsWith(letter)).map((row) => tableLine(row));
+    const lines = rows.filter(({ id }) => id.startsWith(letter)).map((row) => formatTableLine(row));
     return `## ${title}\n\n| row | behaviour | shown by |\n|---|---|---|\n${lines.join('\n')}\n`;
   });
   return `${PREFACE}\n${tables.join('\n')}`;
@@ -131,10 +131,10 @@ The tests of this format are in one suite, the function \`describeRuntime\` (\`t
 This page is generated from \`test/conformance/rows/rows.json\` by the command \`npx vitest run --config test/vitest.config.ts test/conformance/rows -u\`. A test fails if a row has neither a test nor a reason, if a row names a test that does not exist, or if this page is out of date.
 `;
 
-function tableLine({ id, behaviour, shownBy = [], instead, internal }: Row): string {
+function formatTableLine({ id, behaviour, shownBy = [], instead, internal }: Row): string {
   const shownByLines = [
-    ...(instead === undefined ? [] : [`*Instead:* ${withLinks(instead)}.`]),
-    ...(internal === undefined ? [] : [`*Not visible:* ${withLinks(internal)}.`]),
+    ...(instead === undefined ? [] : [`*Instead:* ${addLinks(instead)}.`]),
+    ...(internal === undefined ? [] : [`*Not visible:* ${addLinks(internal)}.`]),
     ...shownBy.map((test) => {
       const [file, title] = splitTest(test);
       return `[${basename(file)}](../${file}) › ${escapeMarkdown(title)}`;
@@ -148,7 +148,7 @@ function escapeMarkdown(title: string): string {
 }
 
 /** Adds links to the numbers of rules and decision records, and to the names of pages. */
-export function withLinks(text: string): string {
+export function addLinks(text: string): string {
   const headings = [...readText('docs/semantics.md').matchAll(/^### (R\d+) (.+)$/gm)];
   return text
     .replaceAll(/(?<!\[)\bR\d+\b/g, (rule) => {

@@ -6,7 +6,7 @@ import type { Engine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TestClock } from '../../support/test-clock.ts';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
@@ -34,9 +34,9 @@ const tableOf = (pairs: { [name: string]: string }): JsonObject[] =>
 const apiBlock = (fields: JsonObject, options: JsonObject = {}) => block('Call', 'api', fields, options);
 
 /** Defines the tests of blocks that send requests. Rules such as R45 are in docs/semantics.md. */
-export function describeApi(make: MakeRuntime): void {
+export function describeApi(makeRuntime: MakeRuntime): void {
   const openEngine = (options = {}): Promise<Engine> =>
-    make().open({ egress: { allowPrivate: true, ports: [] }, ...options });
+    makeRuntime().open({ egress: { allowPrivate: true, ports: [] }, ...options });
 
   describe('requests', () => {
     it('method, query, headers and body come from the fields with resolved references and placeholders', async () => {
@@ -90,16 +90,16 @@ export function describeApi(make: MakeRuntime): void {
       });
       const id = '../admin?all=1#","role":"admin';
       const result = await engine.execute({ workflow: definition }, { id });
-      const encoded = encodeURIComponent(id);
+      const encodedId = encodeURIComponent(id);
       const quotedId = JSON.stringify(id);
       const body = `{"id": ${quotedId}, "bare": ${quotedId}, "note": null}`;
       expect(result).toMatchObject({
         status: 'completed',
-        output: { data: { path: `/items/${encoded}/x?q=${encoded}`, body } },
+        output: { data: { path: `/items/${encodedId}/x?q=${encodedId}`, body } },
       });
       const logs = await engine.getLogs(result.runId);
       expect(logs.find(({ blockId }) => blockId === 'Call')?.input).toMatchObject({
-        url: `${url}/items/${encoded}/x?q=${encoded}`,
+        url: `${url}/items/${encodedId}/x?q=${encodedId}`,
         body,
       });
     });
@@ -183,8 +183,8 @@ export function describeApi(make: MakeRuntime): void {
       const message = (output as { result: string }).result;
       expect(message).toMatch(/^GET http:\/\/127\.0\.0\.1:\d+\/x.*404/);
       expect(message).not.toContain('t0p');
-      const failed = await engine.execute({ workflow: workflow([apiBlock({ url })], ['Start -> Call']) });
-      expect(failed).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
+      const failedRun = await engine.execute({ workflow: workflow([apiBlock({ url })], ['Start -> Call']) });
+      expect(failedRun).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
     });
 
     it.each<[string, string, string]>([
@@ -192,7 +192,7 @@ export function describeApi(make: MakeRuntime): void {
       ['of another scheme', 'ftp://example.com/x', 'BLOCK_CONFIG_INVALID'],
       ['without a listening server', 'http://127.0.0.1:9', 'HTTP_FAILED'],
     ])('a URL %s fails the block with the reason', async (_title, url, code) => {
-      const engine = await make().open({ egress: { allowPrivate: true, ports: [9] } });
+      const engine = await makeRuntime().open({ egress: { allowPrivate: true, ports: [9] } });
       const result = await engine.execute({ workflow: workflow([apiBlock({ url })], ['Start -> Call']) });
       expect(result).toMatchObject({ status: 'failed', error: { code } });
       expect(result.error?.message).toContain(url);
@@ -206,7 +206,7 @@ export function describeApi(make: MakeRuntime): void {
 
     it('private addresses are refused unless the engine allows them', async () => {
       const url = await serve((_request, response) => sendJson(response, {}));
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const result = await engine.execute({ workflow: workflow([apiBlock({ url })], ['Start -> Call']) });
       expect(result).toMatchObject({
         status: 'failed',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { work } from '../../support/script.ts';
 import { condition, loop, parallel } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 import type { Outcome } from './work-engine.ts';
 
@@ -12,9 +12,9 @@ interface Body {
   blocks: () => TestBlock[];
   /** Edges inside; the container is `In`, and `In ->` leads to its first blocks. */
   edges: string[];
-  fails?: string[];
+  failingBlocks?: string[];
   /** The `work` blocks that run in iteration or branch 0, and in 1. */
-  ran: [string, string];
+  executedBlocks: [string, string];
 }
 
 /** Returns blocks of the type `work` with these names, which are separated by spaces. */
@@ -25,25 +25,25 @@ const BODIES: Body[] = [
     title: 'a condition that chooses a different row in each iteration',
     blocks: () => [condition('C', { a: 'I === 0', b: 'I === 1', c: '' }), ...workBlocks('A B E J')],
     edges: ['In -> C', 'C:a -> A -> J', 'C:b -> B -> J', 'C:c -> E -> J'],
-    ran: ['A J', 'B J'],
+    executedBlocks: ['A J', 'B J'],
   },
   {
     title: 'two rows that lead to one block, and a third to another',
     blocks: () => [condition('C', { a: 'I === 5', b: 'I === 0', c: '' }), ...workBlocks('A B')],
     edges: ['In -> C', 'C:a -> A', 'C:b -> B', 'C:c -> A'],
-    ran: ['B', 'A'],
+    executedBlocks: ['B', 'A'],
   },
   {
     title: 'a condition without a match at the end',
     blocks: () => [condition('C', { a: 'I === 1' }), ...workBlocks('X A')],
     edges: ['In -> X -> C', 'C:a -> A'],
-    ran: ['X', 'A X'],
+    executedBlocks: ['X', 'A X'],
   },
   {
     title: 'a chosen row without an edge, beside a path that continues',
     blocks: () => [condition('C', { a: 'I === 1', none: '' }), ...workBlocks('A X Y')],
     edges: ['In -> C', 'C:a -> A', 'In -> X -> Y'],
-    ran: ['X Y', 'A X Y'],
+    executedBlocks: ['X Y', 'A X Y'],
   },
   {
     title: 'conditions in a row, the second a dead end',
@@ -53,68 +53,73 @@ const BODIES: Body[] = [
       ...workBlocks('A B E'),
     ],
     edges: ['In -> C', 'C:a -> D', 'C:b -> B', 'D:a -> A -> E'],
-    ran: ['', 'A E'],
+    executedBlocks: ['', 'A E'],
   },
   {
     title: 'a diamond whose longer path is taken in only one iteration',
     blocks: () => [condition('C', { a: 'I === 0', b: '' }), ...workBlocks('A B D E F J Z')],
     edges: ['In -> C', 'C:a -> A -> B -> D -> E -> J', 'C:b -> F -> J', 'J -> Z'],
-    ran: ['A B D E J Z', 'F J Z'],
+    executedBlocks: ['A B D E J Z', 'F J Z'],
   },
   {
     title: 'an error port that is taken, beside one that is not',
     blocks: () => workBlocks('A B H G Z'),
     edges: ['In -> A -> Z', 'A:error -> H -> Z', 'In -> B', 'B:error -> G'],
-    fails: ['A'],
-    ran: ['A B H Z', 'A B H Z'],
+    failingBlocks: ['A'],
+    executedBlocks: ['A B H Z', 'A B H Z'],
   },
   {
     title: 'several first blocks and several last blocks',
     blocks: () => workBlocks('A B X Y J'),
     edges: ['In -> A -> J', 'In -> B -> J', 'J -> X', 'J -> Y'],
-    ran: ['A B J X Y', 'A B J X Y'],
+    executedBlocks: ['A B J X Y', 'A B J X Y'],
   },
 ];
 
-const COUNT = 2;
+const ITERATION_COUNT = 2;
 
 /** A container around the blocks of a body, alone or inside another container. */
 interface Nesting {
   name: string;
-  nest: (inside: TestBlock[]) => TestBlock;
+  nest: (innerBlocks: TestBlock[]) => TestBlock;
   innerKind: 'loop' | 'parallel';
   depth: number;
 }
 
-const aLoop = (name: string, ...inside: TestBlock[]): TestBlock =>
-  loop(name, { loopType: 'for', count: COUNT }, ...inside);
-const aParallel = (name: string, ...inside: TestBlock[]): TestBlock =>
-  parallel(name, { parallelType: 'count', count: COUNT }, ...inside);
+const createLoop = (name: string, ...innerBlocks: TestBlock[]): TestBlock =>
+  loop(name, { loopType: 'for', count: ITERATION_COUNT }, ...innerBlocks);
+const createParallel = (name: string, ...innerBlocks: TestBlock[]): TestBlock =>
+  parallel(name, { parallelType: 'count', count: ITERATION_COUNT }, ...innerBlocks);
 
 const NESTINGS: Nesting[] = [
-  { name: 'a loop', nest: (inside) => aLoop('In', ...inside), innerKind: 'loop', depth: 1 },
-  { name: 'a parallel', nest: (inside) => aParallel('In', ...inside), innerKind: 'parallel', depth: 1 },
+  { name: 'a loop', nest: (innerBlocks) => createLoop('In', ...innerBlocks), innerKind: 'loop', depth: 1 },
+  {
+    name: 'a parallel',
+    nest: (innerBlocks) => createParallel('In', ...innerBlocks),
+    innerKind: 'parallel',
+    depth: 1,
+  },
   {
     name: 'a loop in a loop',
-    nest: (inside) => aLoop('Out', aLoop('In', ...inside), work('After')),
+    nest: (innerBlocks) => createLoop('Out', createLoop('In', ...innerBlocks), work('After')),
     innerKind: 'loop',
     depth: 2,
   },
   {
     name: 'a loop in a parallel',
-    nest: (inside) => aParallel('Out', aLoop('In', ...inside), work('After')),
+    nest: (innerBlocks) => createParallel('Out', createLoop('In', ...innerBlocks), work('After')),
     innerKind: 'loop',
     depth: 2,
   },
   {
     name: 'a parallel in a loop',
-    nest: (inside) => aLoop('Out', aParallel('In', ...inside), work('After')),
+    nest: (innerBlocks) => createLoop('Out', createParallel('In', ...innerBlocks), work('After')),
     innerKind: 'parallel',
     depth: 2,
   },
   {
     name: 'a parallel in a parallel',
-    nest: (inside) => aParallel('Out', aParallel('In', ...inside), work('After')),
+    nest: (innerBlocks) => createParallel('Out', createParallel('In', ...innerBlocks), work('After')),
     innerKind: 'parallel',
     depth: 2,
   },
@@ -122,14 +127,14 @@ const NESTINGS: Nesting[] = [
 
 /** Returns the expected blocks: the body in every innermost iteration, `After` in every outer one, and `End` once. */
 function expectedRun(body: Body, { depth }: Nesting): string {
-  const outer = depth === 1 ? [''] : ['.0', '.1'];
-  const inside = outer.flatMap((scope) =>
-    body.ran.flatMap((names, iteration) =>
+  const outerScopes = depth === 1 ? [''] : ['.0', '.1'];
+  const bodyBlocks = outerScopes.flatMap((scope) =>
+    body.executedBlocks.flatMap((names, iteration) =>
       names === '' ? [] : names.split(' ').map((name) => `${name}${scope}.${iteration}`),
     ),
   );
-  const after = depth === 1 ? [] : outer.map((scope) => `After${scope}`);
-  return [...inside, ...after, 'End'].toSorted().join(' ');
+  const afterBlocks = depth === 1 ? [] : outerScopes.map((scope) => `After${scope}`);
+  return [...bodyBlocks, ...afterBlocks, 'End'].toSorted().join(' ');
 }
 
 /** Returns the body's blocks with `I` replaced by a reference to the innermost index. */
@@ -142,29 +147,32 @@ function withIndexes(blocks: TestBlock[], innerKind: 'loop' | 'parallel'): TestB
  * Defines the tests of paths inside containers: each iteration and branch takes its own path, and the next block always
  * runs.
  */
-export function describeBodies(make: MakeRuntime): void {
+export function describeBodies(makeRuntime: MakeRuntime): void {
   describe('bodies of loops and parallels, including nested bodies', () => {
-    const workEngine = sharedWorkEngine(make);
+    const getWorkEngine = sharedWorkEngine(makeRuntime);
 
     it.each(BODIES.map((body) => [body.title, body] as const))('%s', async (_title, body) => {
-      const { runWorkflow } = await workEngine();
-      const outcomes: { [nesting: string]: Pick<Outcome, 'status' | 'ran'> } = {};
+      const { runWorkflow } = await getWorkEngine();
+      const outcomes: { [nesting: string]: Pick<Outcome, 'status' | 'executedBlocks'> } = {};
       for (const nesting of NESTINGS) {
         const outermost = nesting.depth === 1 ? 'In' : 'Out';
-        const { status, ran } = await runWorkflow({
+        const { status, executedBlocks } = await runWorkflow({
           blocks: [nesting.nest(withIndexes(body.blocks(), nesting.innerKind)), work('End')],
           edges: [
             ...body.edges,
             `Start -> ${outermost} -> End`,
             ...(nesting.depth === 1 ? [] : ['Out -> In -> After']),
           ],
-          ...(body.fails && { fails: body.fails }),
+          ...(body.failingBlocks && { failingBlocks: body.failingBlocks }),
         });
-        outcomes[nesting.name] = { status, ran };
+        outcomes[nesting.name] = { status, executedBlocks };
       }
       expect(outcomes).toEqual(
         Object.fromEntries(
-          NESTINGS.map((nesting) => [nesting.name, { status: 'completed', ran: expectedRun(body, nesting) }]),
+          NESTINGS.map((nesting) => [
+            nesting.name,
+            { status: 'completed', executedBlocks: expectedRun(body, nesting) },
+          ]),
         ),
       );
     });

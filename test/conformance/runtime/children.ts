@@ -2,23 +2,23 @@ import type { ResolvedChild } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/script.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
-const TOPIC = [{ id: 't', name: 'topic', type: 'string' }];
+const TOPIC_FORMAT = [{ id: 't', name: 'topic', type: 'string' }];
 
 const callBlock = (fields = {}) =>
   block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{"topic": "wool"}', ...fields });
 
 /** Defines the tests of child workflows, which are separate runs. Rule R24 is in docs/semantics.md. */
-export function describeChildren(make: MakeRuntime): void {
+export function describeChildren(makeRuntime: MakeRuntime): void {
   describe('children', () => {
     it('a child is a separate run, and its output is the result of the block', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       await engine.deploy(
         workflow([fn('F', 'return "about " + <start.topic>')], ['Start -> F'], {
           id: 'child',
           name: 'Child',
-          inputFormat: TOPIC,
+          inputFormat: TOPIC_FORMAT,
         }),
       );
       const result = await engine.execute(
@@ -38,7 +38,7 @@ export function describeChildren(make: MakeRuntime): void {
     });
 
     it('a child that pauses also pauses its parent, and both continue after the resume (R24)', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       await engine.deploy(
         workflow([block('H', 'human_in_the_loop', {}), fn('F', 'return <h.n>')], ['Start -> H -> F'], {
           id: 'child',
@@ -56,7 +56,7 @@ export function describeChildren(make: MakeRuntime): void {
 
     it('cancelling the parent cancels the child', async () => {
       const script = new Script();
-      const engine = await make().open({ blocks: [script.executor] });
+      const engine = await makeRuntime().open({ blocks: [script.executor] });
       await engine.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
       const run = await engine.start({ workflow: workflow([callBlock()], ['Start -> W']) });
       await script.nextCall('A');
@@ -67,7 +67,7 @@ export function describeChildren(make: MakeRuntime): void {
     });
 
     it('a failed child fails the block, with the chain of workflow names in the message', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       await engine.deploy(
         workflow([fn('F', 'throw new Error("deep")')], ['Start -> F'], { id: 'child', name: 'Child' }),
       );
@@ -77,9 +77,9 @@ export function describeChildren(make: MakeRuntime): void {
     });
 
     it('an invalid child cannot be deployed, and an unknown child fails its block and activates the error port', async () => {
-      const engine = await make().open();
-      const invalid = workflow([fn('F', 'return <nosuch.result>')], ['Start -> F'], { id: 'child' });
-      await expect(engine.deploy(invalid)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
+      const engine = await makeRuntime().open();
+      const invalidWorkflow = workflow([fn('F', 'return <nosuch.result>')], ['Start -> F'], { id: 'child' });
+      await expect(engine.deploy(invalidWorkflow)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
       const parent = workflow([callBlock(), fn('H', 'return <w.error>')], ['Start -> W', 'W:error -> H']);
       const { status, output } = await engine.execute({ workflow: parent });
       expect(status).toBe('completed');
@@ -87,7 +87,7 @@ export function describeChildren(make: MakeRuntime): void {
     });
 
     it('a child has the environment of its parent, and no record of either contains secrets', async () => {
-      const engine = await make().open({ env: { TOKEN: 'tok-12345678' } });
+      const engine = await makeRuntime().open({ env: { TOKEN: 'tok-12345678' } });
       await engine.deploy(
         workflow([fn('F', 'return [{{TOKEN}}.length, {{TOKEN}}]')], ['Start -> F'], { id: 'child' }),
       );
@@ -100,11 +100,11 @@ export function describeChildren(make: MakeRuntime): void {
 
     it('a child runs the version that is live at its start, and finishes with this version after later deployments', async () => {
       let liveVersion: ResolvedChild | undefined = { workflow: 'child', version: 1 };
-      const engine = await make().open({ resolveChild: () => liveVersion });
-      const childNamed = (name: string) =>
+      const engine = await makeRuntime().open({ resolveChild: () => liveVersion });
+      const childWorkflow = (name: string) =>
         workflow([block('H', 'human_in_the_loop', {})], ['Start -> H'], { id: 'child', name });
-      await engine.deploy(childNamed('First'));
-      await engine.deploy(childNamed('Second'));
+      await engine.deploy(childWorkflow('First'));
+      await engine.deploy(childWorkflow('Second'));
       const run = await engine.start({ workflow: workflow([callBlock()], ['Start -> W']) });
       expect(await run.result()).toMatchObject({ status: 'paused' });
       liveVersion = undefined;
@@ -123,7 +123,7 @@ export function describeChildren(make: MakeRuntime): void {
     });
 
     it('a workflow of another tenant cannot be a child, neither by its id nor by its name', async () => {
-      const engine = await make().open({ tenant: (id) => (id === 'child' ? 'theirs' : 'mine') });
+      const engine = await makeRuntime().open({ tenant: (id) => (id === 'child' ? 'theirs' : 'mine') });
       await engine.deploy(workflow([], [], { id: 'child', name: 'Child of theirs' }));
       for (const workflowId of ['child', 'Child of theirs'])
         expect(
@@ -132,7 +132,7 @@ export function describeChildren(make: MakeRuntime): void {
     });
 
     it('no caller can start a run with an id in the format of child runs', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const source = { workflow: workflow([], []) };
       for (const runId of ['0b7f0b1e-7c1c-8f5e-9d3a-000000000001', '0B7F0B1E-7C1C-8F5E-BD3A-000000000001'])
         await expect(engine.start(source, {}, { runId })).rejects.toMatchObject({
@@ -143,7 +143,7 @@ export function describeChildren(make: MakeRuntime): void {
     });
 
     it('a workflow that calls itself stops at the depth limit', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       await engine.deploy(workflow([callBlock()], ['Start -> W'], { id: 'child', name: 'Child' }));
       const result = await engine.execute('child');
       expect(result).toMatchObject({ status: 'failed', error: { code: 'CHILD_FAILED' } });

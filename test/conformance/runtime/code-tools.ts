@@ -2,8 +2,8 @@ import { blocks } from '@heddle/blocks';
 import type { Json, JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { block, workflow } from '../../support/workflow.ts';
-import { callsIn, modelWithCalls } from './workflow-tools.ts';
-import type { MakeRuntime } from './suite.ts';
+import { callsIn, startModelWithCalls } from './workflow-tools.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
 /** Returns an item of the `tools` field of an agent: a tool that executes `code`. */
 const tool = (name: string, code: string, properties: JsonObject = {}): JsonObject => ({
@@ -15,7 +15,7 @@ const tool = (name: string, code: string, properties: JsonObject = {}): JsonObje
 });
 
 /** Tools whose code exceeds a limit or accesses the host, and the message for the model. */
-const HOSTILE: readonly [name: string, code: string, message: RegExp][] = [
+const HOSTILE_TOOLS: readonly [name: string, code: string, message: RegExp][] = [
   ['endless', 'for (;;);', /ran for more than its 1000 ms/],
   [
     'waiting',
@@ -34,22 +34,22 @@ const HOSTILE: readonly [name: string, code: string, message: RegExp][] = [
 ];
 
 /** Defines the tests of agents with tools whose code is part of the workflow. */
-export function describeCodeTools(make: MakeRuntime): void {
+export function describeCodeTools(makeRuntime: MakeRuntime): void {
   describe('code tools', () => {
     it('run in JavaScript and Python, and return their errors to the model', async () => {
-      const model = await modelWithCalls([
+      const model = await startModelWithCalls([
         { name: 'square', args: { n: 7 } },
         { name: 'half', args: { n: 9 } },
         { name: 'broken', args: {} },
         { name: 'square', args: { n: 'many' } },
       ]);
-      const engine = await make().open({ ...model.options, blocks: blocks() });
+      const engine = await makeRuntime().open({ ...model.options, blocks: blocks() });
       const tools = [
         tool('square', 'return { squared: n ** 2 }'),
         tool('half', 'return {"half": params["n"] / 2}', { language: 'python' }),
         tool('broken', 'throw new Error("no such thing")'),
       ];
-      const result = await engine.execute({ workflow: agent(tools) });
+      const result = await engine.execute({ workflow: agentWorkflow(tools) });
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
       expect(callsIn(result.output)).toMatchObject([
         { result: { squared: 49 }, success: true },
@@ -60,25 +60,26 @@ export function describeCodeTools(make: MakeRuntime): void {
     });
 
     it('have limits on time, memory, output and network, report exceeded limits to the model, and cannot access the host', async () => {
-      const model = await modelWithCalls(HOSTILE.map(([name]) => ({ name, args: {} })));
-      const engine = await make().open({
+      const model = await startModelWithCalls(HOSTILE_TOOLS.map(([name]) => ({ name, args: {} })));
+      const engine = await makeRuntime().open({
         ...model.options,
         blocks: blocks(),
         sandbox: { cpuMs: 1000, wallMs: 2000, memoryMiB: 16 },
       });
       const result = await engine.execute({
-        workflow: agent(HOSTILE.map(([name, code]) => tool(name, code))),
+        workflow: agentWorkflow(HOSTILE_TOOLS.map(([name, code]) => tool(name, code))),
       });
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
       const calls = callsIn(result.output);
-      expect(calls.map(({ success }) => success)).toEqual(HOSTILE.map(() => false));
-      for (const [index, [, , message]] of HOSTILE.entries()) expect(calls[index]?.result).toMatch(message);
+      expect(calls.map(({ success }) => success)).toEqual(HOSTILE_TOOLS.map(() => false));
+      for (const [index, [, , message]] of HOSTILE_TOOLS.entries())
+        expect(calls[index]?.result).toMatch(message);
     });
   });
 }
 
 /** Returns a workflow of one agent with these tools. */
-function agent(tools: JsonObject[]): Json {
+function agentWorkflow(tools: JsonObject[]): Json {
   const messages = [{ role: 'user', content: 'Go.' }];
   return workflow([block('A', 'agent', { model: 'local/scripted', messages, tools })], ['Start -> A']);
 }

@@ -2,16 +2,16 @@ import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/script.ts';
 import { block, condition, fn, loop, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
 /**
  * Defines the tests of data of runs: ids, values, mocks, secrets, outputs of earlier runs, versions and events. Rule
  * R39 is in docs/semantics.md.
  */
-export function describeData(make: MakeRuntime): void {
+export function describeData(makeRuntime: MakeRuntime): void {
   describe('data', () => {
     it('a run id can be used once', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const source = { workflow: workflow([fn('A', 'return 1')], ['Start -> A']) };
       await engine.execute(source, {}, { runId: 'mine' });
       await expect(engine.execute(source, {}, { runId: 'mine' })).rejects.toMatchObject({
@@ -20,7 +20,7 @@ export function describeData(make: MakeRuntime): void {
     });
 
     it('values above the inline limit are stored by reference and returned whole', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const definition = workflow(
         [fn('A', 'return "x".repeat(100000)'), fn('B', 'return <a.result>.length + <a.result>.slice(0, 2)')],
         ['Start -> A -> B'],
@@ -31,7 +31,7 @@ export function describeData(make: MakeRuntime): void {
     });
 
     it('large items of a loop and large results are returned whole', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const definition = workflow(
         [
           fn('A', 'return Array.from({length: 3}, (_, i) => String(i).repeat(9000))'),
@@ -50,7 +50,7 @@ export function describeData(make: MakeRuntime): void {
     });
 
     it('mocks replace blocks by name and by type, with their values in order', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const definition = workflow(
         [
           loop('L', { loopType: 'for', count: 3 }, block('Ask', 'agent')),
@@ -65,7 +65,7 @@ export function describeData(make: MakeRuntime): void {
     });
 
     it('environment values are available to code and never in the record', async () => {
-      const engine = await make().open({ env: { API_KEY: 'sk-very-secret' } });
+      const engine = await makeRuntime().open({ env: { API_KEY: 'sk-very-secret' } });
       const definition = workflow(
         [
           fn('A', 'console.log({{API_KEY}}); return {key: {{API_KEY}}, length: {{API_KEY}}.length}'),
@@ -84,48 +84,51 @@ export function describeData(make: MakeRuntime): void {
       expect(result.error?.message).toContain('«redacted:API_KEY»');
     });
 
-    it('a run from a block takes the outputs of earlier blocks from the earlier run (R39)', async () => {
+    it('a run from a block reuses the outputs that earlier blocks had in the earlier run (R39)', async () => {
       const script = new Script({ A: () => ({ output: { n: 1 } }), C: () => ({ output: { n: 3 } }) });
-      const engine = await make().open({ blocks: [script.executor] });
-      const workflowWith = (code: string) =>
+      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const workflowWithCode = (code: string) =>
         workflow([work('A'), fn('B', code), work('C')], ['Start -> A -> B -> C']);
-      const first = await engine.execute({ workflow: workflowWith('return <a.n> + <start.k>') }, { k: 10 });
-      const rerun = await engine.runFromBlock(first.runId, 'B', {
-        workflow: { workflow: workflowWith('return <a.n> * 100 + <start.k>') },
+      const firstRun = await engine.execute(
+        { workflow: workflowWithCode('return <a.n> + <start.k>') },
+        { k: 10 },
+      );
+      const rerun = await engine.runFromBlock(firstRun.runId, 'B', {
+        workflow: { workflow: workflowWithCode('return <a.n> * 100 + <start.k>') },
         select: ['B.result'],
       });
       expect(await rerun.result()).toMatchObject({ status: 'completed', blockOutputs: { 'B.result': 110 } });
       expect(script.calls).toEqual(['A', 'C', 'C']);
-      await expect(engine.runFromBlock(first.runId, 'Nope')).rejects.toMatchObject({
+      await expect(engine.runFromBlock(firstRun.runId, 'Nope')).rejects.toMatchObject({
         code: 'BLOCK_NOT_FOUND',
       });
     });
 
     it('a run cannot start at a block whose preceding block did not run (R39)', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const definition = workflow(
         [condition('C', { yes: 'false', no: '' }), fn('A', 'return 1'), fn('B', 'return 2')],
         ['Start -> C', 'C:yes -> A -> B'],
       );
-      const first = await engine.execute({ workflow: definition });
-      await expect(engine.runFromBlock(first.runId, 'B')).rejects.toMatchObject({
+      const firstRun = await engine.execute({ workflow: definition });
+      await expect(engine.runFromBlock(firstRun.runId, 'B')).rejects.toMatchObject({
         code: 'BLOCK_NOT_RESTARTABLE',
       });
     });
 
     it('a deployed workflow runs in the requested version', async () => {
-      const engine = await make().open();
-      const workflowWith = (code: string) =>
+      const engine = await makeRuntime().open();
+      const workflowWithCode = (code: string) =>
         workflow([fn('A', code)], ['Start -> A'], { id: 'w', name: 'Deployed' });
-      expect(await engine.deploy(workflowWith('return 1'))).toMatchObject({ version: 1 });
-      expect(await engine.deploy(workflowWith('return 2'))).toMatchObject({ version: 2 });
+      expect(await engine.deploy(workflowWithCode('return 1'))).toMatchObject({ version: 1 });
+      expect(await engine.deploy(workflowWithCode('return 2'))).toMatchObject({ version: 2 });
       expect(await engine.execute('Deployed')).toMatchObject({ output: { result: 2 } });
       expect(await engine.execute('w', {}, { version: 1 })).toMatchObject({ output: { result: 1 } });
       await expect(engine.execute('nope')).rejects.toMatchObject({ code: 'WORKFLOW_NOT_FOUND' });
     });
 
     it('an invalid definition is refused with its diagnostics', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const definition = workflow(
         [fn('A', 'return <nosuch.result> + <variable.ghost>'), fn('B', 'return 1')],
         ['Start -> A -> B -> A'],
@@ -141,7 +144,7 @@ export function describeData(make: MakeRuntime): void {
 
     it('events describe the run from start to end, in order', async () => {
       const script = new Script();
-      const engine = await make().open({ blocks: [script.executor] });
+      const engine = await makeRuntime().open({ blocks: [script.executor] });
       const run = await engine.start({
         workflow: workflow([work('A'), fn('Z', 'return 5')], ['Start -> A -> Z']),
       });
@@ -168,17 +171,17 @@ export function describeData(make: MakeRuntime): void {
 
     it('an event shows the state at the time of the event, even after the block has ended', async () => {
       const script = new Script();
-      const engine = await make().open({ blocks: [script.executor] });
+      const engine = await makeRuntime().open({ blocks: [script.executor] });
       const run = await engine.start({
         workflow: workflow([work('A'), work('B')], ['Start -> A -> B']),
       });
-      const first = await script.nextCall('A');
+      const firstCall = await script.nextCall('A');
       const startEvents: RunEvent[] = [];
       const reading = (async () => {
         for await (const event of run.events())
           if (event.type === 'block:started' && event.log.blockName === 'B') startEvents.push(event);
       })();
-      first.done();
+      firstCall.done();
       (await script.nextCall('B')).done();
       await reading;
       expect(startEvents).toMatchObject([{ log: { blockName: 'B', status: 'running', endedMs: undefined } }]);

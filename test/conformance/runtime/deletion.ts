@@ -2,19 +2,21 @@ import type { Engine } from '@heddle/engine';
 import { filesIn } from '@heddle/core/files';
 import { describe, expect, it } from 'vitest';
 import { block, fn, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
 const NOT_FOUND = { code: 'RUN_NOT_FOUND' };
 /** Length of an output above the inline limit: it is in the value store, where equal outputs share one value. */
 const LARGE_LENGTH = 50_000;
 
-const ASK = workflow(
+const ASK_WORKFLOW = workflow(
   [block('Ask', 'human_in_the_loop', {}), fn('F', 'return <ask.answer>')],
   ['Start -> Ask -> F'],
   { id: 'ask' },
 );
-const REPEAT = workflow([fn('F', 'return "x".repeat(<start.input>)')], ['Start -> F'], { id: 'repeat' });
-const CALL = workflow(
+const REPEAT_WORKFLOW = workflow([fn('F', 'return "x".repeat(<start.input>)')], ['Start -> F'], {
+  id: 'repeat',
+});
+const CALL_WORKFLOW = workflow(
   [block('W', 'workflow_input', { workflowId: 'repeat', inputMapping: '{"input": 3}' })],
   ['Start -> W'],
   { id: 'call' },
@@ -24,11 +26,11 @@ const listRunIds = async (engine: Engine): Promise<string[]> =>
   (await engine.listRuns()).runs.map(({ runId }) => runId);
 
 /** Defines the tests of `deleteRun`: what it deletes, what it keeps, and when it is refused. */
-export function describeDeletion(make: MakeRuntime): void {
+export function describeDeletion(makeRuntime: MakeRuntime): void {
   describe('deleting a run', () => {
     it('deletes an ended run with its record, logs and trace; a second call fails', async () => {
-      const engine = await make().open();
-      const { runId } = await engine.execute({ workflow: REPEAT }, 3);
+      const engine = await makeRuntime().open();
+      const { runId } = await engine.execute({ workflow: REPEAT_WORKFLOW }, 3);
       await engine.deleteRun(runId);
       expect(await listRunIds(engine)).toEqual([]);
       await expect(engine.getRun(runId)).rejects.toMatchObject(NOT_FOUND);
@@ -40,27 +42,27 @@ export function describeDeletion(make: MakeRuntime): void {
     });
 
     it('deletes child runs with their parent, and no other run of the same workflow', async () => {
-      const engine = await make().open();
-      await engine.deploy(REPEAT);
-      const { runId } = await engine.execute({ workflow: CALL });
-      const other = await engine.execute('repeat', 3);
+      const engine = await makeRuntime().open();
+      await engine.deploy(REPEAT_WORKFLOW);
+      const { runId } = await engine.execute({ workflow: CALL_WORKFLOW });
+      const otherRun = await engine.execute('repeat', 3);
       expect(await listRunIds(engine)).toHaveLength(3);
       await engine.deleteRun(runId);
-      expect(await listRunIds(engine)).toEqual([other.runId]);
+      expect(await listRunIds(engine)).toEqual([otherRun.runId]);
     });
 
     it('deletes a failed run', async () => {
-      const engine = await make().open();
-      const failing = workflow([fn('F', 'throw new Error("no")')], ['Start -> F']);
-      const { runId, status } = await engine.execute({ workflow: failing });
+      const engine = await makeRuntime().open();
+      const failingWorkflow = workflow([fn('F', 'throw new Error("no")')], ['Start -> F']);
+      const { runId, status } = await engine.execute({ workflow: failingWorkflow });
       expect(status).toBe('failed');
       await engine.deleteRun(runId);
       expect(await listRunIds(engine)).toEqual([]);
     });
 
     it('refuses a run that has not ended; the run continues', async () => {
-      const engine = await make().open();
-      const run = await engine.start({ workflow: ASK });
+      const engine = await makeRuntime().open();
+      const run = await engine.start({ workflow: ASK_WORKFLOW });
       expect(await run.result()).toMatchObject({ status: 'paused' });
       await expect(engine.deleteRun(run.runId)).rejects.toMatchObject({ code: 'RUN_NOT_SETTLED' });
       expect(await engine.resume(run.runId, { input: { answer: 7 } })).toMatchObject({
@@ -72,8 +74,8 @@ export function describeDeletion(make: MakeRuntime): void {
     });
 
     it('deletes a cancelled run', async () => {
-      const engine = await make().open();
-      const run = await engine.start({ workflow: ASK });
+      const engine = await makeRuntime().open();
+      const run = await engine.start({ workflow: ASK_WORKFLOW });
       expect(await run.result()).toMatchObject({ status: 'paused' });
       expect(await engine.cancel(run.runId)).toBe(true);
       await expect.poll(async () => (await engine.getRun(run.runId)).status).toBe('cancelled');
@@ -82,19 +84,19 @@ export function describeDeletion(make: MakeRuntime): void {
     });
 
     it('keeps the record, the logs and the large values of another run, even with equal content', async () => {
-      const engine = await make().open();
-      await engine.deploy(REPEAT);
-      const deleted = await engine.execute('repeat', LARGE_LENGTH);
-      const kept = await engine.execute('repeat', LARGE_LENGTH);
-      const [record, logs] = [await engine.getRun(kept.runId), await engine.getLogs(kept.runId)];
-      await engine.deleteRun(deleted.runId);
-      expect(await engine.getRun(kept.runId)).toEqual(record);
-      expect(await engine.getLogs(kept.runId)).toEqual(logs);
+      const engine = await makeRuntime().open();
+      await engine.deploy(REPEAT_WORKFLOW);
+      const deletedRun = await engine.execute('repeat', LARGE_LENGTH);
+      const keptRun = await engine.execute('repeat', LARGE_LENGTH);
+      const [record, logs] = [await engine.getRun(keptRun.runId), await engine.getLogs(keptRun.runId)];
+      await engine.deleteRun(deletedRun.runId);
+      expect(await engine.getRun(keptRun.runId)).toEqual(record);
+      expect(await engine.getLogs(keptRun.runId)).toEqual(logs);
       expect(record.output).toMatchObject({ result: 'x'.repeat(LARGE_LENGTH) });
     });
 
     it('keeps the files that another run uses', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const reply = block('Read', 'response', {
         dataMode: 'json',
         data: '{"text": "<start.doc[0].base64>"}',
@@ -105,9 +107,12 @@ export function describeDeletion(make: MakeRuntime): void {
       const input = await engine.storeFiles('read', { doc: upload });
       const [file] = filesIn(input);
       if (!file) throw new Error('The input has no file.');
-      const [deleted, kept] = [await engine.execute('read', input), await engine.execute('read', input)];
-      await engine.deleteRun(deleted.runId);
-      expect(await (await engine.fileReader(kept.runId))(file)).toBe('YWJj');
+      const [deletedRun, keptRun] = [
+        await engine.execute('read', input),
+        await engine.execute('read', input),
+      ];
+      await engine.deleteRun(deletedRun.runId);
+      expect(await (await engine.fileReader(keptRun.runId))(file)).toBe('YWJj');
       expect(await engine.execute('read', input)).toMatchObject({ output: { data: { text: 'YWJj' } } });
     });
   });

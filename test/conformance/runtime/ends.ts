@@ -4,7 +4,7 @@ import { Script, work } from '../../support/script.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import type { Call } from '../../support/script.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 
 const responseBlock = (name: string, data: string) => block(name, 'response', { dataMode: 'json', data });
@@ -13,25 +13,25 @@ const responseBlock = (name: string, data: string) => block(name, 'response', { 
  * Defines the tests of the ends of runs: outputs, responses, failures, cancellations and records.
  * Rule R29 is in docs/semantics.md.
  */
-export function describeEnds(make: MakeRuntime): void {
+export function describeEnds(makeRuntime: MakeRuntime): void {
   describe('ends', () => {
-    const workEngine = sharedWorkEngine(make);
+    const getWorkEngine = sharedWorkEngine(makeRuntime);
 
     it('the output of the run is the output of the last finished block without successors', async () => {
-      const { runWorkflow } = await workEngine();
-      const line = { blocks: [work('A'), work('B')], edges: ['Start -> A -> B'] };
-      expect(await runWorkflow(line)).toMatchObject({
+      const { runWorkflow } = await getWorkEngine();
+      const chain = { blocks: [work('A'), work('B')], edges: ['Start -> A -> B'] };
+      expect(await runWorkflow(chain)).toMatchObject({
         status: 'completed',
         output: { by: 'B' },
         error: null,
       });
-      const withHandler = { blocks: [work('A'), work('H')], edges: ['Start -> A', 'A:error -> H'] };
-      expect((await runWorkflow(withHandler)).output).toEqual({ by: 'A' });
-      expect((await runWorkflow({ ...withHandler, fails: ['A'] })).output).toEqual({ by: 'H' });
+      const runWithHandler = { blocks: [work('A'), work('H')], edges: ['Start -> A', 'A:error -> H'] };
+      expect((await runWorkflow(runWithHandler)).output).toEqual({ by: 'A' });
+      expect((await runWorkflow({ ...runWithHandler, failingBlocks: ['A'] })).output).toEqual({ by: 'H' });
     });
 
     it('a Response on the chosen path sets the response, and later blocks do not run', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [
           condition('C', { a: 'true', b: '' }),
@@ -43,13 +43,13 @@ export function describeEnds(make: MakeRuntime): void {
       });
       expect(result).toMatchObject({
         status: 'completed',
-        ran: '',
+        executedBlocks: '',
         output: { data: { from: 'R' }, status: 200 },
       });
     });
 
     it('a Response in one branch ends all branches, and no later block changes the response', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [
           parallel(
@@ -62,7 +62,11 @@ export function describeEnds(make: MakeRuntime): void {
         ],
         edges: ['Start -> P -> R -> A', 'P -> S'],
       });
-      expect(result).toMatchObject({ status: 'completed', ran: '', output: { data: { branch: 0 } } });
+      expect(result).toMatchObject({
+        status: 'completed',
+        executedBlocks: '',
+        output: { data: { branch: 0 } },
+      });
     });
 
     it.each<[string, (call: Call) => void]>([
@@ -71,7 +75,7 @@ export function describeEnds(make: MakeRuntime): void {
     ])('%s in another branch after a Response does not change the run', async (_title, endCall) => {
       const clock = new TestClock();
       const script = new Script();
-      const engine = await make().open({ clock, blocks: [script.executor] });
+      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
       const run = await engine.start({
         workflow: workflow(
           [work('A'), work('G'), responseBlock('R', '"done"')],
@@ -90,11 +94,11 @@ export function describeEnds(make: MakeRuntime): void {
     });
 
     it('a failed run records its failed block, the reason, start and end, and keeps the logs of earlier blocks', async () => {
-      const { engine, runWorkflow } = await workEngine();
+      const { engine, runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [work('A'), work('B'), work('C'), work('D')],
         edges: ['Start -> A', 'A -> B -> C', 'A -> D'],
-        fails: ['B'],
+        failingBlocks: ['B'],
       });
       expect(result).toMatchObject({
         status: 'failed',
@@ -116,7 +120,7 @@ export function describeEnds(make: MakeRuntime): void {
     it('the first of several failures is the failure of the run', async () => {
       const script = new Script();
       const clock = new TestClock();
-      const engine = await make().open({ clock, blocks: [script.executor] });
+      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
       const run = await engine.start({
         workflow: workflow([work('A'), work('B')], ['Start -> A', 'Start -> B']),
       });
@@ -132,7 +136,7 @@ export function describeEnds(make: MakeRuntime): void {
       ['an error of another class', 'throw new RangeError("too far")', 'too far'],
       ['undefined', 'throw undefined', ''],
     ])('code that throws %s fails its block', async (_title, code, message) => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({ blocks: [fn('A', code)], edges: ['Start -> A'] });
       expect(result).toMatchObject({
         status: 'failed',
@@ -142,7 +146,7 @@ export function describeEnds(make: MakeRuntime): void {
 
     it('a signal aborted before the start cancels the run before any block runs (R29)', async () => {
       const script = new Script();
-      const engine = await make().open({ blocks: [script.executor] });
+      const engine = await makeRuntime().open({ blocks: [script.executor] });
       const source = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
       const result = await engine.execute(source, {}, { signal: AbortSignal.abort() });
       expect(result).toMatchObject({ status: 'cancelled' });
@@ -152,7 +156,7 @@ export function describeEnds(make: MakeRuntime): void {
 
     it('a cancelled run keeps its logs, start and end, and does not wait for slow blocks', async () => {
       const script = new Script({ A: () => ({ output: { a: 1 } }) });
-      const engine = await make().open({ blocks: [script.executor] });
+      const engine = await makeRuntime().open({ blocks: [script.executor] });
       const run = await engine.start({
         workflow: workflow(
           [work('A'), work('G'), work('B'), work('C')],
@@ -181,7 +185,7 @@ export function describeEnds(make: MakeRuntime): void {
     it('cancelling a run during the grace period after a failure ends the run as cancelled', async () => {
       const clock = new TestClock();
       const script = new Script();
-      const engine = await make().open({ clock, blocks: [script.executor] });
+      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
       const run = await engine.start({
         workflow: workflow([work('A'), work('B')], ['Start -> A', 'Start -> B']),
       });
@@ -197,11 +201,11 @@ export function describeEnds(make: MakeRuntime): void {
       ['a parallel', () => parallel('In', { parallelType: 'count', count: 3, batchSize: 1 }, work('A'))],
     ])(
       'after a cancellation in %s no further iteration or branch and no later block starts',
-      async (_title, container) => {
+      async (_title, createContainer) => {
         const script = new Script();
-        const engine = await make().open({ blocks: [script.executor] });
+        const engine = await makeRuntime().open({ blocks: [script.executor] });
         const run = await engine.start({
-          workflow: workflow([container(), work('Z')], ['Start -> In -> A', 'In -> Z']),
+          workflow: workflow([createContainer(), work('Z')], ['Start -> In -> A', 'In -> Z']),
         });
         (await script.nextCall('A.0')).done();
         await script.nextCall('A.1');
@@ -215,7 +219,7 @@ export function describeEnds(make: MakeRuntime): void {
     it('a cancellation between two attempts prevents the next attempt', async () => {
       const clock = new TestClock();
       const script = new Script();
-      const engine = await make().open({ clock, blocks: [script.executor] });
+      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
       const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 100 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
       (await script.nextCall('A')).fail(new Error('once'));
@@ -227,7 +231,7 @@ export function describeEnds(make: MakeRuntime): void {
     });
 
     it('a log entry exists from the start of its block, and never ends before it starts', async () => {
-      const { engine, runWorkflow } = await workEngine();
+      const { engine, runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [loop('L', { loopType: 'for', count: 2 }, work('A')), work('Z')],
         edges: ['Start -> L -> A', 'L -> Z'],

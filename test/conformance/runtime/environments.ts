@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import type { Engine, EngineOptions, TenantEnvironments } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { block, fn, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
 const SECRET = 'sk-very-secret';
 
@@ -22,7 +22,7 @@ function tenantOptions(values: { [tenant: string]: { [name: string]: string } })
 }
 
 /** Returns the records and logs of all runs as JSON. */
-async function recordsOf(engine: Engine): Promise<string> {
+async function readRecords(engine: Engine): Promise<string> {
   const { runs } = await engine.listRuns();
   const details = runs.map(async ({ runId }) => [await engine.getRun(runId), await engine.getLogs(runId)]);
   return JSON.stringify(await Promise.all(details));
@@ -33,20 +33,20 @@ const workflowOf = (id: string, code: string): { workflow: Json } => ({
 });
 
 /** Defines the tests of environments of tenants, and of the values that are redacted in each run. */
-export function describeEnvironments(make: MakeRuntime): void {
+export function describeEnvironments(makeRuntime: MakeRuntime): void {
   describe('environments', () => {
     it('a run reads only the values of its tenant, not those of the engine or of another tenant', async () => {
-      const engine = await make().open({
+      const engine = await makeRuntime().open({
         env: { OWN: 'value-of-the-engine' },
         ...tenantOptions({ a: { KEY: 'key-of-tenant-a' }, b: { KEY: 'key-of-tenant-b!' } }),
       });
       const code = 'return [{{KEY}}?.length, {{OWN}}?.length, Object.keys(environmentVariables)]';
-      const summaryOf = async (id: string) => {
+      const runAndSummarize = async (id: string) => {
         const { output, error } = await engine.execute(workflowOf(id, code.replace('{{OWN}}', '""')));
         return error?.code ?? (output as { result: Json }).result;
       };
-      expect(await summaryOf('of-a-1')).toEqual([15, 0, ['KEY']]);
-      expect(await summaryOf('of-b-1')).toEqual([16, 0, ['KEY']]);
+      expect(await runAndSummarize('of-a-1')).toEqual([15, 0, ['KEY']]);
+      expect(await runAndSummarize('of-b-1')).toEqual([16, 0, ['KEY']]);
       const ownCode = 'return [{{OWN}}.length, Object.keys(environmentVariables)]';
       expect(await engine.execute(workflowOf('plain', ownCode))).toMatchObject({
         output: { result: [19, ['OWN']] },
@@ -59,7 +59,7 @@ export function describeEnvironments(make: MakeRuntime): void {
     });
 
     it('a tenant has no values if no environments are configured', async () => {
-      const engine = await make().open({ env: { KEY: SECRET }, tenant: () => 'a' });
+      const engine = await makeRuntime().open({ env: { KEY: SECRET }, tenant: () => 'a' });
       const result = await engine.execute(
         workflowOf('w', 'return [Object.keys(environmentVariables), "{{KEY}}"]'),
       );
@@ -67,7 +67,7 @@ export function describeEnvironments(make: MakeRuntime): void {
     });
 
     it('only values that its blocks can read are redacted in the data of a run, so that a workflow cannot probe other secrets', async () => {
-      const engine = await make().open({ env: { KEY: SECRET, OTHER: 'another-secret' } });
+      const engine = await makeRuntime().open({ env: { KEY: SECRET, OTHER: 'another-secret' } });
       const guess = `guess ${SECRET} another-secret`;
       const run = async (code: string) => (await engine.execute(workflowOf('w', code), { guess })).output;
       expect(await run('return <start.guess>')).toMatchObject({ result: guess });
@@ -88,7 +88,7 @@ export function describeEnvironments(make: MakeRuntime): void {
     });
 
     it('a secret that is passed to a child without access to it is in no record', async () => {
-      const engine = await make().open({ env: { KEY: SECRET } });
+      const engine = await makeRuntime().open({ env: { KEY: SECRET } });
       await engine.deploy(
         workflow([fn('F', 'return <start.topic>')], ['Start -> F'], {
           id: 'child',
@@ -99,11 +99,11 @@ export function describeEnvironments(make: MakeRuntime): void {
       const caller = block('W', 'workflow_input', { workflowId: 'child', inputMapping: mapping });
       const result = await engine.execute({ workflow: workflow([caller], ['Start -> W']) });
       expect(result).toMatchObject({ output: { result: { result: '«redacted:KEY»' } } });
-      expect(await recordsOf(engine)).not.toContain(SECRET);
+      expect(await readRecords(engine)).not.toContain(SECRET);
     });
 
     it('a numeric secret is redacted in numbers', async () => {
-      const engine = await make().open({ env: { NUM: '73501946' } });
+      const engine = await makeRuntime().open({ env: { NUM: '73501946' } });
       const definition = workflow(
         [
           block('V', 'variables', { variables: [{ variableName: 'n', type: 'number', value: '{{NUM}}' }] }),
@@ -116,11 +116,11 @@ export function describeEnvironments(make: MakeRuntime): void {
       const result = await engine.execute({ workflow: definition }, {}, { select: ['F.result'] });
       expect(result.blockOutputs?.['F.result']).toEqual({ n: '«redacted:NUM»', negative: '«redacted:NUM»' });
       expect(result).toMatchObject({ status: 'completed' });
-      expect(JSON.stringify(result) + (await recordsOf(engine))).not.toContain('73501946');
+      expect(JSON.stringify(result) + (await readRecords(engine))).not.toContain('73501946');
     });
 
     it('secrets in the reason for a cancellation are redacted', async () => {
-      const engine = await make().open({ env: { KEY: SECRET } });
+      const engine = await makeRuntime().open({ env: { KEY: SECRET } });
       const definition = workflow(
         [block('H', 'human_in_the_loop', {}), fn('Z', 'return {{KEY}}')],
         ['Start -> H -> Z'],
@@ -128,7 +128,7 @@ export function describeEnvironments(make: MakeRuntime): void {
       const run = await engine.start({ workflow: definition });
       await run.result();
       expect(await engine.cancel(run.runId, `because of ${SECRET}`)).toBe(true);
-      expect(await recordsOf(engine)).not.toContain(SECRET);
+      expect(await readRecords(engine)).not.toContain(SECRET);
       expect(JSON.stringify(await engine.getRun(run.runId))).not.toContain(SECRET);
     });
 
@@ -137,7 +137,7 @@ export function describeEnvironments(make: MakeRuntime): void {
       const fail = (): never => {
         throw new Error('password authentication failed at db.internal:5432');
       };
-      const engine = await make().open({
+      const engine = await makeRuntime().open({
         environments: { names: fail, values: fail },
         tenant: () => 'a',
         onError: (error) => void reportedErrors.push(error),

@@ -3,18 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/script.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
 /**
  * Defines the tests of R11–R18 (docs/semantics.md): attempts, error ports, failures in containers, and other blocks of
  * failed runs.
  */
-export function describeFailures(make: MakeRuntime): void {
+export function describeFailures(makeRuntime: MakeRuntime): void {
   describe('failures', () => {
     it('a block is retried with backoff, and fails with its last failure (R13)', async () => {
       const clock = new TestClock(1000);
       const script = new Script();
-      const engine = await make().open({ clock, blocks: [script.executor] });
+      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
       const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 100, backoffCoefficient: 3 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
       (await script.nextCall('A')).fail(new Error('one'));
@@ -34,7 +34,7 @@ export function describeFailures(make: MakeRuntime): void {
 
     it('a block is not retried after a failure that is not retryable (R13)', async () => {
       const script = new Script();
-      const engine = await make().open({ blocks: [script.executor] });
+      const engine = await makeRuntime().open({ blocks: [script.executor] });
       const retry = { enabled: true, maxTries: 5, waitBetweenTriesMs: 0 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
       (await script.nextCall('A')).fail(
@@ -47,7 +47,7 @@ export function describeFailures(make: MakeRuntime): void {
     it('a retry waits at least as long as Retry-After (R14)', async () => {
       const clock = new TestClock();
       const script = new Script();
-      const engine = await make().open({ clock, blocks: [script.executor] });
+      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 10 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
       (await script.nextCall('A')).fail(new BlockError('HTTP_FAILED', 'busy', { retryAfterMs: 5000 }));
@@ -60,7 +60,7 @@ export function describeFailures(make: MakeRuntime): void {
     });
 
     it('a failed block activates its error port once, with the message as the output (R15)', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const definition = workflow(
         [fn('A', 'throw new Error("no")'), fn('B', 'return 1'), fn('H', 'return <a.error>')],
         ['Start -> A -> B', 'A:error -> H'],
@@ -71,7 +71,7 @@ export function describeFailures(make: MakeRuntime): void {
     });
 
     it('a container with an error port handles failures of its body (R16)', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const definition = workflow(
         [
           loop(
@@ -90,7 +90,7 @@ export function describeFailures(make: MakeRuntime): void {
     });
 
     it('a parallel that collects errors continues with its other branches (R16)', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const definition = workflow(
         [
           parallel(
@@ -111,16 +111,16 @@ export function describeFailures(make: MakeRuntime): void {
     it('no block starts after a failure; running blocks get a grace period and are recorded (R17)', async () => {
       const clock = new TestClock();
       const script = new Script();
-      const engine = await make().open({ clock, blocks: [script.executor] });
+      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
       const definition = workflow(
         [work('A'), work('B'), work('C'), work('D')],
         ['Start -> A -> C', 'Start -> B -> D'],
       );
       const run = await engine.start({ workflow: definition });
-      const slow = await script.nextCall('B');
+      const slowCall = await script.nextCall('B');
       (await script.nextCall('A')).fail(new BlockError('BLOCK_FAILED', 'first', { retryable: false }));
       await clock.waitForTimer(5000);
-      slow.done({ late: true });
+      slowCall.done({ late: true });
       expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
       expect(script.calls.toSorted()).toEqual(['A', 'B']);
       const logs = await engine.getLogs(run.runId);
@@ -133,7 +133,7 @@ export function describeFailures(make: MakeRuntime): void {
     it('running blocks are aborted after the grace period (R18)', async () => {
       const clock = new TestClock();
       const script = new Script();
-      const engine = await make().open({ clock, blocks: [script.executor], limits: { graceMs: 200 } });
+      const engine = await makeRuntime().open({ clock, blocks: [script.executor], limits: { graceMs: 200 } });
       const run = await engine.start({
         workflow: workflow([work('A'), work('B')], ['Start -> A', 'Start -> B']),
       });
@@ -149,7 +149,7 @@ export function describeFailures(make: MakeRuntime): void {
     });
 
     it('a loop that exceeds the limit of iterations fails with the code of the limit (R11)', async () => {
-      const engine = await make().open({ limits: { maxLoopTurns: 3 } });
+      const engine = await makeRuntime().open({ limits: { maxLoopTurns: 3 } });
       const definition = workflow(
         [loop('L', { loopType: 'while', whileCondition: 'true' }, fn('A', 'return 1'))],
         ['Start -> L -> A'],
@@ -160,7 +160,7 @@ export function describeFailures(make: MakeRuntime): void {
     });
 
     it('a block of an unknown type fails when it starts, with a hint in the message', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const result = await engine.execute({
         workflow: workflow([block('A', 'no_such_type')], ['Start -> A']),
       });

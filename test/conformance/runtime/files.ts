@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import { describe, expect, it } from 'vitest';
 import { block, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
 const FORMAT = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
 const CONTENT_BASE64 = 'YWJj';
@@ -28,10 +28,10 @@ const passingWorkflow = (id: string, child: string): Json =>
   );
 
 /** Defines the tests of files of tenants; the id of a workflow begins with its tenant. */
-export function describeFiles(make: MakeRuntime): void {
+export function describeFiles(makeRuntime: MakeRuntime): void {
   describe('files', () => {
     it('a file record gives access to the file only in runs of the tenant that owns it, and is plain data in other runs', async () => {
-      const engine = await make().open({ tenant: (id) => id.split('-', 1)[0] });
+      const engine = await makeRuntime().open({ tenant: (id) => id.split('-', 1)[0] });
       for (const definition of [
         readingWorkflow('a-read'),
         readingWorkflow('b-read'),
@@ -42,14 +42,17 @@ export function describeFiles(make: MakeRuntime): void {
       const input = await engine.storeFiles('a-read', { doc: FILE });
       const [file] = filesIn(input);
       if (!file) throw new Error('There is no file.');
-      const textOf = async (id: string): Promise<[text: Json, runId: string]> => {
+      const runAndReadText = async (id: string): Promise<[text: Json, runId: string]> => {
         const { output, runId } = await engine.execute(id, input);
         return [(output as { data: { text: Json } }).data.text, runId];
       };
-      const [ownText, runId] = await textOf('a-read');
-      const [foreignText, foreignRunId] = await textOf('b-read');
+      const [ownText, runId] = await runAndReadText('a-read');
+      const [foreignText, foreignRunId] = await runAndReadText('b-read');
       expect([ownText, foreignText]).toEqual([CONTENT_BASE64, '']);
-      expect([(await textOf('a-pass'))[0], (await textOf('b-pass'))[0]]).toEqual([CONTENT_BASE64, '']);
+      expect([(await runAndReadText('a-pass'))[0], (await runAndReadText('b-pass'))[0]]).toEqual([
+        CONTENT_BASE64,
+        '',
+      ]);
       expect(await (await engine.fileReader(runId))(file)).toBe(CONTENT_BASE64);
       expect(await (await engine.fileReader(foreignRunId))(file)).toBeUndefined();
     });

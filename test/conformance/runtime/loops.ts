@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core';
 import { work } from '../../support/script.ts';
 import { condition, fn, loop, parallel } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 
 /** The fields of the loop, the outputs of its block by iteration, and the input of the run. */
-const LOOPS: [title: string, data: JsonObject, values: Json[], input?: Json][] = [
+const LOOP_CASES: [title: string, data: JsonObject, values: Json[], input?: Json][] = [
   ['a for loop runs as often as its count', { loopType: 'for', count: 3 }, [0, 1, 2]],
   [
     'a while loop evaluates its condition before each iteration',
@@ -55,12 +55,12 @@ const LOOPS: [title: string, data: JsonObject, values: Json[], input?: Json][] =
 ];
 
 /** Defines the tests of iterations of loops, and their results. */
-export function describeLoops(make: MakeRuntime): void {
+export function describeLoops(makeRuntime: MakeRuntime): void {
   describe('loops', () => {
-    const workEngine = sharedWorkEngine(make);
+    const getWorkEngine = sharedWorkEngine(makeRuntime);
 
-    it.each(LOOPS)('%s', async (_title, data, values, input = {}) => {
-      const { runWorkflow } = await workEngine();
+    it.each(LOOP_CASES)('%s', async (_title, data, values, input = {}) => {
+      const { runWorkflow } = await getWorkEngine();
       const body = fn('A', 'return <loop.index>');
       const result = await runWorkflow({
         blocks: [loop('L', data, body), work('Z')],
@@ -69,20 +69,24 @@ export function describeLoops(make: MakeRuntime): void {
         options: { select: ['L.results'] },
       });
       const results = values.map((value) => [{ result: value, stdout: '' }]);
-      expect(result).toMatchObject({ status: 'completed', ran: 'Z', blockOutputs: { 'L.results': results } });
+      expect(result).toMatchObject({
+        status: 'completed',
+        executedBlocks: 'Z',
+        blockOutputs: { 'L.results': results },
+      });
     });
 
     it('the collection of an inner loop may be the item of the outer loop, referenced as `loop` or by the name of the loop', async () => {
-      const { runWorkflow } = await workEngine();
-      const inner = (name: string, collection: string) =>
+      const { runWorkflow } = await getWorkEngine();
+      const innerLoop = (name: string, collection: string) =>
         loop(name, { loopType: 'forEach', collection }, fn(`In ${name}`, `return <loop.currentItem> * 10`));
       const result = await runWorkflow({
         blocks: [
           loop(
             'Rows',
             { loopType: 'forEach', collection: '[[1, 2], [], [3]]' },
-            inner('M', '<loop.currentItem>'),
-            inner('N', '<rows.currentItem>'),
+            innerLoop('M', '<loop.currentItem>'),
+            innerLoop('N', '<rows.currentItem>'),
           ),
           fn(
             'Z',
@@ -91,12 +95,14 @@ export function describeLoops(make: MakeRuntime): void {
         ],
         edges: ['Start -> Rows -> M -> In M', 'M -> N -> In N', 'Rows -> Z'],
       });
-      const iteration = (...values: number[]): Json => [values, values];
-      expect(result.output).toMatchObject({ result: [iteration(10, 20), iteration(), iteration(30)] });
+      const iterationResults = (...values: number[]): Json => [values, values];
+      expect(result.output).toMatchObject({
+        result: [iterationResults(10, 20), iterationResults(), iterationResults(30)],
+      });
     });
 
     it('results of a nested container appear once for each of its executions, in the iteration in which it ended', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [
           loop(
@@ -114,13 +120,13 @@ export function describeLoops(make: MakeRuntime): void {
         options: { select: ['L.results'] },
       });
       const outputBy = (by: string): Json => ({ by });
-      const inner = { results: [[outputBy('A')], [outputBy('A')]] };
-      const iteration = [{ results: [[inner], [inner]] }, outputBy('B')];
+      const innerOutput = { results: [[outputBy('A')], [outputBy('A')]] };
+      const iteration = [{ results: [[innerOutput], [innerOutput]] }, outputBy('B')];
       expect(result.blockOutputs?.['L.results']).toEqual([iteration, iteration]);
     });
 
     it('a loop that contains only a loop runs, and edges across its boundary have no effect', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [
           loop('L', { loopType: 'for', count: 2 }, loop('M', { loopType: 'for', count: 2 }, work('A'))),
@@ -129,7 +135,7 @@ export function describeLoops(make: MakeRuntime): void {
         ],
         edges: ['Start -> L -> M -> A', 'L -> N -> B', 'N -> Z', 'A -> B', 'A -> Z'],
       });
-      expect(result).toMatchObject({ status: 'completed', ran: 'A.0.0 A.0.1 A.1.0 A.1.1 B.0 Z' });
+      expect(result).toMatchObject({ status: 'completed', executedBlocks: 'A.0.0 A.0.1 A.1.0 A.1.1 B.0 Z' });
     });
 
     it.each<[string, string, string]>([
@@ -138,7 +144,7 @@ export function describeLoops(make: MakeRuntime): void {
       ['a parallel after a loop', 'L', 'P'],
       ['a loop after a parallel', 'P', 'L'],
     ])('%s starts when the first container has ended', async (_title, first, second) => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const container = (name: string, block: string) =>
         name === 'L' || name === 'M'
           ? loop(name, { loopType: 'for', count: 2 }, work(block))
@@ -149,14 +155,14 @@ export function describeLoops(make: MakeRuntime): void {
       };
       expect(await runWorkflow(testRun)).toMatchObject({
         status: 'completed',
-        ran: 'A.0 A.1 B.0 B.1 Z',
+        executedBlocks: 'A.0 A.1 B.0 B.1 Z',
       });
-      expect(await runWorkflow({ ...testRun, fails: ['A'] })).toMatchObject({ status: 'failed' });
-      expect((await runWorkflow({ ...testRun, fails: ['A'] })).ran).not.toContain('B');
+      expect(await runWorkflow({ ...testRun, failingBlocks: ['A'] })).toMatchObject({ status: 'failed' });
+      expect((await runWorkflow({ ...testRun, failingBlocks: ['A'] })).executedBlocks).not.toContain('B');
     });
 
     it('an unhandled failure in an iteration ends the loop and the run', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [
           loop(
@@ -171,14 +177,14 @@ export function describeLoops(make: MakeRuntime): void {
       });
       expect(result).toMatchObject({
         status: 'failed',
-        ran: 'A.0 A.1',
+        executedBlocks: 'A.0 A.1',
         error: { details: { blockName: 'F' } },
       });
       expect(result.error?.message).toContain('second');
     });
 
     it('a join waits only for the branch that its own iteration takes', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [
           condition('C', { yes: 'false', no: '' }),
@@ -192,7 +198,7 @@ export function describeLoops(make: MakeRuntime): void {
         ],
         edges: ['Start -> C', 'C:yes -> X -> L', 'C:no -> L', 'L -> D', 'D:a -> A -> J', 'D:b -> B -> J'],
       });
-      expect(result).toMatchObject({ status: 'completed', ran: 'A.0 B.1 J.0 J.1' });
+      expect(result).toMatchObject({ status: 'completed', executedBlocks: 'A.0 B.1 J.0 J.1' });
     });
   });
 }

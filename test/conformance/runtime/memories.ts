@@ -3,9 +3,9 @@ import type { JsonObject } from '@heddle/core';
 import type { Engine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../../support/model-server.ts';
-import type { ModelAnswer, ModelRequest, ModelServer } from '../../support/model-server.ts';
+import type { ModelResponse, ModelRequest, ModelServer } from '../../support/model-server.ts';
 import { block, loop, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime, RuntimeUnderTest } from './suite.ts';
+import type { MakeRuntime, RuntimeUnderTest } from './runtime-under-test.ts';
 
 const QUESTION = [{ role: 'user', content: '<start.question>' }];
 const MEMORY_FIELDS = {
@@ -14,7 +14,7 @@ const MEMORY_FIELDS = {
   messages: QUESTION,
 };
 
-function agent(fields: JsonObject, options: JsonObject = {}) {
+function agentBlock(fields: JsonObject, options: JsonObject = {}) {
   return block('A', 'agent', { model: 'local/scripted', ...fields }, options);
 }
 
@@ -25,11 +25,13 @@ function contentsOf(request: ModelRequest | undefined): string[] {
 }
 
 /** Returns an answer that repeats the question: `answer to QUESTION`. */
-function echo(request: ModelRequest): ModelAnswer {
+function echo(request: ModelRequest): ModelResponse {
   return { text: `answer to ${contentsOf(request).at(-1)}` };
 }
 
-async function openModelServer(answer: (request: ModelRequest) => ModelAnswer = echo): Promise<ModelServer> {
+async function openModelServer(
+  answer: (request: ModelRequest) => ModelResponse = echo,
+): Promise<ModelServer> {
   const server = await startModelServer(answer);
   onTestFinished(() => server.close());
   return server;
@@ -40,46 +42,46 @@ function openEngine(runtime: RuntimeUnderTest, { services }: ModelServer): Promi
 }
 
 async function ask(engine: Engine, question: string, fields: JsonObject = {}): Promise<void> {
-  const definition = workflow([agent({ ...MEMORY_FIELDS, ...fields })], ['Start -> A']);
+  const definition = workflow([agentBlock({ ...MEMORY_FIELDS, ...fields })], ['Start -> A']);
   const result = await engine.execute({ workflow: definition }, { question, conversation: 'c1' });
   expect(result).toMatchObject({ status: 'completed', output: { content: `answer to ${question}` } });
 }
 
 /** Defines the tests of conversations of agents. `test/agents/memory.test.ts` tests the details of their windows. */
-export function describeMemories(make: MakeRuntime): void {
+export function describeMemories(makeRuntime: MakeRuntime): void {
   describe('memory of agents', () => {
     it('each kind of memory gives the model its window of the conversation, even after a restart', async () => {
       const server = await openModelServer();
-      const runtime = make();
-      const first = await openEngine(runtime, server);
-      for (const question of ['one', 'two', 'three']) await ask(first, question);
-      await first.close();
-      const second = await openEngine(runtime, server);
-      const kinds: [window: string[], fields: JsonObject][] = [
+      const runtime = makeRuntime();
+      const firstEngine = await openEngine(runtime, server);
+      for (const question of ['one', 'two', 'three']) await ask(firstEngine, question);
+      await firstEngine.close();
+      const secondEngine = await openEngine(runtime, server);
+      const cases: [window: string[], fields: JsonObject][] = [
         [['three'], { memoryType: 'sliding_window', slidingWindowSize: 3 }],
         [['three', 'four'], { memoryType: 'sliding_window_tokens', slidingWindowTokens: 60 }],
         [['one', 'two', 'three', 'four', 'five'], { memoryType: 'conversation' }],
         [[], { memoryType: 'none' }],
       ];
       const questions = ['four', 'five', 'six', 'seven'];
-      for (const [index, [window, fields]] of kinds.entries()) {
+      for (const [index, [window, fields]] of cases.entries()) {
         const question = questions[index] ?? '';
-        await ask(second, question, fields);
+        await ask(secondEngine, question, fields);
         const exchanges = window.flatMap((each) => [each, `answer to ${each}`]);
         expect(contentsOf(server.requests.at(-1))).toEqual([...exchanges, question]);
       }
-      await ask(second, 'eight', { memoryType: 'sliding_window', slidingWindowSize: 2 });
+      await ask(secondEngine, 'eight', { memoryType: 'sliding_window', slidingWindowSize: 2 });
       expect(contentsOf(server.requests.at(-1))).toEqual(['six', 'answer to six', 'eight']);
     });
 
     it('each iteration of a loop remembers the earlier iterations', async () => {
       const server = await openModelServer();
-      const engine = await openEngine(make(), server);
+      const engine = await openEngine(makeRuntime(), server);
       const messages = [{ role: 'user', content: '<loop.currentItem>' }];
       const agentLoop = loop(
         'L',
         { loopType: 'forEach', collection: ['a', 'b', 'c'] },
-        agent({ ...MEMORY_FIELDS, messages }),
+        agentBlock({ ...MEMORY_FIELDS, messages }),
       );
       const definition = workflow([agentLoop], ['Start -> L -> A']);
       expect(await engine.execute({ workflow: definition }, { conversation: 'c1' })).toMatchObject({
@@ -97,10 +99,10 @@ export function describeMemories(make: MakeRuntime): void {
           ? { status: 503, headers: { 'retry-after': '0' }, after: refusalGate.promise }
           : echo(request),
       );
-      const engine = await openEngine(make(), server);
+      const engine = await openEngine(makeRuntime(), server);
       await ask(engine, 'one');
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
-      const definition = workflow([agent(MEMORY_FIELDS, { retry })], ['Start -> A']);
+      const definition = workflow([agentBlock(MEMORY_FIELDS, { retry })], ['Start -> A']);
       const run = await engine.start({ workflow: definition }, { question: 'two', conversation: 'c1' });
       await expect.poll(() => refusalCount, { timeout: 20_000 }).toBe(1);
       await ask(engine, 'meanwhile');

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { work } from '../../support/script.ts';
 import { block, condition, loop, parallel, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 import { openWorkEngine, sharedWorkEngine } from './work-engine.ts';
 import type { TestRun } from './work-engine.ts';
 
 interface Case extends TestRun {
   title: string;
   /** The `work` blocks that ran, sorted. */
-  ran: string;
+  executedBlocks: string;
 }
 
 /** Returns blocks of the type `work` with these names, which are separated by spaces. */
@@ -23,7 +23,7 @@ const SHARED_HANDLER = {
   edges: ['Start -> A -> Z', 'Start -> B -> Z', 'A:error -> H', 'B:error -> H'],
 };
 
-const threeRows = (trueRow: string): TestRun => ({
+const runWithThreeRows = (trueRow: string): TestRun => ({
   blocks: [conditionBlock('C', trueRow, 'if', 'elseif', 'third'), ...workBlocks('A B J')],
   edges: ['Start -> C', 'C:if -> A', 'C:elseif -> B', 'C:third -> A', 'A -> J', 'B -> J'],
 });
@@ -33,39 +33,51 @@ const CASES: Case[] = [
     title: 'a sequence of blocks runs to its end',
     blocks: workBlocks('A B C'),
     edges: ['Start -> A -> B -> C'],
-    ran: 'A B C',
+    executedBlocks: 'A B C',
   },
   {
     title: 'a fork runs all its paths, and a join after them once',
     blocks: workBlocks('A B C J'),
     edges: ['Start -> A -> J', 'Start -> B -> J', 'Start -> C -> J'],
-    ran: 'A B C J',
+    executedBlocks: 'A B C J',
   },
-  { title: 'two edges to one target: the first of the rows leads there', ...threeRows('if'), ran: 'A J' },
+  {
+    title: 'two edges to one target: the first of the rows leads there',
+    ...runWithThreeRows('if'),
+    executedBlocks: 'A J',
+  },
   {
     title: 'two edges to one target: another row leads to another block',
-    ...threeRows('elseif'),
-    ran: 'B J',
+    ...runWithThreeRows('elseif'),
+    executedBlocks: 'B J',
   },
-  { title: 'two edges to one target: the last of the rows leads there', ...threeRows('third'), ran: 'A J' },
-  { title: 'a condition without a match ends all of its paths', ...threeRows('none'), ran: '' },
+  {
+    title: 'two edges to one target: the last of the rows leads there',
+    ...runWithThreeRows('third'),
+    executedBlocks: 'A J',
+  },
+  {
+    title: 'a condition without a match ends all of its paths',
+    ...runWithThreeRows('none'),
+    executedBlocks: '',
+  },
   {
     title: 'blocks on a path not taken never run, at any length of the path',
     blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...workBlocks('A B D E Z')],
     edges: ['Start -> C', 'C:yes -> A -> B -> D -> E', 'C:no -> Z'],
-    ran: 'Z',
+    executedBlocks: 'Z',
   },
   {
     title: 'a join after a long path not taken runs, even if its other source was done earlier',
     blocks: [conditionBlock('C', 'no', 'yes', 'no'), ...workBlocks('X A B D J')],
     edges: ['Start -> X -> J', 'X -> C', 'C:yes -> A -> B -> D -> J'],
-    ran: 'J X',
+    executedBlocks: 'J X',
   },
   {
     title: 'a diamond after a condition joins again, and the following block runs once',
     blocks: [conditionBlock('C', 'yes', 'yes', 'no'), ...workBlocks('A B J Z')],
     edges: ['Start -> C', 'C:yes -> A -> J', 'C:no -> B -> J', 'J -> Z'],
-    ran: 'A J Z',
+    executedBlocks: 'A J Z',
   },
   {
     title: 'successive conditions choose independently',
@@ -75,7 +87,7 @@ const CASES: Case[] = [
       ...workBlocks('A B X Y'),
     ],
     edges: ['Start -> C', 'C:a -> A', 'C:b -> D', 'D:c -> X', 'D:d -> Y', 'A -> B'],
-    ran: 'X',
+    executedBlocks: 'X',
   },
   {
     title: 'a block after three conditions runs once, when one of them leads to it',
@@ -86,53 +98,53 @@ const CASES: Case[] = [
       ...workBlocks('T'),
     ],
     edges: ['Start -> C', 'Start -> D', 'Start -> E', 'C:x -> T', 'D:x -> T', 'E:x -> T'],
-    ran: 'T',
+    executedBlocks: 'T',
   },
   {
     title: 'a block that succeeds prunes its error path to the end',
     blocks: workBlocks('A B H I'),
     edges: ['Start -> A -> B', 'A:error -> H -> I'],
-    ran: 'A B',
+    executedBlocks: 'A B',
   },
   {
     title: 'a block that fails prunes its normal path to the end',
     blocks: workBlocks('A B C H I'),
     edges: ['Start -> A -> B -> C', 'A:error -> H -> I'],
-    fails: ['A'],
-    ran: 'A H I',
+    failingBlocks: ['A'],
+    executedBlocks: 'A H I',
   },
   {
     title: 'both ports to one block: the block runs after a success',
     blocks: workBlocks('A B'),
     edges: ['Start -> A -> B', 'A:error -> B'],
-    ran: 'A B',
+    executedBlocks: 'A B',
   },
   {
     title: 'both ports to one block: the block runs after a failure',
     blocks: workBlocks('A B'),
     edges: ['Start -> A -> B', 'A:error -> B'],
-    fails: ['A'],
-    ran: 'A B',
+    failingBlocks: ['A'],
+    executedBlocks: 'A B',
   },
   {
     title: 'a shared handler runs when only the first block fails',
     ...SHARED_HANDLER,
-    fails: ['A'],
-    ran: 'A B H Z',
+    failingBlocks: ['A'],
+    executedBlocks: 'A B H Z',
   },
   {
     title: 'a shared handler runs when only the second block fails',
     ...SHARED_HANDLER,
-    fails: ['B'],
-    ran: 'A B H Z',
+    failingBlocks: ['B'],
+    executedBlocks: 'A B H Z',
   },
   {
     title: 'a shared handler runs once when both blocks fail',
     ...SHARED_HANDLER,
-    fails: ['A', 'B'],
-    ran: 'A B H',
+    failingBlocks: ['A', 'B'],
+    executedBlocks: 'A B H',
   },
-  { title: 'a shared handler does not run when nothing fails', ...SHARED_HANDLER, ran: 'A B Z' },
+  { title: 'a shared handler does not run when nothing fails', ...SHARED_HANDLER, executedBlocks: 'A B Z' },
   {
     title: 'the handles of the four sides, and an empty one, are the normal exit',
     blocks: workBlocks('A B C D E F'),
@@ -144,26 +156,26 @@ const CASES: Case[] = [
       'A:source-left -> E',
       'A: -> F',
     ],
-    ran: 'A B C D E F',
+    executedBlocks: 'A B C D E F',
   },
   {
     title: 'the handle of a side is not taken when its block fails',
     blocks: workBlocks('A B H'),
     edges: ['Start -> A', 'A:source-right -> B', 'A:error -> H'],
-    fails: ['A'],
-    ran: 'A H',
+    failingBlocks: ['A'],
+    executedBlocks: 'A H',
   },
   {
     title: 'an unknown handle counts as the normal exit',
     blocks: workBlocks('A B'),
     edges: ['Start -> A', 'A:wherever -> B'],
-    ran: 'A B',
+    executedBlocks: 'A B',
   },
   {
     title: 'an edge of a missing row is never taken',
     blocks: [conditionBlock('C', 'x', 'x'), ...workBlocks('A B')],
     edges: ['Start -> C', 'C:x -> A', 'C:gone -> B'],
-    ran: 'A',
+    executedBlocks: 'A',
   },
   {
     title:
@@ -176,7 +188,7 @@ const CASES: Case[] = [
     ],
     edges: ['Start -> C', 'C:yes -> L -> A', 'L -> P -> B', 'P -> D', 'C:no -> Z'],
     input: { number: 5 },
-    ran: 'Z',
+    executedBlocks: 'Z',
   },
   {
     title: 'a condition that chooses a row without an edge does not start a container after the other row',
@@ -186,18 +198,21 @@ const CASES: Case[] = [
       ...workBlocks('Z'),
     ],
     edges: ['Start -> C', 'C:some -> P -> A', 'P -> Z'],
-    ran: '',
+    executedBlocks: '',
   },
 ];
 
 /** Defines the tests of the blocks that run: joins, conditions, error ports, paths not taken. */
-export function describePaths(make: MakeRuntime): void {
+export function describePaths(makeRuntime: MakeRuntime): void {
   describe('paths', () => {
-    const workEngine = sharedWorkEngine(make);
+    const getWorkEngine = sharedWorkEngine(makeRuntime);
 
     it.each(CASES.map((testCase) => [testCase.title, testCase] as const))('%s', async (_title, testCase) => {
-      const { runWorkflow } = await workEngine();
-      expect(await runWorkflow(testCase)).toMatchObject({ status: 'completed', ran: testCase.ran });
+      const { runWorkflow } = await getWorkEngine();
+      expect(await runWorkflow(testCase)).toMatchObject({
+        status: 'completed',
+        executedBlocks: testCase.executedBlocks,
+      });
     });
 
     it('a router activates only the selected route', async () => {
@@ -214,31 +229,34 @@ export function describePaths(make: MakeRuntime): void {
         blocks: [block('R', 'router_v2', { routes }), ...workBlocks('A B')],
         edges: ['Start -> R', 'R:router-a -> A', 'R:router-b -> B'],
       };
-      const secondRouteEngine = await openWorkEngine(make, { blocks: [router('router-b')] });
-      expect(await secondRouteEngine.runWorkflow(testRun)).toMatchObject({ status: 'completed', ran: 'B' });
-      const olderRouter: TestRun = {
+      const secondRouteEngine = await openWorkEngine(makeRuntime, { blocks: [router('router-b')] });
+      expect(await secondRouteEngine.runWorkflow(testRun)).toMatchObject({
+        status: 'completed',
+        executedBlocks: 'B',
+      });
+      const olderRouterRun: TestRun = {
         blocks: [block('R', 'router'), ...workBlocks('A B')],
         edges: ['Start -> R', 'R -> A', 'R -> B'],
       };
-      const namedBlockEngine = await openWorkEngine(make, { blocks: [router('router-A')] });
-      expect(await namedBlockEngine.runWorkflow(olderRouter)).toMatchObject({
+      const namedBlockEngine = await openWorkEngine(makeRuntime, { blocks: [router('router-A')] });
+      expect(await namedBlockEngine.runWorkflow(olderRouterRun)).toMatchObject({
         status: 'completed',
-        ran: 'A',
+        executedBlocks: 'A',
       });
-      const unknownRouteEngine = await openWorkEngine(make, { blocks: [router('router-x')] });
-      const skipped = parallel('P', { parallelType: 'count', count: 2 }, work('C'));
-      const withParallel: TestRun = {
-        blocks: [block('R', 'router_v2', { routes }), skipped, ...workBlocks('Z')],
+      const unknownRouteEngine = await openWorkEngine(makeRuntime, { blocks: [router('router-x')] });
+      const skippedParallel = parallel('P', { parallelType: 'count', count: 2 }, work('C'));
+      const runWithParallel: TestRun = {
+        blocks: [block('R', 'router_v2', { routes }), skippedParallel, ...workBlocks('Z')],
         edges: ['Start -> R', 'R:router-a -> P -> C', 'P -> Z'],
       };
-      expect(await unknownRouteEngine.runWorkflow(withParallel)).toMatchObject({
+      expect(await unknownRouteEngine.runWorkflow(runWithParallel)).toMatchObject({
         status: 'completed',
-        ran: '',
+        executedBlocks: '',
       });
     });
 
     it('edges to unknown blocks are refused, and ignored with compat', async () => {
-      const { engine, runWorkflow } = await workEngine();
+      const { engine, runWorkflow } = await getWorkEngine();
       const testRun: TestRun = { blocks: workBlocks('A B'), edges: ['Start -> A -> B', 'A -> Ghost'] };
       await expect(runWorkflow(testRun)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
       const source = { workflow: workflow(testRun.blocks, testRun.edges), compat: true };

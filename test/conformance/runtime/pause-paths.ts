@@ -3,60 +3,66 @@ import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/script.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
-const human = (name: string, options: JsonObject = {}): TestBlock =>
+const humanBlock = (name: string, options: JsonObject = {}): TestBlock =>
   block(name, 'human_in_the_loop', {}, options);
 /** Returns blocks of the type `work` with these names, which are separated by spaces. */
 const workBlocks = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
 
 /** Blocks, edges, the `work` blocks that ran before the answer to `H`, and those that ran after it. */
-const CASES: [title: string, blocks: () => TestBlock[], edges: string[], before: string, after: string][] = [
+const CASES: [
+  title: string,
+  blocks: () => TestBlock[],
+  edges: string[],
+  callsBefore: string,
+  callsAfter: string,
+][] = [
   [
     'a pause between two blocks',
-    () => [...workBlocks('A Z'), human('H')],
+    () => [...workBlocks('A Z'), humanBlock('H')],
     ['Start -> A -> H -> Z'],
     'A',
     'Z',
   ],
   [
     'a pause at the end: no block runs after the answer',
-    () => [...workBlocks('A'), human('H')],
+    () => [...workBlocks('A'), humanBlock('H')],
     ['Start -> A -> H'],
     'A',
     '',
   ],
   [
     'the error port of an answered pause is not taken',
-    () => [...workBlocks('E F Z'), human('H')],
+    () => [...workBlocks('E F Z'), humanBlock('H')],
     ['Start -> H -> Z', 'H:error -> E -> F'],
     '',
     'Z',
   ],
   [
     'a block at the error port that has another source still runs',
-    () => [...workBlocks('A E Z'), human('H')],
+    () => [...workBlocks('A E Z'), humanBlock('H')],
     ['Start -> A', 'A -> H -> Z', 'H:error -> E', 'A -> E'],
     'A',
     'E Z',
   ],
   [
     'a join whose last open source is the error port runs after the answer',
-    () => [...workBlocks('A J'), human('H')],
+    () => [...workBlocks('A J'), humanBlock('H')],
     ['Start -> A -> J', 'Start -> H', 'H:error -> J'],
     'A',
     'J',
   ],
   [
     'both ports of a pause lead to one block, which runs once',
-    () => [...workBlocks('Z'), human('H')],
+    () => [...workBlocks('Z'), humanBlock('H')],
     ['Start -> H -> Z', 'H:error -> Z'],
     '',
     'Z',
   ],
   [
     'a condition before the pause keeps its choice',
-    () => [condition('C', { yes: 'true', no: '' }), ...workBlocks('A B J'), human('H')],
+    () => [condition('C', { yes: 'true', no: '' }), ...workBlocks('A B J'), humanBlock('H')],
     ['Start -> C', 'C:yes -> A -> J', 'C:no -> B -> J', 'Start -> H -> J'],
     'A',
     'J',
@@ -64,21 +70,21 @@ const CASES: [title: string, blocks: () => TestBlock[], edges: string[], before:
 ];
 
 /** Defines the tests of paths through pause points. */
-export function describePausePaths(make: MakeRuntime): void {
+export function describePausePaths(makeRuntime: MakeRuntime): void {
   const openEngine = async () => {
     const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
-    return { script, engine: await make().open({ blocks: [script.executor] }) };
+    return { script, engine: await makeRuntime().open({ blocks: [script.executor] }) };
   };
 
   describe('paths through pauses', () => {
-    it.each(CASES)('%s', async (_title, ...[blocks, edges, before, after]) => {
+    it.each(CASES)('%s', async (_title, ...[blocks, edges, callsBefore, callsAfter]) => {
       const { script, engine } = await openEngine();
       const run = await engine.start({ workflow: workflow(blocks(), edges) });
       expect(await run.result()).toMatchObject({ status: 'paused' });
-      expect(script.calls.toSorted().join(' ')).toBe(before);
+      expect(script.calls.toSorted().join(' ')).toBe(callsBefore);
       script.calls.length = 0;
       expect(await engine.resume(run.runId, { input: { ok: true } })).toMatchObject({ status: 'completed' });
-      expect(script.calls.toSorted().join(' ')).toBe(after);
+      expect(script.calls.toSorted().join(' ')).toBe(callsAfter);
     });
 
     it('a pause in a parallel in a loop keeps iteration, open branches, items and variables', async () => {
@@ -91,7 +97,7 @@ export function describePausePaths(make: MakeRuntime): void {
             parallel(
               'P',
               { parallelType: 'collection', collection: '["a", "b"]', batchSize: 1 },
-              human('H'),
+              humanBlock('H'),
               block('V', 'variables', {
                 variables: [{ variableName: 'said', type: 'plain', value: '<variable.said><h.n>' }],
               }),
@@ -129,7 +135,7 @@ export function describePausePaths(make: MakeRuntime): void {
     it('a pause is logged when it opens, with the data that it shows, and is never retried', async () => {
       const { engine } = await openEngine();
       const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 0 };
-      const run = await engine.start({ workflow: workflow([human('H', { retry })], ['Start -> H']) });
+      const run = await engine.start({ workflow: workflow([humanBlock('H', { retry })], ['Start -> H']) });
       expect(await run.result()).toMatchObject({ status: 'paused' });
       const logs = await engine.getLogs(run.runId);
       expect(logs.find(({ blockName }) => blockName === 'H')).toMatchObject({
@@ -150,7 +156,7 @@ export function describePausePaths(make: MakeRuntime): void {
       ] as const) {
         const { engine } = await openEngine();
         const run = await engine.start({
-          workflow: workflow([human('H'), endingBlock], ['Start -> H', 'Start -> R']),
+          workflow: workflow([humanBlock('H'), endingBlock], ['Start -> H', 'Start -> R']),
         });
         expect(await run.result()).toMatchObject({ status });
         expect((await engine.getRun(run.runId)).pauses).toEqual([]);

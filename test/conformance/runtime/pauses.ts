@@ -1,35 +1,35 @@
 import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/script.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
 const APPROVAL = { inputFormat: [{ id: 'a', name: 'approved', type: 'boolean', required: true }] };
 
 /** Defines the tests of R22, R25 and R40 (docs/semantics.md): pause points and their answers. */
-export function describePauses(make: MakeRuntime): void {
+export function describePauses(makeRuntime: MakeRuntime): void {
   describe('pauses', () => {
     it('a run stops at a pause and continues with the submission (R22)', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const definition = workflow(
         [block('H', 'human_in_the_loop', APPROVAL), fn('Z', 'return <h.approved>')],
         ['Start -> H -> Z'],
       );
       const run = await engine.start({ workflow: definition });
       expect(await run.result()).toMatchObject({ status: 'paused' });
-      const detail = await engine.getRun(run.runId);
-      expect(detail.pauses).toHaveLength(1);
-      expect(detail).toMatchObject({
+      const pausedRun = await engine.getRun(run.runId);
+      expect(pausedRun.pauses).toHaveLength(1);
+      expect(pausedRun).toMatchObject({
         status: 'paused',
         pauseKind: 'human',
         pauses: [{ blockName: 'H', kind: 'human' }],
       });
-      expect(Buffer.from(detail.pauses[0]?.token ?? '', 'base64url').length).toBeGreaterThanOrEqual(16);
+      expect(Buffer.from(pausedRun.pauses[0]?.token ?? '', 'base64url').length).toBeGreaterThanOrEqual(16);
       const result = await engine.resume(run.runId, { input: { approved: true } });
       expect(result).toMatchObject({ status: 'completed', output: { result: true }, runId: run.runId });
     });
 
     it('an invalid submission or token is refused, and the pause stays open (R40)', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const run = await engine.start({
         workflow: workflow([block('H', 'human_in_the_loop', APPROVAL)], ['Start -> H']),
       });
@@ -47,7 +47,7 @@ export function describePauses(make: MakeRuntime): void {
     });
 
     it('a repeated resume with the same token returns the first result, even after the end of the run (R40)', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const run = await engine.start({
         workflow: workflow(
           [block('H', 'human_in_the_loop', {}), fn('Z', 'return <h.note>')],
@@ -56,16 +56,16 @@ export function describePauses(make: MakeRuntime): void {
       });
       await run.result();
       const token = (await engine.getRun(run.runId)).pauses[0]?.token ?? '';
-      const first = await engine.resume(run.runId, { token, input: { note: 'one' } });
-      const second = await engine.resume(run.runId, { token, input: { note: 'two' } });
-      expect(first.output).toMatchObject({ result: 'one' });
-      expect(second).toEqual(first);
+      const firstResult = await engine.resume(run.runId, { token, input: { note: 'one' } });
+      const secondResult = await engine.resume(run.runId, { token, input: { note: 'two' } });
+      expect(firstResult.output).toMatchObject({ result: 'one' });
+      expect(secondResult).toEqual(firstResult);
       await expect(engine.resume(run.runId, { token: 'other' })).rejects.toMatchObject({ code: 'RUN_ENDED' });
     });
 
     it('a pause is open while other branches continue, and the run is paused when nothing else runs (R25)', async () => {
       const script = new Script();
-      const engine = await make().open({ blocks: [script.executor] });
+      const engine = await makeRuntime().open({ blocks: [script.executor] });
       const definition = workflow(
         [block('H', 'human_in_the_loop', {}), work('A'), fn('J', 'return "joined"')],
         ['Start -> H -> J', 'Start -> A -> J'],
@@ -74,14 +74,14 @@ export function describePauses(make: MakeRuntime): void {
       const call = await script.nextCall('A');
       await expect.poll(async () => (await engine.getRun(run.runId)).pauses.length).toBe(1);
       expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
-      const resumed = engine.resume(run.runId, { input: {} });
+      const resumePromise = engine.resume(run.runId, { input: {} });
       call.done();
-      expect(await resumed).toMatchObject({ status: 'completed', output: { result: 'joined' } });
+      expect(await resumePromise).toMatchObject({ status: 'completed', output: { result: 'joined' } });
       expect(await run.result()).toMatchObject({ status: 'completed' });
     });
 
     it('several pauses resume independently, in any order', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const definition = workflow(
         [
           parallel('P', { parallelType: 'count', count: 2 }, block('H', 'human_in_the_loop', {})),
@@ -104,7 +104,7 @@ export function describePauses(make: MakeRuntime): void {
     });
 
     it('a pause in a loop opens once per iteration', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const definition = workflow(
         [
           loop('L', { loopType: 'for', count: 2 }, block('H', 'human_in_the_loop', {})),
@@ -122,7 +122,7 @@ export function describePauses(make: MakeRuntime): void {
     });
 
     it('cancelling a paused run closes its pauses', async () => {
-      const engine = await make().open();
+      const engine = await makeRuntime().open();
       const run = await engine.start({
         workflow: workflow([block('H', 'human_in_the_loop', {})], ['Start -> H']),
       });

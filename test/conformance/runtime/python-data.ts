@@ -1,31 +1,31 @@
 import type { Json } from '@heddle/core';
 import type { EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { echoServer } from '../../support/echo-server.ts';
+import { startEchoServer } from '../../support/echo-server.ts';
 import { block, fn, type TestBlock } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 import { openWorkEngine, sharedWorkEngine } from './work-engine.ts';
 
 const py = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
   block(name, 'function', { code, language: 'python', ...fields });
 
-const HOSTILE = `it's "quoted" \\ \n''' """ {x} <start.n> {{OTHER}}`;
+const HOSTILE_TEXT = `it's "quoted" \\ \n''' """ {x} <start.n> {{OTHER}}`;
 
 /**
  * Defines the tests of what Python code in function blocks can access: the environment, variables, large values and the
  * network.
  */
-export function describePythonData(make: MakeRuntime): void {
+export function describePythonData(makeRuntime: MakeRuntime): void {
   describe('data available to code in Python', () => {
     const env: NonNullable<EngineOptions['env']> = {
       PLAIN: { value: 'p', secret: false },
-      HOSTILE: { value: HOSTILE, secret: false },
+      HOSTILE: { value: HOSTILE_TEXT, secret: false },
       NUMBER: { value: '7', secret: false },
     };
-    const workEngine = sharedWorkEngine(make, { env });
+    const getWorkEngine = sharedWorkEngine(makeRuntime, { env });
 
     it('placeholders are text in every position and for every value, and unknown ones stay unchanged', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const code = `
 x = {{HOSTILE}}
 same = [x == "{{HOSTILE}}", x == '{{HOSTILE}}', x == """{{HOSTILE}}""", x == f"{{HOSTILE}}", x == r'{{HOSTILE}}']
@@ -33,12 +33,12 @@ same = [x == "{{HOSTILE}}", x == '{{HOSTILE}}', x == """{{HOSTILE}}""", x == f"{
 return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
       expect(await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
         status: 'completed',
-        output: { result: [[true, true, true, true, true], HOSTILE, '7', 'a p b', '{{NOPE}}'] },
+        output: { result: [[true, true, true, true, true], HOSTILE_TEXT, '7', 'a p b', '{{NOPE}}'] },
       });
     });
 
     it('environmentVariables has all environment values, or those that the block mounts', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const code = 'return sorted(environmentVariables)';
       const secretFields = { secretScope: 'selected', mountedSecrets: ['PLAIN'] };
       const result = await runWorkflow({
@@ -52,23 +52,23 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
         edges: ['Start -> All -> Some -> None -> Process -> Z'],
       });
       expect(result).toMatchObject({
-        output: { result: [[HOSTILE, ['HOSTILE', 'NUMBER', 'PLAIN']], ['PLAIN'], [], []] },
+        output: { result: [[HOSTILE_TEXT, ['HOSTILE', 'NUMBER', 'PLAIN']], ['PLAIN'], [], []] },
       });
     });
 
     it('variables of every type are native Python values', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const variables = {
         text: { type: 'string', value: "it's" },
         yes: { type: 'boolean', value: true },
         no: { type: 'boolean', value: false },
         half: { type: 'number', value: 0.5 },
-        of: { type: 'object', value: { a: [1, { b: null }] } },
+        object: { type: 'object', value: { a: [1, { b: null }] } },
         list: { type: 'array', value: [[], {}] },
       };
       const code = `
-assert <variable.yes> is True and <variable.no> is False and <variable.of>["a"][1]["b"] is None
-return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>, <variable.list>, "<variable.yes>"]`;
+assert <variable.yes> is True and <variable.no> is False and <variable.object>["a"][1]["b"] is None
+return [<variable.text>, "<variable.text>", <variable.half>, <variable.object.a[1]>, <variable.list>, "<variable.yes>"]`;
       expect(
         await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'], workflowOptions: { variables } }),
       ).toMatchObject({
@@ -78,20 +78,20 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
     });
 
     it('a reference to an unknown block stays text inside quotes, and makes the workflow invalid outside quotes', async () => {
-      const { runWorkflow } = await workEngine();
-      const inQuotes = py('P', 'return ["<nosuch.x>", f"<nosuch.x> {1}"]');
-      expect(await runWorkflow({ blocks: [inQuotes], edges: ['Start -> P'] })).toMatchObject({
+      const { runWorkflow } = await getWorkEngine();
+      const blockWithQuotes = py('P', 'return ["<nosuch.x>", f"<nosuch.x> {1}"]');
+      expect(await runWorkflow({ blocks: [blockWithQuotes], edges: ['Start -> P'] })).toMatchObject({
         output: { result: ['<nosuch.x>', '<nosuch.x> 1'] },
       });
-      const bare = runWorkflow({ blocks: [py('P', 'return <nosuch.x>')], edges: ['Start -> P'] });
-      await expect(bare).rejects.toMatchObject({
+      const runOutsideQuotes = runWorkflow({ blocks: [py('P', 'return <nosuch.x>')], edges: ['Start -> P'] });
+      await expect(runOutsideQuotes).rejects.toMatchObject({
         code: 'WORKFLOW_INVALID',
         message: expect.stringContaining('nosuch') as string,
       });
     });
 
     it('large values are passed and returned whole', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [
           fn('A', 'return Array.from({ length: 20000 }, (_, i) => ({ i, s: "é\\u2028" }))'),
@@ -104,7 +104,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
     });
 
     it('output that is too long is truncated with a note', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const code = 'for n in range(3000): print("x" * 100)\nreturn 1';
       const result = await runWorkflow({
         blocks: [py('P', code), fn('Z', 'return [<p.result>, <p.stdout>.length, <p.stdout>.slice(-18)]')],
@@ -118,18 +118,18 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>,
     });
 
     it('requests, urllib and fetch obey the same egress policy as other blocks', async () => {
-      const { url, port, close } = await echoServer();
+      const { url, port, close } = await startEchoServer();
       onTestFinished(close);
-      const { runWorkflow } = await openWorkEngine(make, {
+      const { runWorkflow } = await openWorkEngine(makeRuntime, {
         egress: { allowPrivate: ['127.0.0.1/32'], ports: [port] },
       });
       const code = `
 import requests, urllib.request
 from js import fetch
-where = "${url}/"
-sent = requests.post(where + "a", json={"n": 1}).json()
-opened = json.load(urllib.request.urlopen(where + "b"))
-awaited = await (await fetch(where + "c")).text()
+base_url = "${url}/"
+sent = requests.post(base_url + "a", json={"n": 1}).json()
+opened = json.load(urllib.request.urlopen(base_url + "b"))
+awaited = await (await fetch(base_url + "c")).text()
 try: requests.get("http://169.254.169.254/latest/meta-data/")
 except requests.exceptions.ConnectionError as error: refused = "169.254.169.254" in str(error)
 return [sent["method"], opened["path"], json.loads(awaited)["path"], refused]`;

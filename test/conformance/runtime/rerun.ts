@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
 import { Script, work } from '../../support/script.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
 /** Returns blocks of the type `work` with these names, which are separated by spaces. */
 const workBlocks = (names: string): TestBlock[] => names.split(' ').map((name) => work(name));
@@ -13,7 +13,7 @@ interface TestGraph {
   edges: string[];
 }
 
-const LINE: TestGraph = { blocks: workBlocks('A B C'), edges: ['Start -> A -> B -> C'] };
+const SEQUENCE: TestGraph = { blocks: workBlocks('A B C'), edges: ['Start -> A -> B -> C'] };
 const FORK: TestGraph = {
   blocks: workBlocks('A B C J Z'),
   edges: ['Start -> A', 'A -> B -> J', 'A -> C -> J', 'J -> Z'],
@@ -38,10 +38,16 @@ const CONDITIONAL: TestGraph = {
 };
 
 /** The earlier workflow, the block to start from, the blocks that run, and the new workflow if it differs. */
-const FROM: [title: string, graph: TestGraph, from: string, ran: string, changed?: TestGraph][] = [
-  ['the first block: all blocks run', LINE, 'A', 'A B C'],
-  ['a block in a sequence: this block and the following ones run', LINE, 'B', 'B C'],
-  ['the last block: only this block runs', LINE, 'C', 'C'],
+const RERUN_CASES: [
+  title: string,
+  graph: TestGraph,
+  blockName: string,
+  executedBlocks: string,
+  changedGraph?: TestGraph,
+][] = [
+  ['the first block: all blocks run', SEQUENCE, 'A', 'A B C'],
+  ['a block in a sequence: this block and the following ones run', SEQUENCE, 'B', 'B C'],
+  ['the last block: only this block runs', SEQUENCE, 'C', 'C'],
   ['one path of a fork: the path, the join and the following blocks run', FORK, 'B', 'B J Z'],
   ['the join: no block before it runs', FORK, 'J', 'J Z'],
   ['the block before a fork: both paths run, and the join once', FORK, 'A', 'A B C J Z'],
@@ -56,67 +62,78 @@ const FROM: [title: string, graph: TestGraph, from: string, ran: string, changed
   ['a block after a container: it reads the results of the container from the earlier run', NESTED, 'Z', ''],
   [
     'a block whose source has been deleted',
-    LINE,
+    SEQUENCE,
     'B',
     'B C',
     { blocks: workBlocks('B C'), edges: ['Start -> B -> C'] },
   ],
   [
     'a block with another source that ran',
-    LINE,
+    SEQUENCE,
     'C',
     'C',
     { blocks: workBlocks('A B C'), edges: ['Start -> A -> B', 'A -> C'] },
   ],
   [
     'a block with a new block after it',
-    LINE,
+    SEQUENCE,
     'C',
     'C D',
     { blocks: workBlocks('A B C D'), edges: ['Start -> A -> B -> C -> D'] },
   ],
 ];
 
-const REFUSED: [title: string, graph: TestGraph, from: string, code: string, changed?: TestGraph][] = [
-  ['an unknown block', LINE, 'Nope', 'BLOCK_NOT_FOUND'],
+const REFUSALS: [
+  title: string,
+  graph: TestGraph,
+  blockName: string,
+  code: string,
+  changedGraph?: TestGraph,
+][] = [
+  ['an unknown block', SEQUENCE, 'Nope', 'BLOCK_NOT_FOUND'],
   ['a block inside a loop', NESTED, 'I', 'BLOCK_NOT_RESTARTABLE'],
   ['a container inside a container', NESTED, 'P', 'BLOCK_NOT_RESTARTABLE'],
   ['a block inside a parallel', NESTED, 'K', 'BLOCK_NOT_RESTARTABLE'],
   ['a block after one that did not run', CONDITIONAL, 'D', 'BLOCK_NOT_RESTARTABLE'],
   [
     'a block after a new block',
-    LINE,
+    SEQUENCE,
     'C',
     'BLOCK_NOT_RESTARTABLE',
     { blocks: workBlocks('A B N C'), edges: ['Start -> A -> B -> N -> C'] },
   ],
 ];
 
-const UNTIL: [title: string, graph: TestGraph, until: string, ran: string][] = [
-  ['a block: no later block runs', LINE, 'B', 'A B'],
+const UNTIL_CASES: [title: string, graph: TestGraph, until: string, executedBlocks: string][] = [
+  ['a block: no later block runs', SEQUENCE, 'B', 'A B'],
   ['a container: all its iterations run, no later block', NESTED, 'L', 'A I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
 ];
 
 /** Defines the tests of runs that start from a block or stop at one. Rules R6 and R36 are in docs/semantics.md. */
-export function describeReruns(make: MakeRuntime): void {
+export function describeReruns(makeRuntime: MakeRuntime): void {
   const openEngine = async () => {
     const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
-    return { script, engine: await make().open({ blocks: [script.executor] }) };
+    return { script, engine: await makeRuntime().open({ blocks: [script.executor] }) };
   };
-  const workflowOf = ({ blocks, edges }: TestGraph) => ({ workflow: workflow(blocks, edges) });
+  const sourceOf = ({ blocks, edges }: TestGraph) => ({ workflow: workflow(blocks, edges) });
 
   describe('a run from', () => {
-    it.each(FROM)('%s', async (_title, ...[graph, from, ran, changed = graph]) => {
-      const { script, engine } = await openEngine();
-      const before = await engine.execute(workflowOf(graph));
-      script.calls.length = 0;
-      const run = await engine.runFromBlock(before.runId, from, { workflow: workflowOf(changed) });
-      const result = await run.result();
-      expect(result).toMatchObject({ status: 'completed' });
-      expect(result.runId).not.toBe(before.runId);
-      expect(script.calls.toSorted().join(' ')).toBe(ran);
-      if (graph === NESTED) expect(result.output).toMatchObject({ result: 2 });
-    });
+    it.each(RERUN_CASES)(
+      '%s',
+      async (_title, ...[graph, blockName, executedBlocks, changedGraph = graph]) => {
+        const { script, engine } = await openEngine();
+        const earlierRun = await engine.execute(sourceOf(graph));
+        script.calls.length = 0;
+        const run = await engine.runFromBlock(earlierRun.runId, blockName, {
+          workflow: sourceOf(changedGraph),
+        });
+        const result = await run.result();
+        expect(result).toMatchObject({ status: 'completed' });
+        expect(result.runId).not.toBe(earlierRun.runId);
+        expect(script.calls.toSorted().join(' ')).toBe(executedBlocks);
+        if (graph === NESTED) expect(result.output).toMatchObject({ result: 2 });
+      },
+    );
 
     it('a container: all its first blocks start before the blocks after them (R6, R36)', async () => {
       const calc: BlockExecutor = {
@@ -124,38 +141,38 @@ export function describeReruns(make: MakeRuntime): void {
         class: 'compute',
         execute: ({ block: { name } }) => ({ output: { by: name } }),
       };
-      const engine = await make().open({ blocks: [calc] });
-      const inside = ['A', 'B', 'C'].map((name) => block(name, 'calc'));
-      const source = workflowOf({
-        blocks: [parallel('P', { parallelType: 'count', count: 2 }, ...inside)],
+      const engine = await makeRuntime().open({ blocks: [calc] });
+      const innerBlocks = ['A', 'B', 'C'].map((name) => block(name, 'calc'));
+      const source = sourceOf({
+        blocks: [parallel('P', { parallelType: 'count', count: 2 }, ...innerBlocks)],
         edges: ['Start -> P', 'P -> A -> B', 'P -> C'],
       });
-      const before = await engine.execute(source);
-      const rerun = await engine.runFromBlock(before.runId, 'P');
+      const earlierRun = await engine.execute(source);
+      const rerun = await engine.runFromBlock(earlierRun.runId, 'P');
       const branch = [{ by: 'A' }, { by: 'C' }, { by: 'B' }];
-      expect([before, await rerun.result()]).toMatchObject([
+      expect([earlierRun, await rerun.result()]).toMatchObject([
         { output: { results: [branch, branch] } },
         { output: { results: [branch, branch] } },
       ]);
     });
 
-    it.each(REFUSED)('%s is refused', async (_title, ...[graph, from, code, changed = graph]) => {
+    it.each(REFUSALS)('%s is refused', async (_title, ...[graph, blockName, code, changedGraph = graph]) => {
       const { script, engine } = await openEngine();
-      const before = await engine.execute(workflowOf(graph));
+      const earlierRun = await engine.execute(sourceOf(graph));
       script.calls.length = 0;
       await expect(
-        engine.runFromBlock(before.runId, from, { workflow: workflowOf(changed) }),
+        engine.runFromBlock(earlierRun.runId, blockName, { workflow: sourceOf(changedGraph) }),
       ).rejects.toMatchObject({ code });
       expect(script.calls).toEqual([]);
     });
 
     it('a block after a partial run: blocks that have not run yet cannot be skipped', async () => {
       const { script, engine } = await openEngine();
-      const partial = await engine.execute(workflowOf(LINE), {}, { until: 'A' });
-      await expect(engine.runFromBlock(partial.runId, 'C')).rejects.toMatchObject({
+      const partialRun = await engine.execute(sourceOf(SEQUENCE), {}, { until: 'A' });
+      await expect(engine.runFromBlock(partialRun.runId, 'C')).rejects.toMatchObject({
         code: 'BLOCK_NOT_RESTARTABLE',
       });
-      expect(await (await engine.runFromBlock(partial.runId, 'B')).result()).toMatchObject({
+      expect(await (await engine.runFromBlock(partialRun.runId, 'B')).result()).toMatchObject({
         status: 'completed',
       });
       expect(script.calls).toEqual(['A', 'B', 'C']);
@@ -163,7 +180,7 @@ export function describeReruns(make: MakeRuntime): void {
 
     it('a join: it reads the outputs of its sources from the earlier run, including large values', async () => {
       const { engine } = await openEngine();
-      const source = workflowOf({
+      const source = sourceOf({
         blocks: [
           fn('A', 'return "x".repeat(20000)'),
           fn('B', 'return 2'),
@@ -171,15 +188,15 @@ export function describeReruns(make: MakeRuntime): void {
         ],
         edges: ['Start -> A -> J', 'Start -> B -> J'],
       });
-      const before = await engine.execute(source);
-      const rerun = await engine.runFromBlock(before.runId, 'J');
+      const earlierRun = await engine.execute(source);
+      const rerun = await engine.runFromBlock(earlierRun.runId, 'J');
       expect(await rerun.result()).toMatchObject({ output: { result: 20_002 } });
     });
 
     it('a condition that now chooses another branch: outputs of the former branch are empty', async () => {
       const { engine } = await openEngine();
       const workflowWith = (first: string) =>
-        workflowOf({
+        sourceOf({
           blocks: [
             condition('C', { yes: first, no: '' }),
             fn('A', 'return "before"'),
@@ -187,9 +204,9 @@ export function describeReruns(make: MakeRuntime): void {
           ],
           edges: ['Start -> C', 'C:yes -> A -> J', 'C:no -> J'],
         });
-      const before = await engine.execute(workflowWith('true'));
-      const rerun = await engine.runFromBlock(before.runId, 'C', { workflow: workflowWith('false') });
-      expect([before.output, (await rerun.result()).output]).toMatchObject([
+      const earlierRun = await engine.execute(workflowWith('true'));
+      const rerun = await engine.runFromBlock(earlierRun.runId, 'C', { workflow: workflowWith('false') });
+      expect([earlierRun.output, (await rerun.result()).output]).toMatchObject([
         { result: 'before' },
         { result: 'empty' },
       ]);
@@ -197,17 +214,17 @@ export function describeReruns(make: MakeRuntime): void {
 
     it('another trigger: the trigger of the earlier run keeps its output', async () => {
       const { engine } = await openEngine();
-      const source = workflowOf({
+      const source = sourceOf({
         blocks: [
           block('Hook', 'generic_webhook', {}, { triggerMode: true }),
           fn('A', 'return [<start.x>, <hook.y>]'),
         ],
         edges: ['Start -> A', 'Hook -> A'],
       });
-      const before = await engine.execute(source, { x: 1 });
-      const rerun = await engine.runFromBlock(before.runId, 'Hook', { input: { y: 2 } });
-      const alone = await engine.execute(source, { y: 2 }, { start: 'Hook' });
-      expect([before.output, alone.output, (await rerun.result()).output]).toMatchObject([
+      const earlierRun = await engine.execute(source, { x: 1 });
+      const rerun = await engine.runFromBlock(earlierRun.runId, 'Hook', { input: { y: 2 } });
+      const hookRun = await engine.execute(source, { y: 2 }, { start: 'Hook' });
+      expect([earlierRun.output, hookRun.output, (await rerun.result()).output]).toMatchObject([
         { result: [1, null] },
         { result: [null, 2] },
         { result: [1, 2] },
@@ -216,7 +233,7 @@ export function describeReruns(make: MakeRuntime): void {
 
     it('a block with edits: references read the replaced outputs, and only fields that are not replaced are resolved', async () => {
       const { engine } = await openEngine();
-      const source = workflowOf({
+      const source = sourceOf({
         blocks: [
           fn('A', 'return "before"'),
           fn('B', 'return "kept"'),
@@ -224,28 +241,28 @@ export function describeReruns(make: MakeRuntime): void {
         ],
         edges: ['Start -> A -> B -> R'],
       });
-      const before = await engine.execute(source);
+      const earlierRun = await engine.execute(source);
       const large = 'y'.repeat(20_000);
-      const edited = await engine.runFromBlock(before.runId, 'R', {
+      const editedRun = await engine.runFromBlock(earlierRun.runId, 'R', {
         edits: { outputs: { A: { result: large } } },
       });
-      expect(await edited.result()).toMatchObject({ output: { data: { is: large }, status: 201 } });
+      expect(await editedRun.result()).toMatchObject({ output: { data: { is: large }, status: 201 } });
       const data = { is: ['<b.result>', large] };
-      const rerun = await engine.runFromBlock(before.runId, 'R', { edits: { fields: { data } } });
+      const rerun = await engine.runFromBlock(earlierRun.runId, 'R', { edits: { fields: { data } } });
       // A field from a caller is a value: references in it are not resolved.
       expect(await rerun.result()).toMatchObject({ output: { data, status: 201 } });
-      const [last] = (await engine.getTrace(rerun.runId)).children;
-      expect(last?.input && (await engine.readValue(last.input))).toMatchObject({ data });
-      const third = await engine.runFromBlock(rerun.runId, 'B');
-      expect((await third.result()).output).toMatchObject({ data: { is: 'before' } });
+      const [span] = (await engine.getTrace(rerun.runId)).children;
+      expect(span?.input && (await engine.readValue(span.input))).toMatchObject({ data });
+      const thirdRun = await engine.runFromBlock(rerun.runId, 'B');
+      expect((await thirdRun.result()).output).toMatchObject({ data: { is: 'before' } });
     });
   });
 
   describe('a run until', () => {
-    it.each(UNTIL)('%s', async (_title, graph, until, ran) => {
+    it.each(UNTIL_CASES)('%s', async (_title, graph, until, executedBlocks) => {
       const { script, engine } = await openEngine();
-      expect(await engine.execute(workflowOf(graph), {}, { until })).toMatchObject({ status: 'completed' });
-      expect(script.calls.toSorted().join(' ')).toBe(ran);
+      expect(await engine.execute(sourceOf(graph), {}, { until })).toMatchObject({ status: 'completed' });
+      expect(script.calls.toSorted().join(' ')).toBe(executedBlocks);
     });
 
     it.each<[string, string, string]>([
@@ -254,7 +271,7 @@ export function describeReruns(make: MakeRuntime): void {
       ['a block inside a container', 'I', 'BLOCK_NOT_RESTARTABLE'],
     ])('%s is refused', async (_title, until, code) => {
       const { engine } = await openEngine();
-      await expect(engine.execute(workflowOf(NESTED), {}, { until })).rejects.toMatchObject({ code });
+      await expect(engine.execute(sourceOf(NESTED), {}, { until })).rejects.toMatchObject({ code });
     });
   });
 }

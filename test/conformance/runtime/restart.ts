@@ -1,42 +1,42 @@
 import { describe } from 'vitest';
 import { describeChildren } from './restart/children.ts';
-import { describeContinuedBlocks } from './restart/continued.ts';
+import { describeContinuedBlocks } from './restart/continued-blocks.ts';
 import { describeMissingEnvironment } from './restart/missing-environment.ts';
 import { describeInterruptedSteps } from './restart/steps.ts';
-import { describeUnexecutedRuns } from './restart/unexecuted.ts';
+import { describeUnexecutedRuns } from './restart/unexecuted-runs.ts';
 import { describePausedRuns } from './restart/pauses.ts';
 import { EngineSequence } from './restart/engine-sequence.ts';
 import { describeTimers } from './restart/timers.ts';
-import { describeWork } from './restart/work.ts';
-import type { MakeRuntime } from './suite.ts';
+import { describeContinuedRuns } from './restart/continued-runs.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
 type Groups = { readonly [name: string]: () => void };
 
 /** Defines the tests of restarts. `choose` selects the groups of tests to define; by default all. */
 export function describeRestart(
-  make: MakeRuntime,
-  shared: boolean,
+  makeRuntime: MakeRuntime,
+  isStoreShared: boolean,
   choose: (groups: Groups) => readonly (() => void)[] = Object.values,
 ): void {
   describe('restart', () => {
-    for (const describeGroup of choose(restartGroups(make, shared))) describeGroup();
+    for (const describeGroup of choose(restartGroups(makeRuntime, isStoreShared))) describeGroup();
   });
 }
 
 /** Returns the functions that define the tests, by group. In each test, an engine continues runs of an earlier one. */
-function restartGroups(make: MakeRuntime, shared: boolean): Groups {
-  const makeEngines = (): EngineSequence => new EngineSequence(make());
+function restartGroups(makeRuntime: MakeRuntime, isStoreShared: boolean): Groups {
+  const makeEngineSequence = (): EngineSequence => new EngineSequence(makeRuntime());
   return {
-    work: () => describeWork(makeEngines),
-    'interrupted steps': () => describeInterruptedSteps(makeEngines),
-    timers: () => describeTimers(makeEngines),
-    answers: () => describePausedRuns(makeEngines),
-    'continued pauses': () => describeContinuedBlocks(makeEngines),
-    children: () => describeChildren(makeEngines),
+    'continued runs': () => describeContinuedRuns(makeEngineSequence),
+    'interrupted steps': () => describeInterruptedSteps(makeEngineSequence),
+    timers: () => describeTimers(makeEngineSequence),
+    answers: () => describePausedRuns(makeEngineSequence),
+    'continued pauses': () => describeContinuedBlocks(makeEngineSequence),
+    children: () => describeChildren(makeEngineSequence),
     // With a shared store, any worker may continue a run, so no engine can leave it unexecuted.
-    ...(!shared && {
-      'unexecuted runs': () => describeUnexecutedRuns(makeEngines),
-      'missing environment': () => describeMissingEnvironment(makeEngines),
+    ...(!isStoreShared && {
+      'unexecuted runs': () => describeUnexecutedRuns(makeEngineSequence),
+      'missing environment': () => describeMissingEnvironment(makeEngineSequence),
     }),
   };
 }

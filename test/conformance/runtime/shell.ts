@@ -1,42 +1,45 @@
 import type { Json } from '@heddle/core';
 import type { EngineOptions } from '@heddle/engine';
 import { afterAll, describe, expect, it, type TestContext } from 'vitest';
-import { scriptImage, type ScriptImage } from '../../support/native-images.ts';
+import { buildScriptImage, type ScriptImage } from '../../support/native-images.ts';
 import { block, condition, fn, loop, parallel, type TestBlock } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 import { openWorkEngine, type WorkEngine } from './work-engine.ts';
 
 const OPTIONS = { timeout: 120_000 };
 
 /** Defines the tests of shell scripts in function blocks. They need an image, and a host that can confine them. */
-export function describeShell(make: MakeRuntime): void {
+export function describeShell(makeRuntime: MakeRuntime): void {
   describe('shell scripts', OPTIONS, () => {
-    const cleaners: (() => Promise<void> | void)[] = [];
+    const cleanups: (() => Promise<void> | void)[] = [];
     afterAll(async () => {
-      for (const clean of cleaners.toReversed()) await clean();
+      for (const clean of cleanups.toReversed()) await clean();
     });
 
     const openShellEngine = async (): Promise<(WorkEngine & ScriptImage) | undefined> => {
-      const script = await scriptImage();
-      if (script === undefined) return undefined;
-      cleaners.push(() => script.images.close());
-      const { images, isolation } = script;
+      const nativeImage = await buildScriptImage();
+      if (nativeImage === undefined) return undefined;
+      cleanups.push(() => nativeImage.images.close());
+      const { images, isolation } = nativeImage;
       const env: NonNullable<EngineOptions['env']> = {
         K: { value: `it's "k" $HOME`, secret: false },
         L: { value: 'l', secret: false },
       };
       const options: EngineOptions = { images, sandbox: { isolation }, env };
-      return { ...script, ...(await openWorkEngine(make, options, (clean) => void cleaners.push(clean))) };
+      return {
+        ...nativeImage,
+        ...(await openWorkEngine(makeRuntime, options, (clean) => void cleanups.push(clean))),
+      };
     };
-    let opening: ReturnType<typeof openShellEngine> | undefined;
+    let shellEnginePromise: ReturnType<typeof openShellEngine> | undefined;
 
     /** Returns functions that run a workflow and create a shell block. Skips the test if there are no native images. */
     const prepareShell = async ({ skip }: TestContext) => {
-      const environment = await (opening ??= openShellEngine());
-      if (environment === undefined) return skip('Native images cannot be built and run on this machine');
+      const shellEngine = await (shellEnginePromise ??= openShellEngine());
+      if (shellEngine === undefined) return skip('Native images cannot be built and run on this machine');
       const sh = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
-        block(name, 'function', { code, language: 'shell', sandboxId: environment.id, ...fields });
-      return { runWorkflow: environment.runWorkflow, sh };
+        block(name, 'function', { code, language: 'shell', sandboxId: shellEngine.id, ...fields });
+      return { runWorkflow: shellEngine.runWorkflow, sh };
     };
 
     it('receive each value as one word, whatever it contains, and return JSON, text or nothing', async (context) => {
@@ -47,11 +50,14 @@ d=$(cat <<END
 in <a.result.text>
 END
 )
-echo "__HEDDLE_RESULT__=$(f <a.result.text> "<a.result.text>" 'in <a.result.text>' "$d" <a.result.of> <a.result.none> <a.result.n> <a.result.yes>)"`;
+echo "__HEDDLE_RESULT__=$(f <a.result.text> "<a.result.text>" 'in <a.result.text>' "$d" <a.result.object> <a.result.none> <a.result.n> <a.result.yes>)"`;
       const text = `it's "q" $(id) \`id\` * \${HOME}`;
       const result = await runWorkflow({
         blocks: [
-          fn('A', `return { text: ${JSON.stringify(text)}, of: { a: [1] }, none: null, n: 1.5, yes: true }`),
+          fn(
+            'A',
+            `return { text: ${JSON.stringify(text)}, object: { a: [1] }, none: null, n: 1.5, yes: true }`,
+          ),
           sh('S', code),
           sh('T', 'echo __HEDDLE_RESULT__=two words'),
           sh('N', 'echo said; echo twice >&2'),

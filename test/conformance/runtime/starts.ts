@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import { work } from '../../support/script.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 
 const field = (name: string, type: string, properties: JsonObject = {}): JsonObject => ({
@@ -14,7 +14,7 @@ const field = (name: string, type: string, properties: JsonObject = {}): JsonObj
 });
 
 /** The field of the start block, the run's input, and the value of `<start.a>`. */
-const FIELDS: [title: string, field: JsonObject, input: Json, value: Json][] = [
+const FIELD_CASES: [title: string, field: JsonObject, input: Json, value: Json][] = [
   ['a default is used if the input has no value', field('a', 'string', { value: 'd' }), {}, 'd'],
   ['a value of the input overrides the default', field('a', 'string', { value: 'd' }), { a: 'v' }, 'v'],
   ['an empty string overrides the default', field('a', 'string', { value: 'd' }), { a: '' }, ''],
@@ -24,20 +24,20 @@ const FIELDS: [title: string, field: JsonObject, input: Json, value: Json][] = [
   ['a JSON string becomes an object', field('a', 'object'), { a: '{"b": 1}' }, { b: 1 }],
 ];
 
-const RESERVED: [title: string, fields: Json[], input: Json, code: string][] = [
+const RESERVED_NAME_CASES: [title: string, fields: Json[], input: Json, code: string][] = [
   ['a field', [field('error', 'string')], {}, 'WORKFLOW_INVALID'],
   ['an input', [], { selectedOption: 'x' }, 'INPUT_INVALID'],
 ];
 
 /** Defines the tests of starts of runs: their blocks and inputs. */
-export function describeStarts(make: MakeRuntime): void {
+export function describeStarts(makeRuntime: MakeRuntime): void {
   describe('starts', () => {
-    const workEngine = sharedWorkEngine(make);
+    const getWorkEngine = sharedWorkEngine(makeRuntime);
     const hook = (name: string, options: JsonObject = {}): TestBlock =>
       block(name, 'generic_webhook', {}, { triggerMode: true, ...options });
 
-    it.each(FIELDS)('%s', async (_title, inputField, input, value) => {
-      const { runWorkflow } = await workEngine();
+    it.each(FIELD_CASES)('%s', async (_title, inputField, input, value) => {
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [fn('A', 'return <start.a>')],
         edges: ['Start -> A'],
@@ -47,11 +47,11 @@ export function describeStarts(make: MakeRuntime): void {
       expect(result.output).toMatchObject({ result: value });
     });
 
-    it.each(RESERVED)(
+    it.each(RESERVED_NAME_CASES)(
       '%s with a reserved name is refused, and nothing starts',
       async (_title, ...[fields, input, code]) => {
-        const { engine, runWorkflow } = await workEngine();
-        const before = (await engine.listRuns()).runs.length;
+        const { engine, runWorkflow } = await getWorkEngine();
+        const runCount = (await engine.listRuns()).runs.length;
         await expect(
           runWorkflow({
             blocks: [work('A')],
@@ -60,12 +60,12 @@ export function describeStarts(make: MakeRuntime): void {
             input,
           }),
         ).rejects.toMatchObject({ code });
-        expect((await engine.listRuns()).runs).toHaveLength(before);
+        expect((await engine.listRuns()).runs).toHaveLength(runCount);
       },
     );
 
     it('fields of an input format that have no name are ignored', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const workflowOptions = {
         inputFormat: [
           { id: 'x', name: 5, type: 'string', value: 'no' },
@@ -79,20 +79,20 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('a run starts at its start block, and blocks of other triggers do not run', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const testRun = {
         blocks: [hook('Hook'), ...['A', 'B', 'J'].map((name) => work(name))],
         edges: ['Start -> A -> J', 'Hook -> B -> J'],
       };
-      expect(await runWorkflow(testRun)).toMatchObject({ status: 'completed', ran: 'A J' });
+      expect(await runWorkflow(testRun)).toMatchObject({ status: 'completed', executedBlocks: 'A J' });
       expect(await runWorkflow({ ...testRun, options: { start: 'Hook' } })).toMatchObject({
         status: 'completed',
-        ran: 'B J',
+        executedBlocks: 'B J',
       });
     });
 
     it('a run cannot start at a block that is not a trigger, is disabled or is unknown', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const testRun = {
         blocks: [work('A'), hook('Off', { enabled: false })],
         edges: ['Start -> A', 'Off -> A'],
@@ -106,7 +106,7 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('a webhook trigger returns its payload, and references can read any part of it', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [hook('Hook'), fn('A', 'return [<hook.body.id>, <hook.absent>, <hook>]')],
         edges: ['Hook -> A'],
@@ -117,18 +117,18 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('any block may be the trigger, and is then not executed itself', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [block('T', 'work', {}, { triggerMode: true }), fn('A', 'return <t.x>')],
         edges: ['T -> A'],
         input: { x: 1 },
         options: { start: 'T' },
       });
-      expect(result).toMatchObject({ status: 'completed', ran: '', output: { result: 1 } });
+      expect(result).toMatchObject({ status: 'completed', executedBlocks: '', output: { result: 1 } });
     });
 
     it('a start block alone returns its input, or an empty output without input', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       expect(await runWorkflow({ blocks: [], edges: [], input: { a: 1 } })).toMatchObject({
         status: 'completed',
         output: { a: 1 },
@@ -137,19 +137,19 @@ export function describeStarts(make: MakeRuntime): void {
     });
 
     it('disabled and unconnected blocks do not run and do not delay the run', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [work('A'), work('Off', { enabled: false }), work('J'), work('Behind'), work('Loose')],
         edges: ['Start -> A -> J', 'Start -> Off -> J', 'Off -> Behind'],
       });
-      expect(result).toMatchObject({ status: 'completed', ran: 'A J' });
+      expect(result).toMatchObject({ status: 'completed', executedBlocks: 'A J' });
     });
 
     it('disabled containers, empty or not, do not prevent the run', async () => {
-      const { runWorkflow } = await workEngine();
-      const disabledContainer = (name: string, type: string, inside: TestBlock[]): TestBlock => ({
+      const { runWorkflow } = await getWorkEngine();
+      const disabledContainer = (name: string, type: string, innerBlocks: TestBlock[]): TestBlock => ({
         ...block(name, type, {}, { enabled: false }),
-        inside,
+        innerBlocks,
       });
       const result = await runWorkflow({
         blocks: [
@@ -160,18 +160,18 @@ export function describeStarts(make: MakeRuntime): void {
         ],
         edges: ['Start -> L', 'Start -> P', 'Start -> M -> I', 'Start -> A'],
       });
-      expect(result).toMatchObject({ status: 'completed', ran: 'A' });
+      expect(result).toMatchObject({ status: 'completed', executedBlocks: 'A' });
     });
 
     it('compiling and running do not change the definition', async () => {
-      const { engine } = await workEngine();
+      const { engine } = await getWorkEngine();
       const definition = workflow(
-        [{ ...block('L', 'loop'), data: { loopType: 'for', count: 2 }, inside: [work('A')] }],
+        [{ ...block('L', 'loop'), data: { loopType: 'for', count: 2 }, innerBlocks: [work('A')] }],
         ['Start -> L -> A'],
       );
-      const before = JSON.stringify(definition);
+      const jsonBefore = JSON.stringify(definition);
       await engine.execute({ workflow: definition });
-      expect(JSON.stringify(definition)).toBe(before);
+      expect(JSON.stringify(definition)).toBe(jsonBefore);
     });
   });
 }

@@ -4,20 +4,20 @@ import { describe, expect, it } from 'vitest';
 import { MemoryFiles } from '../../support/tenant-files.ts';
 import { MemoryKnowledge } from '../../support/tenant-knowledge.ts';
 import { block, workflow } from '../../support/workflow.ts';
-import { callsIn, modelWithCalls } from './workflow-tools.ts';
-import type { MakeRuntime } from './suite.ts';
+import { callsIn, startModelWithCalls } from './workflow-tools.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
 const SKILL = { id: '1f0c', name: 'weaving', description: 'How to weave.', content: 'Over, then under.' };
 
 /** Defines the tests of the data that the host stores for tenants: files, knowledge bases and skills. */
-export function describeTenantData(make: MakeRuntime): void {
+export function describeTenantData(makeRuntime: MakeRuntime): void {
   describe('data of the tenant', () => {
     it('belongs to the tenant of the run, for blocks and for agents', async () => {
       const files = new MemoryFiles();
       const knowledge = new MemoryKnowledge();
-      for (const tenant of ['mine', 'theirs']) knowledge.add(tenant, `kb of ${tenant}`);
+      for (const tenant of ['mine', 'theirs']) knowledge.addKnowledgeBase(tenant, `kb of ${tenant}`);
       const foreignFileId = await files.put('theirs', 'secret.txt', 'Buy low.');
-      const model = await modelWithCalls([
+      const model = await startModelWithCalls([
         { name: 'load_skill', args: { name: 'weaving' } },
         { name: 'file_append', args: { file: 'log.txt', content: ' two' } },
         { name: 'knowledge_search', args: { knowledgeBaseId: 'kb of mine', query: 'looms' } },
@@ -32,7 +32,7 @@ export function describeTenantData(make: MakeRuntime): void {
           read: (tenant) => (tenant === 'mine' ? SKILL : undefined),
         },
       };
-      const engine = await make().open(options);
+      const engine = await makeRuntime().open(options);
       const testBlocks = [
         block('File', 'file_v5', { operation: 'file_write', fileName: 'log.txt', content: 'one' }),
         block('Doc', 'knowledge', {
@@ -63,8 +63,8 @@ export function describeTenantData(make: MakeRuntime): void {
         { success: false, result: 'The workspace has no knowledge base "kb of theirs".' },
         { success: false },
       ]);
-      expect(files.text('mine', 'log.txt')).toBe('one two');
-      expect(files.text('theirs', 'secret.txt')).toBe('Buy low.');
+      expect(files.readText('mine', 'log.txt')).toBe('one two');
+      expect(files.readText('theirs', 'secret.txt')).toBe('Buy low.');
     });
   });
 }

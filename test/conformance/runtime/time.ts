@@ -2,18 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/script.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
 /**
  * Defines the tests of R21, R23 and R26–R29 (docs/semantics.md): timeouts, waits, Responses, runs until a block, and
  * cancellations.
  */
-export function describeTime(make: MakeRuntime): void {
+export function describeTime(makeRuntime: MakeRuntime): void {
   describe('time', () => {
     it('a block that exceeds its timeout is aborted and fails (R21)', async () => {
       const clock = new TestClock();
       const script = new Script();
-      const engine = await make().open({ clock, blocks: [script.executor] });
+      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
       const run = await engine.start({ workflow: workflow([work('A', { timeoutMs: 500 })], ['Start -> A']) });
       await script.nextCall('A');
       clock.advance(500);
@@ -24,7 +24,7 @@ export function describeTime(make: MakeRuntime): void {
     it('a run that exceeds its timeout fails, and its blocks are aborted (R26)', async () => {
       const clock = new TestClock();
       const script = new Script();
-      const engine = await make().open({ clock, blocks: [script.executor] });
+      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
       const run = await engine.start(
         { workflow: workflow([work('A')], ['Start -> A']) },
         {},
@@ -43,10 +43,10 @@ export function describeTime(make: MakeRuntime): void {
 
     it('a wait has its exact duration, and the run is paused until then (R23)', async () => {
       const clock = new TestClock(5000);
-      const engine = await make().open({ clock });
-      const wait = block('W', 'wait', { timeValue: '2', timeUnit: 'hours' });
+      const engine = await makeRuntime().open({ clock });
+      const waitBlock = block('W', 'wait', { timeValue: '2', timeUnit: 'hours' });
       const run = await engine.start({
-        workflow: workflow([wait, fn('Z', 'return <w.status>')], ['Start -> W -> Z']),
+        workflow: workflow([waitBlock, fn('Z', 'return <w.status>')], ['Start -> W -> Z']),
       });
       await clock.waitForTimer(2 * 3600_000);
       expect(await engine.getRun(run.runId)).toMatchObject({ status: 'paused', pauseKind: 'time' });
@@ -58,7 +58,7 @@ export function describeTime(make: MakeRuntime): void {
 
     it('cancelling a run aborts its running blocks, and the run stays cancelled (R29)', async () => {
       const script = new Script();
-      const engine = await make().open({ blocks: [script.executor] });
+      const engine = await makeRuntime().open({ blocks: [script.executor] });
       const run = await engine.start({ workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) });
       const call = await script.nextCall('A');
       expect(await engine.cancel(run.runId, 'enough')).toBe(true);
@@ -72,7 +72,7 @@ export function describeTime(make: MakeRuntime): void {
 
     it('a signal cancels the run that it was passed to', async () => {
       const script = new Script();
-      const engine = await make().open({ blocks: [script.executor] });
+      const engine = await makeRuntime().open({ blocks: [script.executor] });
       const controller = new AbortController();
       const run = await engine.start(
         { workflow: workflow([work('A')], ['Start -> A']) },
@@ -87,7 +87,7 @@ export function describeTime(make: MakeRuntime): void {
     it('after a Response no block starts, and running blocks get a grace period (R27)', async () => {
       const clock = new TestClock();
       const script = new Script();
-      const engine = await make().open({ clock, blocks: [script.executor], limits: { graceMs: 100 } });
+      const engine = await makeRuntime().open({ clock, blocks: [script.executor], limits: { graceMs: 100 } });
       const responseBlock = block('R', 'response', { dataMode: 'json', data: '{"ok": true}' });
       const run = await engine.start({
         workflow: workflow([work('A'), responseBlock, work('B')], ['Start -> A -> B', 'Start -> R']),
@@ -110,7 +110,7 @@ export function describeTime(make: MakeRuntime): void {
         B: () => ({ output: { b: 1 } }),
         C: () => ({ output: { c: 1 } }),
       });
-      const engine = await make().open({ blocks: [script.executor] });
+      const engine = await makeRuntime().open({ blocks: [script.executor] });
       const definition = workflow([work('A'), work('B'), work('C')], ['Start -> A -> B -> C']);
       expect(await engine.execute({ workflow: definition }, {}, { until: 'B' })).toMatchObject({
         status: 'completed',

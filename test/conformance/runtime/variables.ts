@@ -2,49 +2,52 @@ import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 import { sharedWorkEngine } from './work-engine.ts';
 
-const setVariable = (name: string, variableName: string, type: string, value: Json): TestBlock =>
+const variablesBlock = (name: string, variableName: string, type: string, value: Json): TestBlock =>
   block(name, 'variables', { variables: [{ variableName, type, value }] });
 
 /** The variable's type, the assigned value, and the value read afterwards. */
-const TYPES: [type: string, value: Json, expected: Json][] = [
+const TYPE_CASES: [type: string, value: Json, expected: Json][] = [
   ['string', '<start.text>', 'a "quoted" text'],
   ['number', '<start.n>', 7],
   ['boolean', 'true', true],
-  ['object', '<start.of>', { deep: [1] }],
+  ['object', '<start.object>', { deep: [1] }],
   ['array', '[1, <start.n>]', [1, 7]],
   ['plain', '{"a": 1}', '{"a": 1}'],
 ];
 
 /** Defines the tests of variables of runs, and of code that reads them. Rule R44 is in docs/semantics.md. */
-export function describeVariables(make: MakeRuntime): void {
+export function describeVariables(makeRuntime: MakeRuntime): void {
   describe('variables', () => {
-    const workEngine = sharedWorkEngine(make);
+    const getWorkEngine = sharedWorkEngine(makeRuntime);
 
-    it.each(TYPES)('of the type %s keep their type when assigned and read', async (type, value, expected) => {
-      const { runWorkflow } = await workEngine();
-      const result = await runWorkflow({
-        blocks: [setVariable('V', 'x', type, value), fn('A', 'return <variable.x>')],
-        edges: ['Start -> V -> A'],
-        workflowOptions: { variables: { x: { type, value: '' } } },
-        input: { text: 'a "quoted" text', n: 7, of: { deep: [1] } },
-      });
-      expect(result).toMatchObject({ status: 'completed', output: { result: expected } });
-    });
+    it.each(TYPE_CASES)(
+      'of the type %s keep their type when assigned and read',
+      async (type, value, expected) => {
+        const { runWorkflow } = await getWorkEngine();
+        const result = await runWorkflow({
+          blocks: [variablesBlock('V', 'x', type, value), fn('A', 'return <variable.x>')],
+          edges: ['Start -> V -> A'],
+          workflowOptions: { variables: { x: { type, value: '' } } },
+          input: { text: 'a "quoted" text', n: 7, object: { deep: [1] } },
+        });
+        expect(result).toMatchObject({ status: 'completed', output: { result: expected } });
+      },
+    );
 
     it('large values are assigned, read and assigned again', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [
           fn('Make', 'return Array.from({ length: 5000 }, (_, i) => ({ i }))'),
-          setVariable('V', 'x', 'array', '<make.result>'),
+          variablesBlock('V', 'x', 'array', '<make.result>'),
           loop(
             'L',
             { loopType: 'for', count: 2 },
             fn('More', 'return [...<variable.x>, "more"]'),
-            setVariable('W', 'x', 'array', '<more.result>'),
+            variablesBlock('W', 'x', 'array', '<more.result>'),
           ),
           fn('Z', 'return [<variable.x>.length, <variable.x[4999].i>, <variable.x[5001]>]'),
         ],
@@ -55,13 +58,13 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('a child workflow has its own variables with their initial values', async () => {
-      const { engine } = await workEngine();
+      const { engine } = await getWorkEngine();
       const variables = { x: { type: 'number', value: 1 } };
       await engine.deploy(
         workflow(
           [
             fn('Old', 'return <variable.x>'),
-            setVariable('V', 'x', 'number', '100'),
+            variablesBlock('V', 'x', 'number', '100'),
             fn('New', 'return [<old.result>, <variable.x>]'),
           ],
           ['Start -> Old -> V -> New'],
@@ -73,7 +76,7 @@ export function describeVariables(make: MakeRuntime): void {
       );
       const parent = workflow(
         [
-          setVariable('V', 'x', 'number', '5'),
+          variablesBlock('V', 'x', 'number', '5'),
           block('C', 'workflow_input', { workflowId: 'child' }),
           fn('Z', 'return [<c.result.result>, <variable.x>]'),
         ],
@@ -84,9 +87,9 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('a Response of a child can be read with and without its envelope', async () => {
-      const { engine } = await workEngine();
-      const reply = block('R', 'response', { dataMode: 'json', data: '{"n": 3}', status: '201' });
-      await engine.deploy(workflow([reply], ['Start -> R'], { id: 'replies' }));
+      const { engine } = await getWorkEngine();
+      const responseBlock = block('R', 'response', { dataMode: 'json', data: '{"n": 3}', status: '201' });
+      await engine.deploy(workflow([responseBlock], ['Start -> R'], { id: 'replies' }));
       const parent = workflow(
         [
           block('C', 'workflow_input', { workflowId: 'replies' }),
@@ -100,7 +103,7 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('values do not change the structure of authored JSON in inputs of a child, values of variables and a Response (R44)', async () => {
-      const { engine } = await workEngine();
+      const { engine } = await getWorkEngine();
       await engine.deploy(workflow([fn('A', 'return <start>')], ['Start -> A'], { id: 'keys' }));
       const assignments = [{ variableName: 'x', type: 'object', value: '{"v": "<start.v>"}' }];
       const parent = workflow(
@@ -121,12 +124,12 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('the mapped inputs of a child contain only declared keys', async () => {
-      const { engine } = await workEngine();
+      const { engine } = await getWorkEngine();
       const inputFormat = [{ id: 'a', name: 'a', type: 'number' }];
       await engine.deploy(
         workflow([fn('A', 'return <start>')], ['Start -> A'], { id: 'takes', inputFormat }),
       );
-      const parent = (inputMapping: Json) =>
+      const parentWithMapping = (inputMapping: Json) =>
         workflow(
           [
             block('C', 'workflow_input', { workflowId: 'takes', inputMapping }),
@@ -135,20 +138,20 @@ export function describeVariables(make: MakeRuntime): void {
           ['Start -> C -> Z'],
         );
       for (const mapping of ['{"a": "<start.n>", "b": 1}', { a: '<start.n>', b: 1 }])
-        expect(await engine.execute({ workflow: parent(mapping) }, { n: 4 })).toMatchObject({
+        expect(await engine.execute({ workflow: parentWithMapping(mapping) }, { n: 4 })).toMatchObject({
           output: { result: { a: 4 } },
         });
     });
 
     it('code of several parts runs as one function, and its console output is returned', async () => {
-      const { runWorkflow } = await workEngine();
-      const pieces = [
+      const { runWorkflow } = await getWorkEngine();
+      const parts = [
         { content: 'console.log("a", 1);' },
         { content: 'await null;' },
         { content: 'return <start.n> + 1' },
       ];
       const result = await runWorkflow({
-        blocks: [block('A', 'function', { code: pieces })],
+        blocks: [block('A', 'function', { code: parts })],
         edges: ['Start -> A'],
         input: { n: 1 },
       });
@@ -159,7 +162,7 @@ export function describeVariables(make: MakeRuntime): void {
     });
 
     it('a shell script without an image fails its block, and the message names shell scripts', async () => {
-      const { runWorkflow } = await workEngine();
+      const { runWorkflow } = await getWorkEngine();
       const result = await runWorkflow({
         blocks: [block('A', 'function', { code: 'echo 1', language: 'shell' }), fn('H', 'return <a.error>')],
         edges: ['Start -> A', 'A:error -> H'],

@@ -5,9 +5,9 @@ import { afterAll } from 'vitest';
 import { Script } from '../../support/script.ts';
 import { workflow } from '../../support/workflow.ts';
 import type { TestWorkflowOptions, TestBlock } from '../../support/workflow.ts';
-import type { MakeRuntime, WhenDone } from './suite.ts';
+import type { MakeRuntime, RegisterCleanup } from './runtime-under-test.ts';
 
-/** A workflow and its run. Blocks of the type `work` complete or fail immediately. */
+/** A workflow, and the input and options of its run. Blocks of the type `work` complete or fail immediately. */
 export interface TestRun {
   blocks: TestBlock[];
   edges: string[];
@@ -15,13 +15,13 @@ export interface TestRun {
   input?: Json;
   options?: ExecuteOptions;
   /** Names of the blocks of the type `work` that fail. */
-  fails?: readonly string[];
+  failingBlocks?: readonly string[];
 }
 
 /** The result of a run. */
 export interface Outcome extends RunResource {
   /** The blocks of the type `work` that ran, each with its iteration and branch numbers (`A.0.1`), sorted. */
-  ran: string;
+  executedBlocks: string;
 }
 
 /** An engine, and a function that runs a workflow on it. */
@@ -30,27 +30,28 @@ export interface WorkEngine {
   runWorkflow(testRun: TestRun): Promise<Outcome>;
 }
 
-/** Opens an engine whose `work` blocks return their name as `{ by }`, or fail if `fails` contains it. */
+/** Opens an engine whose `work` blocks return their name as `{ by }`, or fail if `failingBlocks` contains it. */
 export async function openWorkEngine(
-  make: MakeRuntime,
+  makeRuntime: MakeRuntime,
   options: EngineOptions = {},
-  whenDone?: WhenDone,
+  registerCleanup?: RegisterCleanup,
 ): Promise<WorkEngine> {
-  let fails: readonly string[] = [];
+  let failingBlocks: readonly string[] = [];
   const script = new Script({}, ({ block }) => {
-    if (fails.includes(block.name)) throw new BlockError('BLOCK_FAILED', `${block.name} does not work`);
+    if (failingBlocks.includes(block.name))
+      throw new BlockError('BLOCK_FAILED', `${block.name} does not work`);
     return { output: { by: block.name } };
   });
   const blocks = [script.executor, ...(options.blocks ?? [])];
-  const engine = await make(whenDone).open({ ...options, blocks });
+  const engine = await makeRuntime(registerCleanup).open({ ...options, blocks });
   return {
     engine,
     runWorkflow: async (testRun) => {
-      fails = testRun.fails ?? [];
+      failingBlocks = testRun.failingBlocks ?? [];
       script.calls.length = 0;
       const source = { workflow: workflow(testRun.blocks, testRun.edges, testRun.workflowOptions) };
       const result = await engine.execute(source, testRun.input ?? {}, testRun.options);
-      return { ...result, ran: script.calls.toSorted().join(' ') };
+      return { ...result, executedBlocks: script.calls.toSorted().join(' ') };
     },
   };
 }
@@ -59,11 +60,14 @@ export async function openWorkEngine(
  * Returns a function that opens an engine with `openWorkEngine` at its first call and returns the same engine from then
  * on. All tests of a `describe` share it: starting sandbox processes for each of hundreds of tests would take minutes.
  */
-export function sharedWorkEngine(make: MakeRuntime, options: EngineOptions = {}): () => Promise<WorkEngine> {
-  const cleaners: (() => Promise<void> | void)[] = [];
+export function sharedWorkEngine(
+  makeRuntime: MakeRuntime,
+  options: EngineOptions = {},
+): () => Promise<WorkEngine> {
+  const cleanups: (() => Promise<void> | void)[] = [];
   let workEngine: Promise<WorkEngine> | undefined;
   afterAll(async () => {
-    for (const clean of cleaners.toReversed()) await clean();
+    for (const clean of cleanups.toReversed()) await clean();
   });
-  return () => (workEngine ??= openWorkEngine(make, options, (clean) => void cleaners.push(clean)));
+  return () => (workEngine ??= openWorkEngine(makeRuntime, options, (clean) => void cleanups.push(clean)));
 }

@@ -3,12 +3,12 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../../support/model-server.ts';
-import type { ModelAnswer, ModelRequest } from '../../support/model-server.ts';
+import type { ModelResponse, ModelRequest } from '../../support/model-server.ts';
 import { Script, work } from '../../support/script.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
-import type { MakeRuntime } from './suite.ts';
+import type { MakeRuntime } from './runtime-under-test.ts';
 
-const TOPIC = [
+const INPUT_FORMAT = [
   { name: 'topic', type: 'string', description: 'What it is about.' },
   { name: 'depth', type: 'number' },
 ];
@@ -21,32 +21,32 @@ const toolItem = (workflowId: string, params: JsonObject = {}): JsonObject => ({
 });
 
 /** Returns a workflow of one agent with these tools. */
-const agent = (tools: JsonObject[], id = 'parent') =>
+const agentWorkflow = (tools: JsonObject[], id = 'parent') =>
   workflow(
     [block('A', 'agent', { model: 'local/scripted', messages: [{ role: 'user', content: 'Go.' }], tools })],
     ['Start -> A'],
     { id, name: id },
   );
 
-type Call = { name: string; args: Json };
+type ToolCall = { name: string; args: Json };
 
 /** Starts a model that makes these calls in its first response, and responds to later requests with `Done.` */
-export async function modelWithCalls(calls: readonly Call[]) {
-  return modelWithAnswers(({ number }) => (number === 1 ? { tools: calls } : { text: 'Done.' }));
+export async function startModelWithCalls(calls: readonly ToolCall[]) {
+  return startModelWithResponses(({ number }) => (number === 1 ? { toolCalls: calls } : { text: 'Done.' }));
 }
 
-async function modelWithAnswers(answer: (request: ModelRequest) => ModelAnswer) {
-  const models = await startModelServer(answer);
-  onTestFinished(() => models.close());
-  const options: EngineOptions = { services: { local: models.services.local } };
+async function startModelWithResponses(answer: (request: ModelRequest) => ModelResponse) {
+  const modelServer = await startModelServer(answer);
+  onTestFinished(() => modelServer.close());
+  const options: EngineOptions = { services: { local: modelServer.services.local } };
   return {
     options,
     /** Returns the tools in the first request to the model. */
     toolDefinitions: () => {
-      const tools = (models.requests[0]?.body['tools'] ?? []) as unknown as { function: JsonObject }[];
+      const tools = (modelServer.requests[0]?.body['tools'] ?? []) as unknown as { function: JsonObject }[];
       return tools.map((tool) => tool.function);
     },
-    requestCount: () => models.requests.length,
+    requestCount: () => modelServer.requests.length,
   };
 }
 
@@ -57,7 +57,7 @@ export function callsIn(output: Json | undefined): { name: string; result: Json;
 }
 
 /** Defines the tests of agents whose tools are workflows. Rule R24 is in docs/semantics.md. */
-export function describeWorkflowTools(make: MakeRuntime): void {
+export function describeWorkflowTools(makeRuntime: MakeRuntime): void {
   describe('workflows as tools', () => {
     it('a workflow is a tool with its inputs as schema, and each call is a child run', async () => {
       const calls = [
@@ -65,16 +65,16 @@ export function describeWorkflowTools(make: MakeRuntime): void {
         { name: 'look_it_up', args: { topic: 'silk' } },
         { name: 'look_it_up_2', args: { topic: 'flax' } },
       ];
-      const model = await modelWithCalls(calls);
-      const engine = await make().open({ ...model.options, blocks: blocks() });
+      const model = await startModelWithCalls(calls);
+      const engine = await makeRuntime().open({ ...model.options, blocks: blocks() });
       await engine.deploy(
         workflow([fn('F', 'return `about ${<start.topic>} ${<start.depth>}`')], ['Start -> F'], {
           ...{ id: 'child', name: 'Look it up!', description: 'Finds things.' },
-          inputFormat: TOPIC,
+          inputFormat: INPUT_FORMAT,
         }),
       );
-      const preset = toolItem('child', { inputMapping: '{"depth": 7, "topic": ""}' });
-      const result = await engine.execute({ workflow: agent([toolItem('child'), preset]) });
+      const presetTool = toolItem('child', { inputMapping: '{"depth": 7, "topic": ""}' });
+      const result = await engine.execute({ workflow: agentWorkflow([toolItem('child'), presetTool]) });
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
       const properties = { topic: { type: 'string', description: 'What it is about.' } };
       expect(model.toolDefinitions()).toMatchObject([
@@ -97,23 +97,26 @@ export function describeWorkflowTools(make: MakeRuntime): void {
     });
 
     it('the failure of a workflow is a result that the model reads', async () => {
-      const model = await modelWithCalls([
+      const model = await startModelWithCalls([
         { name: 'fails', args: {} },
         { name: 'parent', args: {} },
         { name: 'fails', args: { n: 'many' } },
       ]);
-      const engine = await make().open({ ...model.options, blocks: blocks() });
+      const engine = await makeRuntime().open({ ...model.options, blocks: blocks() });
       await engine.deploy(
         workflow([fn('F', 'throw new Error("deep")')], ['Start -> F'], {
           ...{ id: 'fails', name: 'Fails' },
           inputFormat: [{ name: 'n', type: 'number' }],
         }),
       );
-      await engine.deploy(agent([toolItem('fails'), toolItem('parent')]));
+      await engine.deploy(agentWorkflow([toolItem('fails'), toolItem('parent')]));
       const result = await engine.execute('parent');
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
-      const [failed, cycle, mismatch] = callsIn(result.output);
-      expect(failed).toMatchObject({ success: false, result: expect.stringMatching(/"Fails" failed.*deep/) });
+      const [failedCall, cycle, mismatch] = callsIn(result.output);
+      expect(failedCall).toMatchObject({
+        success: false,
+        result: expect.stringMatching(/"Fails" failed.*deep/),
+      });
       expect(cycle).toMatchObject({
         success: false,
         result: expect.stringContaining('"parent" cannot be called here'),
@@ -126,20 +129,20 @@ export function describeWorkflowTools(make: MakeRuntime): void {
     });
 
     it('an agent with a tool for an unknown workflow fails before it calls the model', async () => {
-      const model = await modelWithCalls([]);
-      const engine = await make().open({ ...model.options, blocks: blocks() });
-      const result = await engine.execute({ workflow: agent([toolItem('nowhere')]) });
+      const model = await startModelWithCalls([]);
+      const engine = await makeRuntime().open({ ...model.options, blocks: blocks() });
+      const result = await engine.execute({ workflow: agentWorkflow([toolItem('nowhere')]) });
       expect(result).toMatchObject({ status: 'failed', error: { code: 'CHILD_NOT_FOUND' } });
       expect(model.requestCount()).toBe(0);
     });
 
     it('a workflow of another tenant cannot be a tool, neither by its id nor by its name', async () => {
-      const model = await modelWithCalls([]);
+      const model = await startModelWithCalls([]);
       const tenant = (id: string) => (id === 'child' ? 'theirs' : 'mine');
-      const engine = await make().open({ ...model.options, blocks: blocks(), tenant });
+      const engine = await makeRuntime().open({ ...model.options, blocks: blocks(), tenant });
       await engine.deploy(workflow([], [], { id: 'child', name: 'Child of theirs' }));
       for (const id of ['child', 'Child of theirs'])
-        expect(await engine.execute({ workflow: agent([toolItem(id)]) })).toMatchObject({
+        expect(await engine.execute({ workflow: agentWorkflow([toolItem(id)]) })).toMatchObject({
           status: 'failed',
           error: { code: 'CHILD_NOT_FOUND' },
         });
@@ -147,58 +150,64 @@ export function describeWorkflowTools(make: MakeRuntime): void {
     });
 
     it('neither values nor the model change the inputs that the author has set', async () => {
-      const model = await modelWithCalls([{ name: 'child', args: { topic: 'wool', depth: 9, admin: true } }]);
-      const engine = await make().open({ ...model.options, blocks: blocks() });
+      const model = await startModelWithCalls([
+        { name: 'child', args: { topic: 'wool', depth: 9, admin: true } },
+      ]);
+      const engine = await makeRuntime().open({ ...model.options, blocks: blocks() });
       const echo = fn('F', 'return [<start.topic>, <start.depth>, <start.admin>]');
-      const inputFormat = [...TOPIC, { name: 'admin', type: 'string' }];
+      const inputFormat = [...INPUT_FORMAT, { name: 'admin', type: 'string' }];
       await engine.deploy(workflow([echo], ['Start -> F'], { id: 'child', name: 'child', inputFormat }));
-      const preset = toolItem('child', { inputMapping: '{"topic": "<start.q>", "depth": 3, "admin": "no"}' });
+      const presetTool = toolItem('child', {
+        inputMapping: '{"topic": "<start.q>", "depth": 3, "admin": "no"}',
+      });
       const q = 'x", "admin": "yes';
-      const result = await engine.execute({ workflow: agent([preset]) }, { q });
+      const result = await engine.execute({ workflow: agentWorkflow([presetTool]) }, { q });
       expect(model.toolDefinitions()[0]).toMatchObject({ parameters: { properties: {} } });
       expect(callsIn(result.output)[0]?.result).toMatchObject({ result: [q, 3, 'no'] });
     });
 
     it('the agent waits while its workflows wait for a person, and continues after the answers (R24)', async () => {
-      const model = await modelWithCalls([
+      const model = await startModelWithCalls([
         { name: 'asks', args: { q: 1 } },
         { name: 'asks', args: { q: 2 } },
         { name: 'adds', args: {} },
       ]);
-      const engine = await make().open({ ...model.options, blocks: blocks() });
+      const engine = await makeRuntime().open({ ...model.options, blocks: blocks() });
       await engine.deploy(
         workflow([block('H', 'human_in_the_loop', {}), fn('F', 'return <h.n>')], ['Start -> H -> F'], {
           ...{ id: 'asks', name: 'asks' },
         }),
       );
       await engine.deploy(workflow([fn('F', 'return 1 + 1')], ['Start -> F'], { id: 'adds', name: 'adds' }));
-      const run = await engine.start({ workflow: agent([toolItem('asks'), toolItem('adds')]) });
+      const run = await engine.start({ workflow: agentWorkflow([toolItem('asks'), toolItem('adds')]) });
       expect(await run.result()).toMatchObject({ status: 'paused' });
-      const pausedChildren = async () =>
+      const listPausedChildren = async () =>
         (await engine.listRuns({ status: ['paused'] })).runs.filter(
           ({ parentRunId }) => parentRunId === run.runId,
         );
-      const [first, second] = await pausedChildren();
-      await engine.resume(first?.runId ?? '', { input: { n: 5 } });
+      const [firstChild, secondChild] = await listPausedChildren();
+      await engine.resume(firstChild?.runId ?? '', { input: { n: 5 } });
       expect(await run.result()).toMatchObject({ status: 'paused' });
-      await engine.resume(second?.runId ?? '', { input: { n: 6 } });
+      await engine.resume(secondChild?.runId ?? '', { input: { n: 6 } });
       const result = await run.result();
       expect(result).toMatchObject({ status: 'completed', output: { content: 'Done.' } });
       const answers = callsIn(result.output).map((call) => (call.result as { result: Json }).result);
       expect(new Set(answers)).toEqual(new Set([5, 6, 2]));
-      // The answers repeated no call of the model or of a workflow.
+      // After the answers, no call of the model or of a workflow was repeated.
       expect(model.requestCount()).toBe(2);
       expect(await engine.childRuns(run.runId)).toHaveLength(3);
     });
 
     it('the cost of called workflows counts towards the spending cap of the run', async () => {
-      const model = await modelWithAnswers(({ number }) =>
-        number === 1 ? { tools: [{ name: 'inner', args: {} }], output: 100 } : { text: 'Done.', output: 100 },
+      const model = await startModelWithResponses(({ number }) =>
+        number === 1
+          ? { toolCalls: [{ name: 'inner', args: {} }], outputTokens: 100 }
+          : { text: 'Done.', outputTokens: 100 },
       );
       // Each request to the model costs a dollar.
       const prices = { 'local/scripted': { input: 0, output: 10_000 } };
       const maxCost = { run: 2.5 };
-      const engine = await make().open({ ...model.options, blocks: blocks({ prices }), maxCost });
+      const engine = await makeRuntime().open({ ...model.options, blocks: blocks({ prices }), maxCost });
       const pricedAgent = (name: string, tools: JsonObject[] = []) =>
         block(name, 'agent', {
           ...{ model: 'local/scripted', maxTokens: 100, tools },
@@ -214,10 +223,10 @@ export function describeWorkflowTools(make: MakeRuntime): void {
 
     it('cancelling the run cancels the workflows that its agent has called', async () => {
       const script = new Script();
-      const model = await modelWithCalls([{ name: 'slow', args: {} }]);
-      const engine = await make().open({ ...model.options, blocks: [...blocks(), script.executor] });
+      const model = await startModelWithCalls([{ name: 'slow', args: {} }]);
+      const engine = await makeRuntime().open({ ...model.options, blocks: [...blocks(), script.executor] });
       await engine.deploy(workflow([work('W')], ['Start -> W'], { id: 'slow', name: 'slow' }));
-      const run = await engine.start({ workflow: agent([toolItem('slow')]) });
+      const run = await engine.start({ workflow: agentWorkflow([toolItem('slow')]) });
       await script.nextCall('W');
       await engine.cancel(run.runId);
       await script.whenAborted('W');
@@ -226,20 +235,22 @@ export function describeWorkflowTools(make: MakeRuntime): void {
     });
 
     it('called workflows use the slot of the waiting agent, so that they run at any concurrency', async () => {
-      const model = await modelWithAnswers(({ body }) => {
+      const model = await startModelWithResponses(({ body }) => {
         const text = JSON.stringify(body['messages']);
         if (text.includes('Inner.')) return { text: 'From inside.' };
-        return text.includes('From inside.') ? { text: 'Done.' } : { tools: [{ name: 'inner', args: {} }] };
+        return text.includes('From inside.')
+          ? { text: 'Done.' }
+          : { toolCalls: [{ name: 'inner', args: {} }] };
       });
-      const engine = await make().open({
+      const engine = await makeRuntime().open({
         ...model.options,
         blocks: blocks(),
         concurrency: { engine: 1, run: 1 },
       });
       const messages = [{ role: 'user', content: 'Inner.' }];
-      const inner = block('B', 'agent', { model: 'local/scripted', messages });
-      await engine.deploy(workflow([inner], ['Start -> B'], { id: 'inner', name: 'inner' }));
-      expect(await engine.execute({ workflow: agent([toolItem('inner')]) })).toMatchObject({
+      const innerBlock = block('B', 'agent', { model: 'local/scripted', messages });
+      await engine.deploy(workflow([innerBlock], ['Start -> B'], { id: 'inner', name: 'inner' }));
+      expect(await engine.execute({ workflow: agentWorkflow([toolItem('inner')]) })).toMatchObject({
         status: 'completed',
         output: { content: 'Done.' },
       });

@@ -19,11 +19,11 @@ async function serve(store: ControlStore, handle: ControlHandler): Promise<() =>
   return stop;
 }
 
-/** Defines the tests of control stores. `make` returns a new, empty store. */
-export function describeControlStore(name: string, make: () => ControlStore): void {
+/** Defines the tests of control stores. `makeStore` returns a new, empty store. */
+export function describeControlStore(name: string, makeStore: () => ControlStore): void {
   describe(`${name}: control store`, () => {
     it('passes a request to the server and returns the outcome', async () => {
-      const store = make();
+      const store = makeStore();
       const handledRequests: ControlRequest[] = [];
       await serve(store, (request) => {
         handledRequests.push(request);
@@ -36,44 +36,44 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
     });
 
     it('keeps requests until a server starts, and delivers each one once, oldest first', async () => {
-      const store = make();
+      const store = makeStore();
       const ids = [
         await store.add(CANCEL_REQUEST),
         await store.add(CANCEL_REQUEST),
         await store.add(CANCEL_REQUEST),
       ];
       expect(ids.map((id) => store.outcome(id))).toEqual([undefined, undefined, undefined]);
-      const handledRequests: string[] = [];
+      const handledIds: string[] = [];
       const stop = await serve(store, ({ id }) => {
-        handledRequests.push(id);
+        handledIds.push(id);
         return null;
       });
       await stop();
-      const stopAgain = await serve(store, ({ id }) => {
-        handledRequests.push(`again ${id}`);
+      const stopSecondServer = await serve(store, ({ id }) => {
+        handledIds.push(`again ${id}`);
         return null;
       });
-      await stopAgain();
-      expect(handledRequests).toEqual(ids);
+      await stopSecondServer();
+      expect(handledIds).toEqual(ids);
     });
 
     it('handles a slow request once, and other requests at the same time', async () => {
-      const store = make();
-      const finishers: (() => void)[] = [];
-      await serve(store, () => new Promise((resolve) => finishers.push(() => resolve(null))));
+      const store = makeStore();
+      const resolvers: (() => void)[] = [];
+      await serve(store, () => new Promise((resolve) => resolvers.push(() => resolve(null))));
       const slowId = await store.add(CANCEL_REQUEST);
       const nextId = await store.add(CANCEL_REQUEST);
-      await vi.waitUntil(() => finishers.length === 2);
-      finishers[1]?.();
+      await vi.waitUntil(() => resolvers.length === 2);
+      resolvers[1]?.();
       await vi.waitUntil(() => store.outcome(nextId));
       expect(store.outcome(slowId)).toBeUndefined();
-      finishers[0]?.();
+      resolvers[0]?.();
       await vi.waitUntil(() => store.outcome(slowId));
-      expect(finishers).toHaveLength(2);
+      expect(resolvers).toHaveLength(2);
     });
 
     it('returns the error of a rejected request', async () => {
-      const store = make();
+      const store = makeStore();
       const { EngineError } = await import('@heddle/core');
       await serve(store, ({ kind }) => {
         if (kind === 'resume') throw new TypeError('bug');
@@ -91,7 +91,7 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
     });
 
     it('delivers no request after the server has stopped', async () => {
-      const store = make();
+      const store = makeStore();
       const stop = await serve(store, () => null);
       await stop();
       const id = await store.add(CANCEL_REQUEST);
@@ -100,21 +100,21 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
     });
 
     it('lists requests without an outcome, oldest first, until they are removed', async () => {
-      const store = make();
+      const store = makeStore();
       const ids = [
         await store.add(CANCEL_REQUEST),
         await store.add(CANCEL_REQUEST),
         await store.add(CANCEL_REQUEST),
       ];
-      const [first = '', second = '', third] = ids;
+      const [firstId = '', secondId = '', thirdId] = ids;
       expect((await store.pending()).map(({ id }) => id)).toEqual(ids);
-      await store.settle(first, { status: 'done', value: 1 });
-      await store.settle(first, { status: 'done', value: 2 });
-      expect(await store.outcome(first)).toEqual({ status: 'done', value: 1 });
-      await store.remove(second);
-      expect((await store.pending()).map(({ id }) => id)).toEqual([third]);
-      await store.remove(first);
-      expect(await store.outcome(first)).toBeUndefined();
+      await store.settle(firstId, { status: 'done', value: 1 });
+      await store.settle(firstId, { status: 'done', value: 2 });
+      expect(await store.outcome(firstId)).toEqual({ status: 'done', value: 1 });
+      await store.remove(secondId);
+      expect((await store.pending()).map(({ id }) => id)).toEqual([thirdId]);
+      await store.remove(firstId);
+      expect(await store.outcome(firstId)).toBeUndefined();
     });
   });
 }

@@ -1,20 +1,20 @@
 import type { DefinitionStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 
-/** Defines the tests of definition stores. `make` returns a new, empty store. */
+/** Defines the tests of definition stores. `makeStore` returns a new, empty store. */
 export function describeDefinitionStore(
   name: string,
-  make: () => DefinitionStore | Promise<DefinitionStore>,
+  makeStore: () => DefinitionStore | Promise<DefinitionStore>,
 ): void {
   async function createStoreWithPlans(): Promise<DefinitionStore> {
-    const store = await make();
+    const store = await makeStore();
     for (const hash of ['p1', 'p2', 'p3']) await store.putPlan(hash, { hash });
     return store;
   }
 
   describe(`${name}: definition store`, () => {
     it('returns a plan by its hash, and never replaces it', async () => {
-      const store = await make();
+      const store = await makeStore();
       await store.putPlan('p', { blocks: ['ä', null] });
       await store.putPlan('p', { changed: true });
       expect(await store.plan('p')).toEqual({ blocks: ['ä', null] });
@@ -68,7 +68,7 @@ export function describeDefinitionStore(
     });
 
     it('refuses to deploy a plan that was never stored', async () => {
-      const store = await make();
+      const store = await makeStore();
       const deploy = async (): Promise<number> =>
         store.deploy({ workflowId: 'w', name: 'W', planHash: 'x', atMs: 1 });
       await expect(deploy()).rejects.toThrow(/before its plan x was stored/);

@@ -13,58 +13,60 @@ const request = (nowMs: number, tokens = 0) => ({
   tokenBurstMs: 50,
 });
 
-/** Defines the tests of rate limits in stores. `make` opens two stores on the same empty data. */
+/** Defines the tests of rate limits in stores. `makeStores` opens two stores on the same empty data. */
 export function describeRates(
   name: string,
-  make: () => Promise<Record<'one' | 'other', RateStore>> | Record<'one' | 'other', RateStore>,
+  makeStores: () =>
+    | Promise<Record<'firstStore' | 'secondStore', RateStore>>
+    | Record<'firstStore' | 'secondStore', RateStore>,
 ): void {
   describe(`${name}: rate limits of keys`, () => {
     it('allows the burst, then the rate, for two processes together', async () => {
-      const { one, other } = await make();
-      expect(await one.take('k', request(1000))).toBe(0);
-      expect(await other.take('k', request(1000))).toBe(0);
-      expect(await one.take('k', request(1000))).toBe(100);
-      expect(await other.take('k', request(1060))).toBe(40);
-      expect(await one.take('other key', request(1060))).toBe(0);
-      expect(await other.take('k', request(1100))).toBe(0);
-      expect(await one.take('k', request(1100))).toBe(100);
+      const { firstStore, secondStore } = await makeStores();
+      expect(await firstStore.take('k', request(1000))).toBe(0);
+      expect(await secondStore.take('k', request(1000))).toBe(0);
+      expect(await firstStore.take('k', request(1000))).toBe(100);
+      expect(await secondStore.take('k', request(1060))).toBe(40);
+      expect(await firstStore.take('other key', request(1060))).toBe(0);
+      expect(await secondStore.take('k', request(1100))).toBe(0);
+      expect(await firstStore.take('k', request(1100))).toBe(100);
     });
 
     it('allows a request with more tokens than the burst if the burst is unused, and corrects its tokens', async () => {
-      const { one, other } = await make();
-      expect(await one.take('k', request(1000, 300))).toBe(0);
-      expect(await other.take('k', request(1200, 10))).toBe(60);
-      await one.correct('k', -240);
-      await one.correct('never used', -240);
-      expect(await other.take('k', request(1200, 10))).toBe(0);
+      const { firstStore, secondStore } = await makeStores();
+      expect(await firstStore.take('k', request(1000, 300))).toBe(0);
+      expect(await secondStore.take('k', request(1200, 10))).toBe(60);
+      await firstStore.correctTokens('k', -240);
+      await firstStore.correctTokens('never used', -240);
+      expect(await secondStore.take('k', request(1200, 10))).toBe(0);
     });
 
-    it('allows no request for a blocked key until the later of two blocks has ended', async () => {
-      const { one, other } = await make();
-      await one.block('k', 5000);
-      await other.block('k', 4000);
-      expect(await other.take('k', request(1000))).toBe(4000);
-      expect(await one.take('k', request(5000))).toBe(0);
+    it('allows no request for a blocked key until the later of its two blocking periods has ended', async () => {
+      const { firstStore, secondStore } = await makeStores();
+      await firstStore.blockKey('k', 5000);
+      await secondStore.blockKey('k', 4000);
+      expect(await secondStore.take('k', request(1000))).toBe(4000);
+      expect(await firstStore.take('k', request(5000))).toBe(0);
     });
 
     it('allows only the burst of many concurrent requests', async () => {
-      const stores = await make();
+      const stores = await makeStores();
       const waits = await Promise.all(
         Array.from({ length: 20 }, async (_, index) =>
-          (index % 2 === 0 ? stores.one : stores.other).take('k', request(1000)),
+          (index % 2 === 0 ? stores.firstStore : stores.secondStore).take('k', request(1000)),
         ),
       );
       expect(waits.filter((wait) => wait === 0)).toHaveLength(2);
     });
 
     it('prunes only keys whose limits have had no effect since the given time', async () => {
-      const { one } = await make();
-      await one.take('k', request(1000));
-      await one.block('k', 1500);
-      await one.prune(1500);
-      expect(await one.take('k', request(1000))).toBe(500);
-      await one.prune(1501);
-      expect(await one.take('k', request(1000))).toBe(0);
+      const { firstStore } = await makeStores();
+      await firstStore.take('k', request(1000));
+      await firstStore.blockKey('k', 1500);
+      await firstStore.prune(1500);
+      expect(await firstStore.take('k', request(1000))).toBe(500);
+      await firstStore.prune(1501);
+      expect(await firstStore.take('k', request(1000))).toBe(0);
     });
   });
 }

@@ -4,19 +4,19 @@ import { entry, log, newRun, record, startedEntry } from '../../support/run-data
 import { describeRecords } from './run-records.ts';
 import { createStoreWithRun } from './store-with-run.ts';
 
-/** Defines the tests of run stores. `make` returns a new, empty store. */
-export function describeRunStore(name: string, make: () => RunStore | Promise<RunStore>): void {
+/** Defines the tests of run stores. `makeStore` returns a new, empty store. */
+export function describeRunStore(name: string, makeStore: () => RunStore | Promise<RunStore>): void {
   describe(`${name}: run store`, () => {
-    describeJournals(make);
-    describeUpserts(make);
-    describeRecords(make);
-    describeLists(make);
-    describeRemovals(make);
-    describeSteps(make);
+    describeJournals(makeStore);
+    describeUpserts(makeStore);
+    describeRecords(makeStore);
+    describeLists(makeStore);
+    describeRemovals(makeStore);
+    describeSteps(makeStore);
   });
 }
 
-async function listPages(store: RunStore, query: Parameters<RunStore['list']>[0]): Promise<string[][]> {
+async function listIdsByPage(store: RunStore, query: Parameters<RunStore['list']>[0]): Promise<string[][]> {
   const idsByPage: string[][] = [];
   let cursor: string | undefined;
   do {
@@ -27,31 +27,31 @@ async function listPages(store: RunStore, query: Parameters<RunStore['list']>[0]
   return idsByPage;
 }
 
-function describeJournals(make: () => RunStore | Promise<RunStore>): void {
+function describeJournals(makeStore: () => RunStore | Promise<RunStore>): void {
   it('creates a run with its header and its first entry', async () => {
-    const store = await make();
-    const run = newRun('r', { version: 3, mocks: { types: { agent: ['ä'] } }, env: ['KEY'] });
-    expect(await store.create(run, startedEntry())).toBe(true);
-    expect(await store.header('r')).toEqual(run);
+    const store = await makeStore();
+    const header = newRun('r', { version: 3, mocks: { types: { agent: ['ä'] } }, env: ['KEY'] });
+    expect(await store.create(header, startedEntry())).toBe(true);
+    expect(await store.header('r')).toEqual(header);
     expect(await store.journal('r')).toEqual([startedEntry()]);
   });
 
   it('refuses an existing id, and does not change its run', async () => {
-    const store = await createStoreWithRun(make);
+    const store = await createStoreWithRun(makeStore);
     expect(await store.create(newRun('r', { workflowId: 'other' }), startedEntry(9))).toBe(false);
     expect((await store.header('r'))?.workflowId).toBe('workflow');
     expect(await store.journal('r')).toEqual([startedEntry()]);
   });
 
   it('creates one run for two calls with the same id in the same event loop turn', async () => {
-    const store = await make();
+    const store = await makeStore();
     const create = async (): Promise<boolean> => store.create(newRun('r'), startedEntry());
     // Either call may win if a store has several connections.
     expect((await Promise.all([create(), create()])).toSorted()).toEqual([false, true]);
   });
 
   it('appends one or several entries per call, and returns them in order', async () => {
-    const store = await createStoreWithRun(make);
+    const store = await createStoreWithRun(makeStore);
     await store.append('r', [entry(2), entry(3, '"quotes" \u0000 \ud83d\ude00 ')]);
     await store.append('r', []);
     await Promise.all([store.append('r', [entry(4)]), store.append('r', [entry(5), entry(6)])]);
@@ -67,7 +67,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('keeps the journals of many runs apart if all are written at the same time', async () => {
-    const store = await make();
+    const store = await makeStore();
     const ids = Array.from({ length: 40 }, (_, index) => `run-${index}`);
     await Promise.all(ids.map(async (id) => store.create(newRun(id), startedEntry())));
     await Promise.all(
@@ -84,7 +84,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('returns copies that a caller may change', async () => {
-    const store = await createStoreWithRun(make);
+    const store = await createStoreWithRun(makeStore);
     await store.append('r', [entry(2)]);
     ((await store.journal('r'))[1] as { scope: number[] }).scope.push(77);
     expect((await store.journal('r'))[1]).toEqual(entry(2));
@@ -94,7 +94,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('refuses entries of an unknown run, and executes the other writes of the same event loop turn', async () => {
-    const store = await createStoreWithRun(make);
+    const store = await createStoreWithRun(makeStore);
     const write = async (id: string): Promise<void> => store.append(id, [entry(2)]);
     const results = await Promise.allSettled([write('r'), write('unknown'), write('other')]);
     expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'rejected']);
@@ -103,7 +103,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('refuses an entry whose number exists, together with the other entries of the call', async () => {
-    const store = await createStoreWithRun(make);
+    const store = await createStoreWithRun(makeStore);
     await store.append('r', [entry(2)]);
     await expect((async () => store.append('r', [entry(3), entry(2, 'again')]))()).rejects.toThrow(
       /written twice/,
@@ -112,19 +112,19 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('has no data for an unknown run', async () => {
-    const store = await make();
-    for (const unknown of ['r', 'r\0', '\uD800', '']) {
-      expect(await store.header(unknown)).toBeUndefined();
-      expect(await store.record(unknown)).toBeUndefined();
+    const store = await makeStore();
+    for (const unknownId of ['r', 'r\0', '\uD800', '']) {
+      expect(await store.header(unknownId)).toBeUndefined();
+      expect(await store.record(unknownId)).toBeUndefined();
     }
     expect(await store.journal('r')).toEqual([]);
     expect(await store.logs('r')).toEqual([]);
   });
 }
 
-function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
+function describeUpserts(makeStore: () => RunStore | Promise<RunStore>): void {
   it('writes entries by their numbers, and replaces existing ones', async () => {
-    const store = await createStoreWithRun(make);
+    const store = await createStoreWithRun(makeStore);
     await store.append('r', [entry(2)]);
     await store.upsert('r', [entry(2), entry(3), entry(4)]);
     await store.upsert('r', [entry(2, 'again'), entry(4, 'again'), entry(5)]);
@@ -136,25 +136,25 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('returns the journal in the order of the numbers, even if the entries were written in another order', async () => {
-    const store = await createStoreWithRun(make);
+    const store = await createStoreWithRun(makeStore);
     await store.upsert('r', [entry(5), entry(4)]);
     await store.upsert('r', [entry(3, 'first'), entry(2), entry(3)]);
     expect(await store.journal('r')).toEqual([startedEntry(), ...[2, 3, 4, 5].map((seq) => entry(seq))]);
   });
 
   it('has each entry once if many writers write the same entries at the same time', async () => {
-    const store = await createStoreWithRun(make);
+    const store = await createStoreWithRun(makeStore);
     const expected = Array.from({ length: 60 }, (_, index) => entry(index + 2));
-    const write = async (from: number): Promise<void> => {
-      for (let start = from; start < 60; start += 7)
-        await store.upsert('r', expected.slice(start - from, start + 7));
+    const write = async (firstIndex: number): Promise<void> => {
+      for (let start = firstIndex; start < 60; start += 7)
+        await store.upsert('r', expected.slice(start - firstIndex, start + 7));
     };
     await Promise.all([0, 1, 2, 3, 4, 5, 6].map(write));
     expect(await store.journal('r')).toEqual([startedEntry(), ...expected]);
   });
 
   it('refuses entries of an unknown run', async () => {
-    const store = await createStoreWithRun(make);
+    const store = await createStoreWithRun(makeStore);
     const write = async (): Promise<void> => store.upsert('unknown', [entry(2)]);
     await expect(write()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     expect(await store.journal('unknown')).toEqual([]);
@@ -162,97 +162,101 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
 }
 
 async function createStoreWithRecords(
-  make: () => RunStore | Promise<RunStore>,
+  makeStore: () => RunStore | Promise<RunStore>,
   records: RunRecord[],
 ): Promise<RunStore> {
-  const store = await make();
-  for (const saved of records) {
+  const store = await makeStore();
+  for (const runRecord of records) {
     await store.create(
-      newRun(saved.runId, { createdMs: saved.createdMs, workflowId: saved.workflowId }),
+      newRun(runRecord.runId, { createdMs: runRecord.createdMs, workflowId: runRecord.workflowId }),
       startedEntry(),
     );
-    await store.saveRecord(saved, []);
+    await store.saveRecord(runRecord, []);
   }
   return store;
 }
 
-function describeLists(make: () => RunStore | Promise<RunStore>): void {
+function describeLists(makeStore: () => RunStore | Promise<RunStore>): void {
   it('lists the newest runs first, page by page, each once, even if several are created in one millisecond', async () => {
-    const times = [5, 1, 3, 3, 3, 2, 4];
+    const creationTimes = [5, 1, 3, 3, 3, 2, 4];
     const store = await createStoreWithRecords(
-      make,
-      times.map((createdMs, index) => record(`r${index}`, { createdMs })),
+      makeStore,
+      creationTimes.map((createdMs, index) => record(`r${index}`, { createdMs })),
     );
     const expected = [['r0', 'r6', 'r4'], ['r3', 'r2', 'r5'], ['r1']];
-    expect(await listPages(store, { limit: 3 })).toEqual(expected);
-    expect(await listPages(store, {})).toEqual([expected.flat()]);
+    expect(await listIdsByPage(store, { limit: 3 })).toEqual(expected);
+    expect(await listIdsByPage(store, {})).toEqual([expected.flat()]);
   });
 
   it('has no cursor after the last page, even if that page is full', async () => {
-    const store = await createStoreWithRecords(make, [
+    const store = await createStoreWithRecords(makeStore, [
       record('a', { createdMs: 1 }),
       record('b', { createdMs: 2 }),
     ]);
-    expect(await listPages(store, { limit: 2 })).toEqual([['b', 'a']]);
-    expect(await listPages(store, { limit: 1 })).toEqual([['b'], ['a']]);
+    expect(await listIdsByPage(store, { limit: 2 })).toEqual([['b', 'a']]);
+    expect(await listIdsByPage(store, { limit: 1 })).toEqual([['b'], ['a']]);
   });
 
   it('continues after the previous page even if runs are added and changed in between', async () => {
     const store = await createStoreWithRecords(
-      make,
+      makeStore,
       [1, 2, 3, 4].map((createdMs) => record(`r${createdMs}`, { createdMs })),
     );
-    const first = await store.list({ limit: 2 });
+    const firstPage = await store.list({ limit: 2 });
     await store.create(newRun('new', { createdMs: 9 }), startedEntry());
     await store.saveRecord(record('new', { createdMs: 9 }), []);
     await store.saveRecord(record('r2', { createdMs: 2, status: 'completed' }), []);
-    const second = await store.list({ limit: 2, cursor: first.cursor as string });
-    expect(second.runs.map((run) => run.runId)).toEqual(['r2', 'r1']);
+    const secondPage = await store.list({ limit: 2, cursor: firstPage.cursor as string });
+    expect(secondPage.runs.map((run) => run.runId)).toEqual(['r2', 'r1']);
   });
 
   it('filters by workflow and by any of several statuses, across pages', async () => {
-    const store = await createStoreWithRecords(make, [
+    const store = await createStoreWithRecords(makeStore, [
       record('a', { createdMs: 1, workflowId: 'w1', status: 'completed' }),
       record('b', { createdMs: 2, workflowId: 'w2', status: 'completed' }),
       record('c', { createdMs: 3, workflowId: 'w1', status: 'paused' }),
       record('d', { createdMs: 4, workflowId: 'w1', status: 'failed' }),
     ]);
-    expect(await listPages(store, { workflowId: 'w1', limit: 1 })).toEqual([['d'], ['c'], ['a']]);
-    expect(await listPages(store, { status: ['completed', 'paused'] })).toEqual([['c', 'b', 'a']]);
-    expect(await listPages(store, { workflowId: 'w1', status: ['completed'] })).toEqual([['a']]);
-    expect(await listPages(store, { workflowId: 'unknown' })).toEqual([[]]);
-    expect(await listPages(store, { status: [] })).toEqual([[]]);
+    expect(await listIdsByPage(store, { workflowId: 'w1', limit: 1 })).toEqual([['d'], ['c'], ['a']]);
+    expect(await listIdsByPage(store, { status: ['completed', 'paused'] })).toEqual([['c', 'b', 'a']]);
+    expect(await listIdsByPage(store, { workflowId: 'w1', status: ['completed'] })).toEqual([['a']]);
+    expect(await listIdsByPage(store, { workflowId: 'unknown' })).toEqual([[]]);
+    expect(await listIdsByPage(store, { status: [] })).toEqual([[]]);
   });
 
   it('lists the oldest runs first on request, page by page', async () => {
-    const times = [5, 1, 3, 3, 2];
-    const runs = times.map((createdMs, index) => record(`r${index}`, { createdMs }));
-    const store = await createStoreWithRecords(make, runs);
-    expect(await listPages(store, { order: 'asc', limit: 2 })).toEqual([['r1', 'r4'], ['r2', 'r3'], ['r0']]);
+    const creationTimes = [5, 1, 3, 3, 2];
+    const runs = creationTimes.map((createdMs, index) => record(`r${index}`, { createdMs }));
+    const store = await createStoreWithRecords(makeStore, runs);
+    expect(await listIdsByPage(store, { order: 'asc', limit: 2 })).toEqual([
+      ['r1', 'r4'],
+      ['r2', 'r3'],
+      ['r0'],
+    ]);
   });
 
   it('lists the runs of a period, including both ends', async () => {
     const runs = [1, 2, 3, 4].map((createdMs) => record(`r${createdMs}`, { createdMs }));
-    const store = await createStoreWithRecords(make, runs);
-    expect(await listPages(store, { fromMs: 2, toMs: 3, limit: 1 })).toEqual([['r3'], ['r2']]);
-    expect(await listPages(store, { fromMs: 4 })).toEqual([['r4']]);
-    expect(await listPages(store, { toMs: 1, order: 'asc' })).toEqual([['r1']]);
+    const store = await createStoreWithRecords(makeStore, runs);
+    expect(await listIdsByPage(store, { fromMs: 2, toMs: 3, limit: 1 })).toEqual([['r3'], ['r2']]);
+    expect(await listIdsByPage(store, { fromMs: 4 })).toEqual([['r4']]);
+    expect(await listIdsByPage(store, { toMs: 1, order: 'asc' })).toEqual([['r1']]);
   });
 
   it.each([{ cursor: 'nonsense' }, { cursor: '' }, { limit: 0 }, { limit: 1.5 }, { limit: 1001 }])(
     'refuses %o as OPTIONS_INVALID',
     async (query) => {
-      const store = await make();
+      const store = await makeStore();
       await expect((async () => store.list(query))()).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
     },
   );
 }
 
-function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
+function describeRemovals(makeStore: () => RunStore | Promise<RunStore>): void {
   const valueKey = (digit: string): string => `sha256:${digit.repeat(64)}`;
 
   it('removes an ended run with all its data, and returns the value keys in its entries', async () => {
-    const store = await createStoreWithRun(make);
+    const store = await createStoreWithRun(makeStore);
     await store.append('r', [entry(2, valueKey('a')), entry(3, `"${valueKey('b')}" and ${valueKey('a')}`)]);
     await store.upsert('r', [entry(3, valueKey('c')), entry(4)]);
     await store.saveRecord(record('r', { seq: 4, status: 'completed' }), [log('r', 1)]);
@@ -271,7 +275,7 @@ function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('does not remove an open run', async () => {
-    const store = await createStoreWithRun(make);
+    const store = await createStoreWithRun(makeStore);
     expect(await store.remove('r')).toBeUndefined();
     await store.saveRecord(record('r', { seq: 1, status: 'paused' }), []);
     expect(await store.remove('r')).toBeUndefined();
@@ -279,85 +283,85 @@ function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
   });
 
   it('returns the child runs of a run', async () => {
-    const store = await createStoreWithRun(make);
+    const store = await createStoreWithRun(makeStore);
     const parent = { runId: 'r', block: 'b', scope: [], depth: 1 };
     for (const id of ['one', 'two']) await store.create(newRun(id, { parent }), startedEntry());
     await store.create(newRun('apart'), startedEntry());
-    expect((await store.children('r')).toSorted()).toEqual(['one', 'two']);
-    expect(await store.children('apart')).toEqual([]);
+    expect((await store.childRunIds('r')).toSorted()).toEqual(['one', 'two']);
+    expect(await store.childRunIds('apart')).toEqual([]);
   });
 }
 
-const EXECUTION = { block: 'b', scope: [2, 0] };
+const PLACE = { block: 'b', scope: [2, 0] };
 
-function describeSteps(make: () => RunStore | Promise<RunStore>): void {
+function describeSteps(makeStore: () => RunStore | Promise<RunStore>): void {
   const valueKey = (digit: string): string => `sha256:${digit.repeat(64)}`;
 
   it('returns the steps of one execution of a block, with the results of ended steps', async () => {
-    const store = await createStoreWithRun(make);
-    expect(await store.steps('r', EXECUTION)).toEqual([]);
-    expect(await store.beginStep('r', EXECUTION, 'a')).toBeUndefined();
-    expect(await store.endStep('r', EXECUTION, 'b', { v: { text: '"\ud83d\ude00' } })).toEqual({
+    const store = await createStoreWithRun(makeStore);
+    expect(await store.steps('r', PLACE)).toEqual([]);
+    expect(await store.beginStep('r', PLACE, 'a')).toBeUndefined();
+    expect(await store.endStep('r', PLACE, 'b', { v: { text: '"\ud83d\ude00' } })).toEqual({
       v: { text: '"\ud83d\ude00' },
     });
-    await store.endStep('r', { ...EXECUTION, scope: [2] }, 'other', { v: 1 });
-    expect((await store.steps('r', EXECUTION)).toSorted((one, two) => (one.key < two.key ? -1 : 1))).toEqual([
+    await store.endStep('r', { ...PLACE, scope: [2] }, 'other', { v: 1 });
+    expect((await store.steps('r', PLACE)).toSorted((one, two) => (one.key < two.key ? -1 : 1))).toEqual([
       { key: 'a', result: undefined },
       { key: 'b', result: { v: { text: '"\ud83d\ude00' } } },
     ]);
   });
 
   it('begins a step once, and returns the recorded step', async () => {
-    const store = await createStoreWithRun(make);
-    const begin = async () => store.beginStep('r', EXECUTION, 'a');
+    const store = await createStoreWithRun(makeStore);
+    const begin = async () => store.beginStep('r', PLACE, 'a');
     const results = await Promise.all([begin(), begin()]);
     expect(results).toEqual([undefined, { key: 'a', result: undefined }]);
-    await store.endStep('r', EXECUTION, 'a', { v: null });
+    await store.endStep('r', PLACE, 'a', { v: null });
     expect(await begin()).toEqual({ key: 'a', result: { v: null } });
   });
 
   it('keeps the first result of a step', async () => {
-    const store = await createStoreWithRun(make);
-    const end = async (v: number) => store.endStep('r', EXECUTION, 'a', { v });
+    const store = await createStoreWithRun(makeStore);
+    const end = async (v: number) => store.endStep('r', PLACE, 'a', { v });
     expect(await Promise.all([end(1), end(2)])).toEqual([{ v: 1 }, { v: 1 }]);
-    expect(await store.steps('r', EXECUTION)).toEqual([{ key: 'a', result: { v: 1 } }]);
+    expect(await store.steps('r', PLACE)).toEqual([{ key: 'a', result: { v: 1 } }]);
   });
 
   it('removes only steps without a result', async () => {
-    const store = await createStoreWithRun(make);
-    await store.beginStep('r', EXECUTION, 'a');
-    await store.endStep('r', EXECUTION, 'b', { v: 1 });
-    for (const step of ['a', 'b', 'c']) await store.forgetStep('r', EXECUTION, step);
-    expect(await store.steps('r', EXECUTION)).toEqual([{ key: 'b', result: { v: 1 } }]);
-    expect(await store.beginStep('r', EXECUTION, 'a')).toBeUndefined();
+    const store = await createStoreWithRun(makeStore);
+    await store.beginStep('r', PLACE, 'a');
+    await store.endStep('r', PLACE, 'b', { v: 1 });
+    for (const step of ['a', 'b', 'c']) await store.forgetStep('r', PLACE, step);
+    expect(await store.steps('r', PLACE)).toEqual([{ key: 'b', result: { v: 1 } }]);
+    expect(await store.beginStep('r', PLACE, 'a')).toBeUndefined();
   });
 
   it('accepts block ids of any length', async () => {
-    const store = await createStoreWithRun(make);
-    const execution = { block: 'b'.repeat(10_000), scope: [1] };
-    await store.endStep('r', execution, 'a', { v: 1 });
-    expect(await store.steps('r', execution)).toEqual([{ key: 'a', result: { v: 1 } }]);
-    expect(await store.steps('r', { ...execution, scope: [2] })).toEqual([]);
+    const store = await createStoreWithRun(makeStore);
+    const place = { block: 'b'.repeat(10_000), scope: [1] };
+    await store.endStep('r', place, 'a', { v: 1 });
+    expect(await store.steps('r', place)).toEqual([{ key: 'a', result: { v: 1 } }]);
+    expect(await store.steps('r', { ...place, scope: [2] })).toEqual([]);
   });
 
   it('refuses steps of an unknown run', async () => {
-    const store = await createStoreWithRun(make);
-    await expect((async () => store.beginStep('unknown', EXECUTION, 'a'))()).rejects.toMatchObject({
+    const store = await createStoreWithRun(makeStore);
+    await expect((async () => store.beginStep('unknown', PLACE, 'a'))()).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
     });
-    await expect((async () => store.endStep('unknown', EXECUTION, 'a', { v: 1 }))()).rejects.toMatchObject({
+    await expect((async () => store.endStep('unknown', PLACE, 'a', { v: 1 }))()).rejects.toMatchObject({
       code: 'RUN_NOT_FOUND',
     });
-    expect(await store.steps('unknown', EXECUTION)).toEqual([]);
+    expect(await store.steps('unknown', PLACE)).toEqual([]);
   });
 
   it('removes the steps together with their run, and returns the value keys in their results', async () => {
-    const store = await createStoreWithRun(make);
-    await store.endStep('r', EXECUTION, 'a', { ref: { key: valueKey('d'), bytes: 9000 } });
+    const store = await createStoreWithRun(makeStore);
+    await store.endStep('r', PLACE, 'a', { ref: { key: valueKey('d'), bytes: 9000 } });
     await store.saveRecord(record('r', { seq: 1, status: 'completed' }), []);
     expect(await store.remove('r')).toEqual([valueKey('d')]);
-    expect(await store.steps('r', EXECUTION)).toEqual([]);
+    expect(await store.steps('r', PLACE)).toEqual([]);
     await store.create(newRun('r'), startedEntry());
-    expect(await store.steps('r', EXECUTION)).toEqual([]);
+    expect(await store.steps('r', PLACE)).toEqual([]);
   });
 }

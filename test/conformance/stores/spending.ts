@@ -19,49 +19,54 @@ const reservation = (
   expiresMs: nowMs + 60,
 });
 
-/** Defines the tests of sums of spending in stores. `make` opens two stores on the same empty data. */
+/** Defines the tests of sums of spending in stores. `makeStores` opens two stores on the same empty data. */
 export function describeSpending(
   name: string,
-  make: () => Promise<Record<'one' | 'other', SpendingStore>> | Record<'one' | 'other', SpendingStore>,
+  makeStores: () =>
+    | Promise<Record<'firstStore' | 'secondStore', SpendingStore>>
+    | Record<'firstStore' | 'secondStore', SpendingStore>,
 ): void {
   describe(`${name}: sums of spending`, () => {
     it('refuses a reservation that exceeds the cap of any account, and returns that account with its sum', async () => {
-      const { one } = await make();
-      expect(await one.reserve(reservation('1', 60))).toBeUndefined();
-      expect(await one.reserve(reservation('2', 41, { accounts: ['b', 'a'] }))).toEqual({
+      const { firstStore } = await makeStores();
+      expect(await firstStore.reserve(reservation('1', 60))).toBeUndefined();
+      expect(await firstStore.reserve(reservation('2', 41, { accounts: ['b', 'a'] }))).toEqual({
         account: 'a',
         micros: 60,
       });
-      expect(await one.sum('b')).toBe(0);
-      expect(await one.reserve(reservation('3', 40, { accounts: ['b', 'a'] }))).toBeUndefined();
-      expect([await one.sum('a'), await one.sum('b')]).toEqual([100, 40]);
+      expect(await firstStore.sum('b')).toBe(0);
+      expect(await firstStore.reserve(reservation('3', 40, { accounts: ['b', 'a'] }))).toBeUndefined();
+      expect([await firstStore.sum('a'), await firstStore.sum('b')]).toEqual([100, 40]);
     });
 
     it('counts the cost of a call when it is settled, and only once', async () => {
-      const { one, other } = await make();
-      await one.reserve(reservation('1', 60, { accounts: ['a', 'b'] }));
-      await other.settle('1', 7);
-      await one.settle('1', 9);
-      await one.settle('never', 9);
-      expect([await one.sum('a'), await other.sum('b')]).toEqual([7, 7]);
+      const { firstStore, secondStore } = await makeStores();
+      await firstStore.reserve(reservation('1', 60, { accounts: ['a', 'b'] }));
+      await secondStore.settle('1', 7);
+      await firstStore.settle('1', 9);
+      await firstStore.settle('never', 9);
+      expect([await firstStore.sum('a'), await secondStore.sum('b')]).toEqual([7, 7]);
     });
 
     it('counts the last known cost of a call whose reservation has expired, until the call is settled', async () => {
-      const { one, other } = await make();
-      await one.reserve(reservation('1', 60));
-      await one.renew('1', { minMicros: 12, expiresMs: 90 });
-      expect(await other.reserve(reservation('2', 50, { nowMs: 89 }))).toEqual({ account: 'a', micros: 60 });
-      expect(await other.reserve(reservation('2', 50, { nowMs: 90 }))).toBeUndefined();
-      expect(await one.sum('a')).toBe(62);
-      await one.renew('1', { minMicros: 60, expiresMs: 999 });
-      await other.reserve(reservation('3', 0, { nowMs: 1000 }));
-      expect(await one.sum('a')).toBe(13);
-      await one.settle('1', 20);
-      expect(await one.sum('a')).toBe(21);
+      const { firstStore, secondStore } = await makeStores();
+      await firstStore.reserve(reservation('1', 60));
+      await firstStore.renew('1', { minMicros: 12, expiresMs: 90 });
+      expect(await secondStore.reserve(reservation('2', 50, { nowMs: 89 }))).toEqual({
+        account: 'a',
+        micros: 60,
+      });
+      expect(await secondStore.reserve(reservation('2', 50, { nowMs: 90 }))).toBeUndefined();
+      expect(await firstStore.sum('a')).toBe(62);
+      await firstStore.renew('1', { minMicros: 60, expiresMs: 999 });
+      await secondStore.reserve(reservation('3', 0, { nowMs: 1000 }));
+      expect(await firstStore.sum('a')).toBe(13);
+      await firstStore.settle('1', 20);
+      expect(await firstStore.sum('a')).toBe(21);
     });
 
     it('never exceeds a cap, and counts the cost of every call, when calls reserve and settle concurrently', async () => {
-      const call = fc.record({
+      const callArbitrary = fc.record({
         maxMicros: fc.integer({ min: 0, max: 60 }),
         // The cost of the call as a share of `maxMicros`.
         share: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -70,33 +75,36 @@ export function describeSpending(
         // Turns of the event loop between the reservation and its settlement.
         turns: fc.nat({ max: 3 }),
       });
-      const stores = await make();
+      const stores = await makeStores();
       let caseCount = 0;
       await fc.assert(
         fc.asyncProperty(
-          fc.array(call, { maxLength: 25 }),
+          fc.array(callArbitrary, { maxLength: 25 }),
           fc.integer({ min: 0, max: 200 }),
           async (calls, cap) => {
             // Each case has its own accounts and calls, because new stores for each case would exhaust the connections
             // of a server.
             const prefix = `case ${(caseCount += 1)} `;
-            const spent = { a: 0, b: 0 };
-            const run = async (
+            const expectedSums = { a: 0, b: 0 };
+            const makeCall = async (
               { usesOtherStore, maxMicros, share, accounts, turns }: (typeof calls)[number],
               index: number,
             ) => {
-              const store = usesOtherStore ? stores.other : stores.one;
+              const store = usesOtherStore ? stores.secondStore : stores.firstStore;
               const ids = accounts.map((account) => prefix + account);
               if (await store.reserve(reservation(prefix + index, maxMicros, { cap, accounts: ids }))) return;
               for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
               for (const id of ids) expect(await store.sum(id)).toBeLessThanOrEqual(cap);
               const cost = Math.floor(maxMicros * share);
               await store.settle(prefix + index, cost);
-              for (const account of accounts) spent[account as 'a' | 'b'] += cost;
+              for (const account of accounts) expectedSums[account as 'a' | 'b'] += cost;
             };
-            await Promise.all(calls.map(run));
-            const sums = { a: await stores.one.sum(`${prefix}a`), b: await stores.other.sum(`${prefix}b`) };
-            expect(sums).toEqual(spent);
+            await Promise.all(calls.map(makeCall));
+            const sums = {
+              a: await stores.firstStore.sum(`${prefix}a`),
+              b: await stores.secondStore.sum(`${prefix}b`),
+            };
+            expect(sums).toEqual(expectedSums);
           },
         ),
         { numRuns: scale(8, 200) },
@@ -104,14 +112,14 @@ export function describeSpending(
     });
 
     it('removes accounts whose period has ended', async () => {
-      const { one } = await make();
-      await one.reserve(reservation('1', 5));
-      await one.prune(PERIOD_END_MS - 1);
-      expect(await one.sum('a')).toBe(5);
-      await one.prune(PERIOD_END_MS);
-      expect(await one.sum('a')).toBe(0);
-      await one.settle('1', 5);
-      expect(await one.sum('a')).toBe(0);
+      const { firstStore } = await makeStores();
+      await firstStore.reserve(reservation('1', 5));
+      await firstStore.prune(PERIOD_END_MS - 1);
+      expect(await firstStore.sum('a')).toBe(5);
+      await firstStore.prune(PERIOD_END_MS);
+      expect(await firstStore.sum('a')).toBe(0);
+      await firstStore.settle('1', 5);
+      expect(await firstStore.sum('a')).toBe(0);
     });
   });
 }

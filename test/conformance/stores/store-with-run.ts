@@ -3,10 +3,10 @@ import { newRun, startedEntry } from '../../support/run-data.ts';
 
 /** Returns a new store with one run, which has only its first entry. */
 export async function createStoreWithRun(
-  make: () => RunStore | Promise<RunStore>,
+  makeStore: () => RunStore | Promise<RunStore>,
   runId = 'r',
 ): Promise<RunStore> {
-  const store = await make();
+  const store = await makeStore();
   await store.create(newRun(runId), startedEntry());
   return store;
 }

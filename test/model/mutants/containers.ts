@@ -5,14 +5,14 @@ import type { Mutant } from './mutant.ts';
 export const containerMutants: readonly Mutant[] = [
   ...mutantsOf('subflow.ts', [
     {
-      from: '  delete container.open[inner.iteration];\n',
+      from: '  delete container.open[innerLevel.iteration];\n',
       to: '',
       effect: 'a closed frame can still be reached',
     },
     { from: '  container.live--;\n', to: '', effect: 'the window is never refilled' },
     {
-      from: '  proceed(context, level, inner.node);',
-      to: '  if (container.live === 0) proceed(context, level, inner.node);',
+      from: '  proceed(context, level, innerLevel.node);',
+      to: '  if (container.live === 0) proceed(context, level, innerLevel.node);',
       effect: 'the window is refilled in batches',
     },
     {
@@ -37,7 +37,7 @@ export const containerMutants: readonly Mutant[] = [
         'branches that a start inside the container has skipped do not open after all later branches have opened',
     },
     {
-      from: 'missing ?? container.next++',
+      from: 'missingBranch ?? container.next++',
       to: 'container.next++',
       effect: 'a branch that a start inside the container has skipped gets the number of a later branch',
     },
@@ -57,7 +57,7 @@ export const containerMutants: readonly Mutant[] = [
       effect: 'a count equal to the limit fails',
     },
     {
-      from: ' fail(context, level, index, subflow.limit);\n  else',
+      from: ' failContainer(context, level, index, subflow.limit);\n  else',
       to: ' {\n    container.count = subflow.limit;\n    openWindow(context, level, index);\n  } else',
       effect: 'a count above the limit is reduced to the limit without an error',
     },
@@ -76,15 +76,15 @@ export const containerMutants: readonly Mutant[] = [
       to: 'index), turn: container.next + 1 });',
       effect: 'the wrong iteration is requested',
     },
-    { from: '  container.asking = true;\n', to: '', effect: 'the answer to an expand command is void' },
+    { from: '  container.asking = true;\n', to: '', effect: 'the answer to an expand command is ignored' },
     { from: '  context.state.busy++;\n', to: '', effect: 'a pending expand command is not counted' },
     {
-      from: 'cells: prepare(body).cells.slice()',
-      to: 'cells: prepare(body).cells as Frame["cells"]',
+      from: 'cells: prepareRegion(body).cells.slice()',
+      to: 'cells: prepareRegion(body).cells as Frame["cells"]',
       effect: 'joins keep their state from one iteration to the next',
     },
     {
-      from: "  if (frame.left === 0) context.tasks.push({ do: 'close', level: inner });\n",
+      from: "  if (frame.left === 0) context.tasks.push({ type: 'close', level: innerLevel });\n",
       to: '',
       effect: 'an empty iteration never closes',
     },
@@ -101,7 +101,7 @@ export const containerMutants: readonly Mutant[] = [
     {
       from: "level, index, cell: 'source' }",
       to: "level, index, cell: 'error' }",
-      effect: 'a container that is done leaves by `error`',
+      effect: 'the run leaves a container that is done by `error`',
     },
     { from: ', open: {} };', to: ', open: {}, drain: undefined };', effect: 'the state is not JSON' },
   ]),
@@ -118,8 +118,8 @@ export const containerMutants: readonly Mutant[] = [
     },
     { from: ' || failure.retryable === false', to: '', effect: 'a failure that is not retryable is retried' },
     {
-      from: 'const next = failure.attempt + 1',
-      to: 'const next = failure.attempt',
+      from: 'const nextAttempt = failure.attempt + 1',
+      to: 'const nextAttempt = failure.attempt',
       effect: 'all attempts have the same number',
     },
     { from: 'if (waitMs === 0)', to: 'if (waitMs >= 0)', effect: 'no wait between attempts' },
@@ -167,14 +167,14 @@ export const containerMutants: readonly Mutant[] = [
       effect: 'a failed block still has work in flight',
     },
     {
-      from: 'handlesError ? { of',
-      to: 'handlesError && !subflow ? { of',
+      from: 'handlesError ? { kind',
+      to: 'handlesError && !subflow ? { kind',
       effect: 'a container that fails by itself does not take its error port',
     },
     {
-      from: "    context.tasks.push({ do: 'settle', level, index, cell: 'error' });\n",
-      to: "    context.tasks.push({ do: 'settle', level, index, cell: 'source' });\n",
-      effect: 'a failed block leaves by `source`',
+      from: "    context.tasks.push({ type: 'settle', level, index, cell: 'error' });\n",
+      to: "    context.tasks.push({ type: 'settle', level, index, cell: 'source' });\n",
+      effect: 'the run leaves a failed block by `source`',
     },
     {
       from: '...(failure.timedOut && { timedOut: true })',

@@ -43,22 +43,22 @@ export const endingMutants: readonly Mutant[] = [
       effect: 'the drain is not stored',
     },
     {
-      from: '--draining.drain.running === 0',
-      to: '--draining.drain.running <= 1',
+      from: '--enclosingDrain.drain.running === 0',
+      to: '--enclosingDrain.drain.running <= 1',
       effect: 'the grace period ends before the last block',
     },
     {
-      from: '--draining.drain.running === 0',
-      to: '--draining.drain.running < 0',
+      from: '--enclosingDrain.drain.running === 0',
+      to: '--enclosingDrain.drain.running < 0',
       effect: 'the grace period continues after the last block',
     },
     {
-      from: '  context.state.busy--;\n  if (--draining',
-      to: '  if (--draining',
+      from: '  context.state.busy--;\n  if (--enclosingDrain',
+      to: '  if (--enclosingDrain',
       effect: 'work that ends in its grace period is still counted',
     },
     {
-      from: '    level.frame.cells[index] = last;\n',
+      from: '    level.frame.cells[index] = finalCell;\n',
       to: '',
       effect: 'a block ends twice in its grace period',
     },
@@ -105,8 +105,8 @@ export const endingMutants: readonly Mutant[] = [
       effect: 'work in containers is not stopped',
     },
     {
-      from: "why === 'failed'\n        ?",
-      to: "why !== 'until'\n        ?",
+      from: "drainReason === 'failed'\n        ?",
+      to: "drainReason !== 'until'\n        ?",
       effect: 'a run with a Response fails',
     },
     {
@@ -127,7 +127,7 @@ export const endingMutants: readonly Mutant[] = [
     {
       from: "index: scope.index, cell: 'error' }",
       to: "index: scope.index, cell: 'source' }",
-      effect: 'a failed container leaves by `source`',
+      effect: 'the run leaves a failed container by `source`',
     },
     {
       from: ', ...(cause && { failed: cause }) });\n  } else {',
@@ -135,7 +135,7 @@ export const endingMutants: readonly Mutant[] = [
       effect: 'a drained branch never closes',
     },
     {
-      from: "  for (const { level, index } of collectOpenWork(context, { of: 'run' })) stop(context, level, index, why);\n",
+      from: "  for (const { level, index } of collectOpenWork(context, { kind: 'run' }))\n    abortWork(context, level, index, abortReason);\n",
       to: '',
       effect: 'the end aborts nothing',
     },
@@ -149,13 +149,13 @@ export const endingMutants: readonly Mutant[] = [
     },
     { from: "    context.state.phase = 'draining';\n", to: '', effect: 'a draining run starts more blocks' },
     {
-      from: "scope.of === 'branch' ? frameAddress(scope.level)",
-      to: "scope.of === 'branch' ? addressOf(scope.level, 0)",
+      from: "scope.kind === 'branch' ? frameAddress(scope.level)",
+      to: "scope.kind === 'branch' ? addressOf(scope.level, 0)",
       effect: 'the grace timer of a branch has the wrong address',
     },
     {
-      from: 'stop(context, level, index, why);\n  finishDrain',
-      to: "if (why !== 'deadline') stop(context, level, index, why);\n  finishDrain",
+      from: 'abortWork(context, level, index, reason);\n  finishDrain',
+      to: "if (reason !== 'deadline') abortWork(context, level, index, reason);\n  finishDrain",
       effect: 'the deadline aborts work in its grace period with the wrong reason',
     },
     {

@@ -74,7 +74,7 @@ export const eventMutants: readonly Mutant[] = [
     {
       from: "level, index, cell: 'source' }",
       to: "level, index, cell: 'resumed' }",
-      effect: 'a resumed block leaves by another port',
+      effect: 'the run leaves a resumed block by another port',
     },
     { from: "event.port ?? 'source'", to: "'source'", effect: 'the port of a block is ignored' },
     { from: 'event.dueMs ?? event.atMs', to: 'event.atMs', effect: 'a wait ends immediately' },
@@ -135,9 +135,13 @@ export const eventMutants: readonly Mutant[] = [
       to: 'context.atMs <= deadline.dueMs',
       effect: 'the deadline fires slightly late',
     },
-    { from: ' || context.atMs < deadline.dueMs', to: '', effect: 'a void deadline is accepted' },
     {
-      from: "  if (drain) abortDrain(context, { of: 'run' }, drain, 'deadline');\n  else context",
+      from: ' || context.atMs < deadline.dueMs',
+      to: '',
+      effect: 'a deadline that is no longer valid is accepted',
+    },
+    {
+      from: "  if (drain) abortDrain(context, { kind: 'run' }, drain, 'deadline');\n  else context",
       to: '  context',
       effect: 'the deadline overrides the outcome of a drain',
     },
@@ -154,7 +158,7 @@ export const eventMutants: readonly Mutant[] = [
     },
     {
       from: 'abortDrain(context, target.scope, target.drain, target.drain.why)',
-      to: "abortDrain(context, { of: 'run' }, target.drain, target.drain.why)",
+      to: "abortDrain(context, { kind: 'run' }, target.drain, target.drain.why)",
       effect: 'the grace timer of a container or branch ends the run',
     },
     {
@@ -314,8 +318,8 @@ export const eventMutants: readonly Mutant[] = [
       effect: 'a step changes the cells of the state that it received',
     },
     {
-      from: 'address.unshift(at.node, at.iteration)',
-      to: 'address.push(at.node, at.iteration)',
+      from: 'address.unshift(ancestor.node, ancestor.iteration)',
+      to: 'address.push(ancestor.node, ancestor.iteration)',
       effect: 'deep addresses are reversed',
     },
   ]),

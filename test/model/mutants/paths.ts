@@ -7,7 +7,7 @@ export const pathMutants: readonly Mutant[] = [
     {
       from: "(port === 'source' && cell !== 'error')",
       to: "port === 'source'",
-      effect: 'a failed block leaves by `source`',
+      effect: 'the run leaves a failed block by `source`',
     },
     {
       from: "port === 'source' && cell !== 'error'",
@@ -22,7 +22,7 @@ export const pathMutants: readonly Mutant[] = [
     {
       from: "typeof cell === 'string' && (cell === port",
       to: '(cell === port',
-      effect: 'a skipped node leaves by `source`',
+      effect: 'the run leaves a skipped node by `source`',
     },
     {
       from: '| (live ? 1 : 0)',
@@ -91,12 +91,12 @@ export const pathMutants: readonly Mutant[] = [
     },
     {
       from: 'left: reachedNodes.size',
-      to: 'left: outs.length',
+      to: 'left: outgoingEdges.length',
       effect: 'the run waits for nodes that its start does not reach',
     },
     {
-      from: 'for (const from of reachedNodes)\n    for (const { to } of outs[from] ?? []) cells',
-      to: 'for (const from of outs.keys())\n    for (const { to } of outs[from] ?? []) cells',
+      from: 'for (const from of reachedNodes)\n    for (const { to } of outgoingEdges[from] ?? []) cells',
+      to: 'for (const from of outgoingEdges.keys())\n    for (const { to } of outgoingEdges[from] ?? []) cells',
       effect: 'a join waits for sources that cannot run',
     },
   ]),
@@ -147,7 +147,7 @@ export const pathMutants: readonly Mutant[] = [
     {
       from: 'result.changed ? nextState : state',
       to: 'nextState',
-      effect: 'a void event creates a new state',
+      effect: 'an ignored event creates a new state',
     },
     { from: "state.phase !== 'ended' && ", to: '', effect: 'an ended run accepts events' },
     { from: '    updateDeadline(context);\n', to: '', effect: 'the clock of active time never stops' },
@@ -157,7 +157,7 @@ export const pathMutants: readonly Mutant[] = [
       effect: 'run-until is forgotten',
     },
     {
-      from: '  if (location.draining) return updateDraining(context, location, index, event);\n',
+      from: '  if (location.enclosingDrain) return updateDrainingWork(context, location, index, event);\n',
       to: '',
       effect: 'a draining part continues',
     },
@@ -169,12 +169,12 @@ export const pathMutants: readonly Mutant[] = [
   ]),
   ...mutantsOf('locate.ts', [
     {
-      from: "    if (cell.drain) draining ??= { scope: { of: 'container', level, index: node }, drain: cell.drain };\n",
+      from: "    if (cell.drain)\n      enclosingDrain ??= { scope: { kind: 'container', level, index: node }, drain: cell.drain };\n",
       to: '',
       effect: 'blocks in a draining container continue',
     },
     {
-      from: "    if (frame.drain) draining ??= { scope: { of: 'branch', level }, drain: frame.drain };\n",
+      from: "    if (frame.drain) enclosingDrain ??= { scope: { kind: 'branch', level }, drain: frame.drain };\n",
       to: '',
       effect: 'blocks in a draining branch continue',
     },

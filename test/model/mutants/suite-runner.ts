@@ -8,8 +8,8 @@ import * as fastCheck from 'fast-check';
 import * as vitest from 'vitest';
 import type { Mutant } from './mutant.ts';
 
-const MACHINE = fileURLToPath(new URL('../../../packages/core/src/machine/', import.meta.url));
-const MODEL = fileURLToPath(new URL('..', import.meta.url));
+const MACHINE_FOLDER = fileURLToPath(new URL('../../../packages/core/src/machine/', import.meta.url));
+const MODEL_FOLDER = fileURLToPath(new URL('..', import.meta.url));
 
 /** The test suites of the machine: its own tests, and the tests of the model. */
 export type Suite = 'rules' | 'model';
@@ -21,12 +21,12 @@ interface TestCase {
 
 /** Returns the names of the machine's files. */
 export function listMachineFiles(): string[] {
-  return readdirSync(MACHINE).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
+  return readdirSync(MACHINE_FOLDER).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
 }
 
 /** Returns the text of the mutant's file with the change. Throws unless `from` occurs exactly once. */
 export function applyMutant({ file, from, to, effect }: Mutant): string {
-  const text = readFileSync(join(MACHINE, file), 'utf8');
+  const text = readFileSync(join(MACHINE_FOLDER, file), 'utf8');
   const count = text.split(from).length - 1;
   if (count !== 1)
     throw new Error(`mutant "${effect}" of ${file}: its text occurs ${count} times: ${from.trim()}`);
@@ -44,7 +44,7 @@ export class SuiteRunner {
         contents: testFilesOf(suite)
           .map((file) => `import ${JSON.stringify(file)};`)
           .join('\n'),
-        resolveDir: MODEL,
+        resolveDir: MODEL_FOLDER,
       },
       bundle: true,
       write: false,
@@ -52,13 +52,13 @@ export class SuiteRunner {
       platform: 'node',
       target: 'node24',
       external: ['vitest', 'fast-check'],
-      plugins: [this.#plugin()],
+      plugins: [this.#createPlugin()],
       logLevel: 'silent',
     });
   }
 
   /** Returns the title of the first test that fails on the mutant. Without a mutant, tests the unchanged machine. */
-  async firstFailure(mutant?: Mutant): Promise<string | undefined> {
+  async findFirstFailure(mutant?: Mutant): Promise<string | undefined> {
     this.#mutant = mutant;
     const { outputFiles } = await (await this.#context).rebuild();
     for (const { title, run } of collectTests(outputFiles[0]!.text)) {
@@ -76,7 +76,7 @@ export class SuiteRunner {
   }
 
   /** Applies the mutant, and runs the tests at a small scale. */
-  #plugin(): Plugin {
+  #createPlugin(): Plugin {
     return {
       name: 'mutant',
       setup: ({ onLoad }) => {
@@ -84,7 +84,7 @@ export class SuiteRunner {
           contents: 'export const scale = (quick) => Math.ceil(quick / 2);',
         }));
         onLoad({ filter: /[\\/]core[\\/]src[\\/]machine[\\/][a-z-]+\.ts$/ }, ({ path }) =>
-          this.#mutant && path === join(MACHINE, this.#mutant.file)
+          this.#mutant && path === join(MACHINE_FOLDER, this.#mutant.file)
             ? { contents: applyMutant(this.#mutant), loader: 'ts' }
             : undefined,
         );
@@ -95,9 +95,12 @@ export class SuiteRunner {
 
 function testFilesOf(suite: Suite): string[] {
   if (suite === 'model')
-    return ['machine.property', 'exhaustive'].map((name) => join(MODEL, `${name}.test.ts`));
-  const machineTests = readdirSync(MACHINE).filter((file) => file.endsWith('.test.ts'));
-  return [...machineTests.map((file) => join(MACHINE, file)), join(MODEL, 'mutants/edge-cases.test.ts')];
+    return ['machine.property', 'exhaustive'].map((name) => join(MODEL_FOLDER, `${name}.test.ts`));
+  const machineTests = readdirSync(MACHINE_FOLDER).filter((file) => file.endsWith('.test.ts'));
+  return [
+    ...machineTests.map((file) => join(MACHINE_FOLDER, file)),
+    join(MODEL_FOLDER, 'mutants/edge-cases.test.ts'),
+  ];
 }
 
 /** Returns the tests that `script` declares, without running them. */

@@ -17,7 +17,7 @@ export interface System {
 }
 
 /** Returns the properties of the system that draws this page. */
-export async function systemOf(browser: Browser, page: Page): Promise<System> {
+export async function readSystem(browser: Browser, page: Page): Promise<System> {
   const session = await page.context().newCDPSession(page);
   await session.send('DOM.enable');
   await session.send('CSS.enable');
@@ -37,10 +37,10 @@ export async function systemOf(browser: Browser, page: Page): Promise<System> {
 }
 
 /** Returns the reason why the baselines cannot be compared on this system; undefined if they can. */
-export function systemMismatch(current: System): string | undefined {
-  const stored = JSON.parse(readFileSync(SYSTEM_FILE, 'utf8')) as System;
-  if (JSON.stringify(stored) === JSON.stringify(current)) return undefined;
-  const [storedSystem, currentSystem] = [describeSystem(stored), describeSystem(current)];
+export function findSystemMismatch(current: System): string | undefined {
+  const baselineSystem = JSON.parse(readFileSync(SYSTEM_FILE, 'utf8')) as System;
+  if (JSON.stringify(baselineSystem) === JSON.stringify(current)) return undefined;
+  const [storedSystem, currentSystem] = [describeSystem(baselineSystem), describeSystem(current)];
   return `the images of components were created on ${storedSystem}, and this system is ${currentSystem}`;
 }
 
@@ -52,8 +52,8 @@ function describeSystem({ platform, chromium, fonts }: System): string {
  * Returns the number of pixels in which two PNG images differ; undefined if their sizes differ. Anti-aliased pixels do
  * not count.
  */
-export function countDifferingPixels(one: Buffer, other: Buffer): number | undefined {
-  const [a, b] = [PNG.sync.read(one), PNG.sync.read(other)];
+export function countDifferingPixels(firstPng: Buffer, secondPng: Buffer): number | undefined {
+  const [a, b] = [PNG.sync.read(firstPng), PNG.sync.read(secondPng)];
   if (a.width !== b.width || a.height !== b.height) return undefined;
   return pixelmatch(roundChannels(a.data), roundChannels(b.data), undefined, a.width, a.height, {
     threshold: 0.05,

@@ -22,21 +22,21 @@ const timeAgo = (ms: number): string => new Date(Date.parse(NOW) - ms).toISOStri
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-const WORKSPACE = 'workspace-1';
-const WORKFLOW = 'workflow-1';
-/** A run with blocks in all states. */
-export const RUN = 'run-1';
+const WORKSPACE_ID = 'workspace-1';
+const WORKFLOW_ID = 'workflow-1';
+/** The id of a run with blocks in all states. */
+export const RUN_ID = 'run-1';
 
-const page = <Item>(data: Item[]) => ({ data, nextCursor: null });
+const toPage = <Item>(data: Item[]) => ({ data, nextCursor: null });
 
-const workspaces: ResponseBody<'/api/v2/workspaces'> = page([
+const workspaces: ResponseBody<'/api/v2/workspaces'> = toPage([
   {
-    ...{ id: WORKSPACE, name: 'Shop', color: '#2457c5', logoUrl: null, memberCount: 1 },
+    ...{ id: WORKSPACE_ID, name: 'Shop', color: '#2457c5', logoUrl: null, memberCount: 1 },
     ...{ createdAt: NOW, updatedAt: NOW },
   },
 ]);
 
-const runs: ResponseBody<'/api/v2/logs'> = page(
+const runs: ResponseBody<'/api/v2/logs'> = toPage(
   (
     [
       ['running', 'Nightly order prices', null, null],
@@ -49,9 +49,9 @@ const runs: ResponseBody<'/api/v2/logs'> = page(
   ).map(([status, name, totalDurationMs, cost], index): Run => {
     const startedAt = timeAgo((index + 1) * 7 * MINUTE);
     const total = cost === null ? null : { total: cost, totalMicros: cost * 1_000_000 };
-    const workflow = { id: WORKFLOW, name, description: null, deleted: false };
+    const workflow = { id: WORKFLOW_ID, name, description: null, deleted: false };
     return {
-      ...{ runId: `run-${index + 1}`, workflowId: WORKFLOW, deploymentVersionId: null, status, workflow },
+      ...{ runId: `run-${index + 1}`, workflowId: WORKFLOW_ID, deploymentVersionId: null, status, workflow },
       ...{ level: status === 'failed' ? 'error' : 'info', trigger: 'api', startedAt, totalDurationMs },
       ...{ endedAt: totalDurationMs === null ? null : startedAt, cost: total, files: null, kind: 'workflow' },
     };
@@ -81,8 +81,8 @@ const EDGES = [
 ] as const;
 
 const run: Overview = {
-  ...{ runId: RUN, workspaceId: WORKSPACE, version: 3, trigger: 'api', status: 'paused' },
-  workflow: { id: WORKFLOW, name: 'Nightly order prices', description: null, deleted: false },
+  ...{ runId: RUN_ID, workspaceId: WORKSPACE_ID, version: 3, trigger: 'api', status: 'paused' },
+  workflow: { id: WORKFLOW_ID, name: 'Nightly order prices', description: null, deleted: false },
   ...{ createdAt: timeAgo(2 * HOUR), startedAt: timeAgo(2 * HOUR), endedAt: null, durationMs: null },
   ...{ cost: 0.0213, error: null, files: null, parent: null, mayResume: true, children: [], childCount: 0 },
   pauses: [
@@ -113,7 +113,7 @@ const run: Overview = {
 };
 
 /** Returns the numbers of executions of a block, by status: one execution, unless `counts` says otherwise. */
-const executions = (counts: Partial<Omit<State, 'blockId' | 'spanId' | 'status'>>) => ({
+const createExecutionCounts = (counts: Partial<Omit<State, 'blockId' | 'spanId' | 'status'>>) => ({
   ...{ total: 1, running: 0, paused: 0, completed: 0, failed: 0, cancelled: 0, handled: 0 },
   ...{ durationMs: null, iterations: null },
   ...counts,
@@ -126,13 +126,17 @@ const states: ResponseBody<'/api/v2/logs/{runId}/states'> = {
     status: 'running',
     blocks: (
       [
-        ['start', 'completed', executions({ completed: 1, durationMs: 1 })],
-        ['load', 'completed', executions({ completed: 1, durationMs: 1240 })],
-        ['regions', 'completed', executions({ completed: 1, durationMs: 2600, iterations: BRANCH_COUNTS })],
-        ['price', 'failed', executions({ total: 4, completed: 3, failed: 1, handled: 1 })],
-        ['approve', 'paused', executions({ paused: 1 })],
-        ['report', 'running', executions({ running: 1 })],
-        ['send', 'failed', executions({ failed: 1, durationMs: 310 })],
+        ['start', 'completed', createExecutionCounts({ completed: 1, durationMs: 1 })],
+        ['load', 'completed', createExecutionCounts({ completed: 1, durationMs: 1240 })],
+        [
+          'regions',
+          'completed',
+          createExecutionCounts({ completed: 1, durationMs: 2600, iterations: BRANCH_COUNTS }),
+        ],
+        ['price', 'failed', createExecutionCounts({ total: 4, completed: 3, failed: 1, handled: 1 })],
+        ['approve', 'paused', createExecutionCounts({ paused: 1 })],
+        ['report', 'running', createExecutionCounts({ running: 1 })],
+        ['send', 'failed', createExecutionCounts({ failed: 1, durationMs: 310 })],
       ] as const
     ).map(([blockId, status, counts]): State => ({ blockId, spanId: blockId, status, ...counts })),
   },
@@ -158,7 +162,7 @@ function span(id: string, times: Times, overrides: Partial<Span> = {}): Span {
   };
 }
 
-const branch = (index: number, overrides: Partial<Span> = {}): Span =>
+const branchSpan = (index: number, overrides: Partial<Span> = {}): Span =>
   span(
     `regions/${index}/price`,
     { startMs: 1300 + index * 500, durationMs: 900 },
@@ -166,13 +170,13 @@ const branch = (index: number, overrides: Partial<Span> = {}): Span =>
   );
 
 /** Blocks that ran for seconds, an hour in which no block ran, and a block that is still running. */
-const spans: ResponseBody<'/api/v2/logs/{runId}/spans'> = page([
+const spans: ResponseBody<'/api/v2/logs/{runId}/spans'> = toPage([
   span('start', { startMs: 0, durationMs: 1 }),
   span('load', { startMs: 10, durationMs: 1240 }),
   span('regions', { startMs: 1260, durationMs: 2600 }, { childCount: 3 }),
-  branch(0),
-  branch(1),
-  branch(2, { status: 'failed', errorHandled: true }),
+  branchSpan(0),
+  branchSpan(1),
+  branchSpan(2, { status: 'failed', errorHandled: true }),
   span('send', { startMs: HOUR, durationMs: 310 }, { status: 'failed' }),
   span('approve', { startMs: HOUR + 400, durationMs: 1800 }, { status: 'cancelled' }),
   span('report', { startMs: 2 * HOUR - 2500, durationMs: null }, { status: 'running' }),
@@ -203,7 +207,7 @@ const folder = (path: string, locked = false) => {
 /** The folder that the page of workflows shows. */
 export const FOLDER = '/Orders/Prices/Nightly';
 
-const folders: ResponseBody<'/api/v2/workflows/folders'> = page([
+const folders: ResponseBody<'/api/v2/workflows/folders'> = toPage([
   folder('/Imports'),
   folder('/Imports/Old', true),
   folder('/Orders'),
@@ -217,7 +221,7 @@ const HOOK_ERROR = 'The provider has refused to create the webhook: it answered 
 
 function trigger(id: string, type: string, overrides: Partial<Trigger> = {}): Trigger {
   return {
-    ...{ id, workflowId: WORKFLOW, workflowName: 'Orders', blockId: id, name: id, type, version: 3 },
+    ...{ id, workflowId: WORKFLOW_ID, workflowName: 'Orders', blockId: id, name: id, type, version: 3 },
     ...{ state: 'active', configuration: {}, nextDueAt: null, waitsFor: null, lastDueAt: null },
     lastRunId: null,
     health: {
@@ -232,7 +236,7 @@ const failingHealth = (lastError: string, failures: number): Trigger['health'] =
   ...{ lastCheckAt: NOW, lastEventAt: null, expiresAt: null, lastError, failures, failingSince: null },
 });
 
-const triggers: ResponseBody<'/api/v2/triggers'> = page([
+const triggers: ResponseBody<'/api/v2/triggers'> = toPage([
   trigger('Every hour', 'schedule', { nextDueAt: timeAgo(-30 * MINUTE), lastDueAt: timeAgo(30 * MINUTE) }),
   trigger('Issue', 'linear_webhook', { lastRunId: 'run-4' }),
   trigger('Push', 'github_webhook', { health: failingHealth(HOOK_ERROR, 0) }),
@@ -243,26 +247,26 @@ const triggers: ResponseBody<'/api/v2/triggers'> = page([
 ]);
 
 const webhook = (id: string, hook: Webhook['hook']): Webhook => ({
-  ...{ id, workflowId: WORKFLOW, workflowName: 'Orders', blockId: id, name: id, type: 'webhook' },
+  ...{ id, workflowId: WORKFLOW_ID, workflowName: 'Orders', blockId: id, name: id, type: 'webhook' },
   ...{ provider: 'generic', version: 3, state: 'active', url: 'http://localhost/x', isSigned: true },
   ...{ lastDeliveryAt: null, lastRunId: null, hook, refusals: [] },
 });
 
-const webhooks: ResponseBody<'/api/v2/webhooks'> = page([
+const webhooks: ResponseBody<'/api/v2/webhooks'> = toPage([
   webhook('Issue', { state: 'active', error: null, checkedAt: NOW, expiresAt: timeAgo(-72 * HOUR) }),
   webhook('Push', { state: 'failed', error: HOOK_ERROR, checkedAt: NOW, expiresAt: null }),
   webhook('Payment', { state: 'preparing', error: null, checkedAt: null, expiresAt: null }),
 ]);
 
 const workflow: ResponseBody<'/api/v2/workflows/{workflowId}'>['data'] = {
-  ...{ id: WORKFLOW, name: 'Orders', description: null, folderPath: '/', workspaceId: WORKSPACE },
+  ...{ id: WORKFLOW_ID, name: 'Orders', description: null, folderPath: '/', workspaceId: WORKSPACE_ID },
   ...{ isDeployed: false, deployedAt: null, runCount: 0, lastRunAt: null, createdAt: NOW, updatedAt: NOW },
   ...{ variables: {}, inputs: [] },
 };
 
 const deployment: ResponseBody<'/api/v2/workflows/{workflowId}/deployment'> = {
   data: {
-    ...{ id: WORKFLOW, isDeployed: false, deployedAt: null, warnings: [], activeDeployment: null },
+    ...{ id: WORKFLOW_ID, isDeployed: false, deployedAt: null, warnings: [], activeDeployment: null },
     ...{ latestDeploymentAttempt: null, needsRedeployment: false, isPublicApi: false, webhooks: [] },
   },
 };
@@ -273,18 +277,18 @@ const DRAFT = { blocks: {}, edges: [] };
 export const RESPONSES: { readonly [path: string]: unknown } = {
   '/api/studio/session': { data: { signedIn: true } },
   '/api/v2/workspaces': workspaces,
-  [`/api/v2/workspaces/${WORKSPACE}/audit-logs`]: page([]),
+  [`/api/v2/workspaces/${WORKSPACE_ID}/audit-logs`]: toPage([]),
   '/api/v2/logs': runs,
-  [`/api/v2/logs/${RUN}/overview`]: { data: run },
-  [`/api/v2/logs/${RUN}/states`]: states,
-  [`/api/v2/logs/${RUN}/spans`]: spans,
-  [`/api/v2/logs/${RUN}/value`]: value,
+  [`/api/v2/logs/${RUN_ID}/overview`]: { data: run },
+  [`/api/v2/logs/${RUN_ID}/states`]: states,
+  [`/api/v2/logs/${RUN_ID}/spans`]: spans,
+  [`/api/v2/logs/${RUN_ID}/value`]: value,
   '/api/v2/workflows/folders': folders,
-  '/api/v2/workflows': page([]),
+  '/api/v2/workflows': toPage([]),
   '/api/v2/triggers': triggers,
   '/api/v2/webhooks': webhooks,
-  [`/api/v2/workflows/${WORKFLOW}`]: { data: workflow },
-  [`/api/v2/workflows/${WORKFLOW}/versions`]: page([]),
-  [`/api/v2/workflows/${WORKFLOW}/deployment`]: deployment,
-  [`/api/v2/workflows/${WORKFLOW}/state`]: { data: DRAFT },
+  [`/api/v2/workflows/${WORKFLOW_ID}`]: { data: workflow },
+  [`/api/v2/workflows/${WORKFLOW_ID}/versions`]: toPage([]),
+  [`/api/v2/workflows/${WORKFLOW_ID}/deployment`]: deployment,
+  [`/api/v2/workflows/${WORKFLOW_ID}/state`]: { data: DRAFT },
 };

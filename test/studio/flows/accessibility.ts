@@ -4,36 +4,44 @@ import { beforeAll, expect, it, onTestFinished } from 'vitest';
 import { draftOf } from '../../support/draft.ts';
 import { startStudio, styleOf } from '../setup.ts';
 import type { GetServeArgs } from '../setup.ts';
-import { REFUND_APPROVAL, HOSTILE_TEXT, HOSTILE_OUTPUT, NESTED, LONG_CODE } from '../workflows.ts';
+import {
+  REFUND_APPROVAL_WORKFLOW,
+  HOSTILE_TEXT,
+  HOSTILE_OUTPUT_WORKFLOW,
+  NESTED_WORKFLOW,
+  LONG_CODE_WORKFLOW,
+} from '../workflows.ts';
 
 /** A long name without a possible line break. Users choose the names. */
 const LONG_NAME = `W${'w'.repeat(90)}`;
 
 /** Defines the accessibility tests of the Studio. */
 export function defineAccessibilityTests(getServeArgs: GetServeArgs): void {
-  const studio = startStudio({ store: getServeArgs });
+  const studio = startStudio({ getServeArgs });
   const paths = new Map<string, string>();
 
   beforeAll(async () => {
     await studio.context.addInitScript({ content: axe.source });
-    const nestedId = await studio.deploy('Nightly order prices', NESTED);
-    const nestedRun = await studio.run(nestedId);
-    await studio.redeploy(nestedId, draftOf(HOSTILE_OUTPUT));
+    const nestedId = await studio.deploy('Nightly order prices', NESTED_WORKFLOW);
+    const nestedRunId = await studio.run(nestedId);
+    await studio.redeploy(nestedId, draftOf(HOSTILE_OUTPUT_WORKFLOW));
     for (const path of ['/Team', `/Team/${LONG_NAME}`])
       await studio.call('POST', '/api/v2/workflows/folders', { workspaceId: studio.workspaceId, path });
     await studio.call('PATCH', `/api/v2/workflows/${nestedId}`, { folderPath: '/Team' });
     const draft = await studio.call<{ blocks: object }>('GET', `/api/v2/workflows/${nestedId}/state`);
     const sayId = Object.keys(draft.blocks).find((id) => id.startsWith('Say')) ?? '';
-    const failedRun = await studio.run(await studio.deploy(HOSTILE_TEXT.slice(0, 80), HOSTILE_OUTPUT));
-    await studio.run(await studio.deploy('Waits', LONG_CODE), { async: true });
-    const pausedRun = await studio.run(await studio.deploy(LONG_NAME, REFUND_APPROVAL));
-    const pages = {
+    const failedRunId = await studio.run(
+      await studio.deploy(HOSTILE_TEXT.slice(0, 80), HOSTILE_OUTPUT_WORKFLOW),
+    );
+    await studio.run(await studio.deploy('Waits', LONG_CODE_WORKFLOW), { async: true });
+    const pausedRunId = await studio.run(await studio.deploy(LONG_NAME, REFUND_APPROVAL_WORKFLOW));
+    const pathsByName = {
       runs: '/runs',
       'no runs': '/runs?runId=unknown',
-      run: `/runs/${nestedRun}?span=Summary`,
-      timeline: `/runs/${nestedRun}?view=timeline`,
-      'a failed run': `/runs/${failedRun}?span=Fail&pane=details`,
-      'a paused run': `/runs/${pausedRun}`,
+      run: `/runs/${nestedRunId}?span=Summary`,
+      timeline: `/runs/${nestedRunId}?view=timeline`,
+      'a failed run': `/runs/${failedRunId}?span=Fail&pane=details`,
+      'a paused run': `/runs/${pausedRunId}`,
       workflows: '/workflows?folder=%2FTeam',
       workflow: `/workflows/${nestedId}?block=${sayId}`,
       'matches of a search': '/runs?text=a',
@@ -41,7 +49,7 @@ export function defineAccessibilityTests(getServeArgs: GetServeArgs): void {
       settings: '/settings',
       'an unknown page': '/runs/unknown',
     };
-    for (const [name, path] of Object.entries(pages)) paths.set(name, path);
+    for (const [name, path] of Object.entries(pathsByName)) paths.set(name, path);
   });
 
   async function open(path: string): Promise<Page> {
@@ -71,7 +79,7 @@ export function defineAccessibilityTests(getServeArgs: GetServeArgs): void {
     async () => {
       const page = await open('/runs');
       const violations: string[] = [];
-      const tooWide: string[] = [];
+      const overflows: string[] = [];
       for (const [name, path] of paths) {
         await page.setViewportSize({ width: 1280, height: 800 });
         await visit(page, path);
@@ -83,10 +91,10 @@ export function defineAccessibilityTests(getServeArgs: GetServeArgs): void {
         for (const width of [640, 320]) {
           await page.setViewportSize({ width, height: 720 });
           const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth');
-          if (scrollWidth > width) tooWide.push(`${name} at ${width}: ${scrollWidth}`);
+          if (scrollWidth > width) overflows.push(`${name} at ${width}: ${scrollWidth}`);
         }
       }
-      expect({ violations, tooWide }).toEqual({ violations: [], tooWide: [] });
+      expect({ violations, tooWide: overflows }).toEqual({ violations: [], tooWide: [] });
     },
   );
 
@@ -106,7 +114,7 @@ export function defineAccessibilityTests(getServeArgs: GetServeArgs): void {
     expect(await violationsOn(page)).toEqual([]);
   });
 
-  it('has no animations for readers who prefer reduced motion', async () => {
+  it('has no animations for users who prefer reduced motion', async () => {
     const page = await open('/runs?status=running');
     const mark = page.locator('.status[data-status=running] .status-mark').first();
     const animation = () => styleOf(mark, 'animation-name');

@@ -18,18 +18,18 @@ const LONG_LOOP = workflow(
 );
 
 /** Defines the test of a run that lasts a minute. */
-export function defineIterationTests(store: GetServeArgs): void {
-  const studio = startStudio({ store });
+export function defineIterationTests(getServeArgs: GetServeArgs): void {
+  const studio = startStudio({ getServeArgs });
 
   it('shows the last of 100,000 iterations', { timeout: 600_000 }, async () => {
     const workflowId = await studio.deploy('Very often', LONG_LOOP);
     const runId = await studio.run(workflowId, { async: true });
-    const statusOf = async (): Promise<string> => {
+    const readStatus = async (): Promise<string> => {
       const path = `/api/v2/workflows/${workflowId}/runs/${runId}`;
       return (await studio.call<{ status: string }>('GET', path)).status;
     };
-    await expect.poll(statusOf, { interval: 1000, timeout: 500_000 }).toBe('completed');
-    const loopId = await studio.blockId(runId, 'L');
+    await expect.poll(readStatus, { interval: 1000, timeout: 500_000 }).toBe('completed');
+    const loopId = await studio.findBlockId(runId, 'L');
     const page = await studio.context.newPage();
     await page.goto(`${studio.url}/runs/${runId}?span=${encodeURIComponent(loopId)}`);
     const iterations = page.getByRole('region', { name: 'Iterations' });

@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { startStudio, styleOf } from '../setup.ts';
 import type { GetServeArgs, Studio } from '../setup.ts';
-import { REFUND_APPROVAL, LONG_WAIT } from '../workflows.ts';
+import { REFUND_APPROVAL_WORKFLOW, LONG_WAIT_WORKFLOW } from '../workflows.ts';
 
 /** Maximum number of presses of Tab to reach an element. */
 const MAX_TABS = 40;
@@ -27,8 +27,8 @@ async function tabTo(page: Page, role: Parameters<Page['getByRole']>[0], name: s
  * keyboard. Returns the status that the page of the cancelled run shows.
  */
 async function completeKeyboardJourney(studio: Studio): Promise<string> {
-  const pausedRun = await studio.run(await studio.deploy('Refunds', REFUND_APPROVAL));
-  await studio.run(await studio.deploy('Waits', LONG_WAIT), { async: true });
+  const pausedRunId = await studio.run(await studio.deploy('Refunds', REFUND_APPROVAL_WORKFLOW));
+  await studio.run(await studio.deploy('Waits', LONG_WAIT_WORKFLOW), { async: true });
   const signedOutContext = await studio.browser.newContext();
   onTestFinished(() => signedOutContext.close());
   const page = await signedOutContext.newPage();
@@ -44,7 +44,7 @@ async function completeKeyboardJourney(studio: Studio): Promise<string> {
   await expect.poll(() => page.getByRole('row').count()).toBe(2);
   await tabTo(page, 'link', 'Refunds');
   await page.keyboard.press('Enter');
-  await page.waitForURL((url) => url.pathname === `/runs/${pausedRun}`);
+  await page.waitForURL((url) => url.pathname === `/runs/${pausedRunId}`);
 
   await tabTo(page, 'button', 'Start, completed');
   await page.keyboard.press('Enter');
@@ -88,8 +88,8 @@ async function completeKeyboardJourney(studio: Studio): Promise<string> {
 }
 
 /** Defines the test that uses the Studio with the keyboard only. */
-export function defineKeyboardTests(store: GetServeArgs): void {
-  const studio = startStudio({ store });
+export function defineKeyboardTests(getServeArgs: GetServeArgs): void {
+  const studio = startStudio({ getServeArgs });
 
   it(
     'lets a user sign in, filter runs, step through the blocks of a run, answer its pause and cancel a run',

@@ -1,25 +1,25 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, it, onTestFinished } from 'vitest';
 import { draftOf } from '../../support/draft.ts';
-import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
+import { HOOK_CREDENTIALS, startHookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
 import { webhookWorkflow } from '../../triggers/webhook-setup.ts';
 import { startStudio, styleOf } from '../setup.ts';
 import type { GetServeArgs } from '../setup.ts';
-import { HOSTILE_TEXT, NESTED, ONE_STEP } from '../workflows.ts';
+import { HOSTILE_TEXT, NESTED_WORKFLOW, ONE_STEP_WORKFLOW } from '../workflows.ts';
 
 /** The public URL of the server for providers. */
 const ORIGIN = 'https://flows.heddle.test';
 
 /** Defines the tests of several pages of the Studio. */
-export function definePageTests(store: GetServeArgs): void {
+export function definePageTests(getServeArgs: GetServeArgs): void {
   let providers: HookProviders;
   const studio = startStudio({
-    store,
-    extraArgs: async (whenDone) => {
-      providers = await hookProviders();
-      whenDone(() => void providers.close());
+    getServeArgs,
+    getExtraArgs: async (registerCleanup) => {
+      providers = await startHookProviders();
+      registerCleanup(() => void providers.close());
       return ['--origin', ORIGIN, '--service', `github=${providers.services.github}`];
     },
   });
@@ -32,8 +32,8 @@ export function definePageTests(store: GetServeArgs): void {
   }
 
   it('shows the graphs of a draft and a version, and the fields of the block that the mouse or the keyboard selects', async () => {
-    const workflowId = await studio.deploy('Orders', NESTED);
-    await studio.call('PUT', `/api/v2/workflows/${workflowId}/state`, draftOf(ONE_STEP));
+    const workflowId = await studio.deploy('Orders', NESTED_WORKFLOW);
+    await studio.call('PUT', `/api/v2/workflows/${workflowId}/state`, draftOf(ONE_STEP_WORKFLOW));
     const page = await open(`/workflows/${workflowId}`);
     const outline = page.getByRole('navigation', { name: 'Blocks' });
     const fields = page.getByRole('complementary', { name: 'Fields' });
@@ -58,7 +58,7 @@ export function definePageTests(store: GetServeArgs): void {
 
   it('shows a tree of folders with keyboard navigation, filters workflows by folder, and creates, moves and deletes folders', async () => {
     const { workspaceId } = studio;
-    const workflowId = await studio.deploy('In a folder', ONE_STEP);
+    const workflowId = await studio.deploy('In a folder', ONE_STEP_WORKFLOW);
     for (const path of ['/Ops', '/Ops/Nightly%20jobs'])
       await studio.call('POST', '/api/v2/workflows/folders', { workspaceId, path });
     await studio.call('PATCH', `/api/v2/workflows/${workflowId}`, { folderPath: '/Ops/Nightly%20jobs' });
@@ -112,35 +112,40 @@ export function definePageTests(store: GetServeArgs): void {
   });
 
   /** Changes the data of the first `count` responses for this part of a run, as if they were read before its end. */
-  async function changeFirst(page: Page, part: string, count: number, change: object | []): Promise<void> {
-    let answered = 0;
+  async function changeFirstResponses(
+    page: Page,
+    part: string,
+    count: number,
+    change: object | [],
+  ): Promise<void> {
+    let responseCount = 0;
     const isPart = (url: URL): boolean =>
       url.pathname.startsWith('/api/v2/logs/') && url.pathname.endsWith(`/${part}`);
     await page.route(isPart, async (route) => {
-      answered += 1;
-      if (answered > count) return route.continue();
+      responseCount += 1;
+      if (responseCount > count) return route.continue();
       const response = await route.fetch();
       const { data, ...body } = (await response.json()) as { data: object };
-      const changed = Array.isArray(change) ? change : { ...data, ...change };
-      return route.fulfill({ response, json: { ...body, data: changed } });
+      const changedData = Array.isArray(change) ? change : { ...data, ...change };
+      return route.fulfill({ response, json: { ...body, data: changedData } });
     });
   }
 
   it('shows all blocks of a run that ends while the page loads', async () => {
-    const runId = await studio.run(await studio.deploy('Ends early', ONE_STEP));
+    const runId = await studio.run(await studio.deploy('Ends early', ONE_STEP_WORKFLOW));
     const page = await open('/runs');
-    await changeFirst(page, 'states', 1, { status: 'running', blocks: [] });
+    await changeFirstResponses(page, 'states', 1, { status: 'running', blocks: [] });
     await page.goto(`${studio.url}/runs/${runId}`);
     await page.locator('.run-title').getByText('Completed').waitFor();
     await expect.poll(() => page.getByRole('button', { name: 'Step, completed' }).count()).toBe(1);
   });
 
   it('shows all spans of a run whose end the overview shows first', async () => {
-    const runId = await studio.run(await studio.deploy('Ends late', ONE_STEP));
+    const runId = await studio.run(await studio.deploy('Ends late', ONE_STEP_WORKFLOW));
     const page = await open('/runs');
-    await changeFirst(page, 'overview', 1, { status: 'running' });
+    await changeFirstResponses(page, 'overview', 1, { status: 'running' });
     // The first two requests: when the timeline appears, and together with the request for the final overview.
-    await changeFirst(page, 'spans', 2, []);
+    await changeFirstResponses(page, 'spans', 2, []);
     await page.goto(`${studio.url}/runs/${runId}?view=timeline`);
     await page.locator('.run-title').getByText('Completed').waitFor();
     await expect.poll(() => page.getByRole('list', { name: 'Spans' }).getByText('Step').count()).toBe(1);
@@ -148,11 +153,11 @@ export function definePageTests(store: GetServeArgs): void {
 
   it('starts a run inside an iteration, with a changed output of an earlier block', async () => {
     const body = [fn('Cost', 'return <loop.index>'), fn('Double', 'return <cost.result> * 2')];
-    const source = workflow(
+    const definition = workflow(
       [loop('Each', { loopType: 'for', count: 3 }, ...body)],
       ['Start -> Each -> Cost -> Double'],
     );
-    const runId = await studio.run(await studio.deploy('Costs', source));
+    const runId = await studio.run(await studio.deploy('Costs', definition));
     const page = await open(`/runs/${runId}?pane=details`);
     await page.getByRole('button', { name: 'Each, completed' }).click();
     await page.getByRole('region', { name: 'Iterations' }).getByRole('button', { name: '#1' }).click();
@@ -168,8 +173,8 @@ export function definePageTests(store: GetServeArgs): void {
     await dialog.getByRole('button', { name: 'Run from here' }).click();
     await page.waitForURL((url) => !url.pathname.endsWith(runId));
     await page.locator('.run-title').getByText('Completed').waitFor();
-    const output = `${new URL(page.url()).pathname.replace('/runs/', '/api/v2/logs/')}/value?part=output`;
-    const { text } = await studio.call<{ text: string }>('GET', output);
+    const outputPath = `${new URL(page.url()).pathname.replace('/runs/', '/api/v2/logs/')}/value?part=output`;
+    const { text } = await studio.call<{ text: string }>('GET', outputPath);
     expect(JSON.parse(text)).toMatchObject({
       results: [
         [{ result: 0 }, { result: 0 }],
@@ -184,8 +189,8 @@ export function definePageTests(store: GetServeArgs): void {
   });
 
   it('shows the runs that a block has called, with a link back', async () => {
-    const child = await studio.deploy('Prices of a shop', ONE_STEP);
-    const call = block('Call', 'workflow', { workflowId: child });
+    const calledWorkflowId = await studio.deploy('Prices of a shop', ONE_STEP_WORKFLOW);
+    const call = block('Call', 'workflow', { workflowId: calledWorkflowId });
     const runId = await studio.run(await studio.deploy('All shops', workflow([call], ['Start -> Call'])));
     const page = await open(`/runs/${runId}?pane=details`);
     await page.getByRole('button', { name: 'Call, completed' }).click();
@@ -222,7 +227,7 @@ export function definePageTests(store: GetServeArgs): void {
     await page.route('**/api/v2/sandboxes?*', async (route) => {
       const response = await route.fetch();
       const body = (await response.json()) as { data: object[] };
-      const [first] = body.data;
+      const [firstSandbox] = body.data;
       const simulatedSandboxes = [
         { name: 'Building', buildStatus: 'building', dependencies: ['left-pad@1.3.0'], builtAt: null },
         {
@@ -235,14 +240,14 @@ export function definePageTests(store: GetServeArgs): void {
       ];
       await route.fulfill({
         response,
-        json: { ...body, data: simulatedSandboxes.map((each) => ({ ...first, ...each })) },
+        json: { ...body, data: simulatedSandboxes.map((each) => ({ ...firstSandbox, ...each })) },
       });
     });
     await page.reload();
     await sandboxes.getByRole('row', { name: 'Building javascript left-pad@1.3.0 building' }).waitFor();
     await sandboxes.getByRole('row', { name: 'Ready javascript jq ready Mar 1, 10:00:00' }).waitFor();
-    const failed = sandboxes.getByRole('row', { name: 'Broken' }).locator('.error-text');
-    expect(await failed.textContent()).toBe(`No package "${HOSTILE_TEXT}"`);
+    const errorText = sandboxes.getByRole('row', { name: 'Broken' }).locator('.error-text');
+    expect(await errorText.textContent()).toBe(`No package "${HOSTILE_TEXT}"`);
     expect(await page.title()).toBe('Heddle');
   });
 
@@ -274,19 +279,19 @@ export function definePageTests(store: GetServeArgs): void {
   });
 
   it('fits a window that is 390 pixels wide, in dark colours', { timeout: 60_000 }, async () => {
-    const runId = await studio.run(await studio.deploy('Small window', NESTED));
+    const runId = await studio.run(await studio.deploy('Small window', NESTED_WORKFLOW));
     const page = await open('/runs');
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.setViewportSize({ width: 390, height: 844 });
-    const tooWide: string[] = [];
+    const overflows: string[] = [];
     for (const path of ['/runs', `/runs/${runId}?span=Summary`, '/workflows', '/dashboard', '/settings']) {
       await page.goto(studio.url + path);
       await page.locator('h1').waitFor();
       await expect.poll(() => page.locator('.loading').count()).toBe(0);
       const scrollWidth = await page.evaluate<number>('document.documentElement.scrollWidth');
-      if (scrollWidth > 390) tooWide.push(`${path}: ${scrollWidth}`);
+      if (scrollWidth > 390) overflows.push(`${path}: ${scrollWidth}`);
       expect(await styleOf(page.locator('body'), 'background-color')).toBe('rgb(20, 22, 26)');
     }
-    expect(tooWide).toEqual([]);
+    expect(overflows).toEqual([]);
   });
 }

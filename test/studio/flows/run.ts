@@ -6,9 +6,10 @@ import { startModelServer } from '../../support/model-server.ts';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
 import { startStudio } from '../setup.ts';
 import type { GetServeArgs } from '../setup.ts';
-import { REFUND_APPROVAL, TOOL_CALL, LARGE, ONE_STEP } from '../workflows.ts';
+import { REFUND_APPROVAL_WORKFLOW, TOOL_CALL, LARGE_WORKFLOW, ONE_STEP_WORKFLOW } from '../workflows.ts';
 
-const CODE = "const weather = await Promise.resolve('dry');\nthrow new Error(`no umbrella when ${weather}`);";
+const FAILING_CODE =
+  "const weather = await Promise.resolve('dry');\nthrow new Error(`no umbrella when ${weather}`);";
 const ADD_TOOL = {
   type: 'custom-tool',
   schema: {
@@ -21,7 +22,7 @@ const ADD_TOOL = {
   },
   code: 'return a + b',
 };
-const AGENT = workflow(
+const AGENT_WORKFLOW = workflow(
   [
     block('Helper', 'agent', {
       model: 'gpt-4o',
@@ -29,12 +30,12 @@ const AGENT = workflow(
       messages: [{ role: 'user', content: 'Add' }],
       tools: [ADD_TOOL],
     }),
-    fn('Fail', CODE),
+    fn('Fail', FAILING_CODE),
   ],
   ['Start -> Helper -> Fail'],
 );
 
-const AGENT_WITH_APPROVAL = workflow(
+const APPROVAL_AGENT_WORKFLOW = workflow(
   [
     block('Helper', 'agent', {
       model: 'gpt-4o',
@@ -47,31 +48,31 @@ const AGENT_WITH_APPROVAL = workflow(
 );
 
 /** Defines the tests of the page that shows a run. */
-export function defineRunTests(store: GetServeArgs): void {
+export function defineRunTests(getServeArgs: GetServeArgs): void {
   const sampledIt = sampledTests(1 / 4, 'large runs in the Studio');
   const studio = startStudio({
-    store,
-    extraArgs: async (whenDone) => {
-      const server = await startModelServer(({ body }) => {
+    getServeArgs,
+    getExtraArgs: async (registerCleanup) => {
+      const modelServer = await startModelServer(({ body }) => {
         const prompt = JSON.stringify(body);
         if (/"role":"tool"|function_call_output/.test(prompt))
-          return { text: 'It is 42.', input: 50, output: 7 };
+          return { text: 'It is 42.', inputTokens: 50, outputTokens: 7 };
         const calls = prompt.includes('Add twice')
           ? [
               { a: 20, b: 22 },
               { a: 1, b: 2 },
             ]
           : [{ a: 20, b: 22 }];
-        return { tools: calls.map((args) => ({ name: 'add', args })), input: 30, output: 5 };
+        return { toolCalls: calls.map((args) => ({ name: 'add', args })), inputTokens: 30, outputTokens: 5 };
       });
-      whenDone(() => void server.close());
-      return ['--service', `openai=${server.services.openai}`];
+      registerCleanup(() => void modelServer.close());
+      return ['--service', `openai=${modelServer.services.openai}`];
     },
   });
-  let agentRun = '';
+  let agentRunId = '';
 
   beforeAll(async () => {
-    agentRun = await studio.run(await studio.deploy('Weather', AGENT));
+    agentRunId = await studio.run(await studio.deploy('Weather', AGENT_WORKFLOW));
   });
 
   async function open(path: string): Promise<Page> {
@@ -82,7 +83,7 @@ export function defineRunTests(store: GetServeArgs): void {
   }
 
   it('shows the usage of a model by an agent, and its tool calls', async () => {
-    const page = await open(`/runs/${agentRun}?pane=details`);
+    const page = await open(`/runs/${agentRunId}?pane=details`);
     await page.getByRole('button', { name: 'Helper, completed' }).click();
     const model = page.getByRole('region', { name: 'Model' });
     await model.getByText('gpt-4o').waitFor();
@@ -93,7 +94,7 @@ export function defineRunTests(store: GetServeArgs): void {
   });
 
   it('shows an error at its line in the code', async () => {
-    const page = await open(`/runs/${agentRun}?pane=details`);
+    const page = await open(`/runs/${agentRunId}?pane=details`);
     await page.getByRole('button', { name: 'Fail, failed' }).click();
     await page.locator('.span-error').getByText('no umbrella when dry').waitFor();
     const markedLine = page.locator('.code-line[aria-current]');
@@ -102,14 +103,14 @@ export function defineRunTests(store: GetServeArgs): void {
   });
 
   it('starts a run at the container of an iteration, with a changed output of an earlier block', async () => {
-    const source = workflow(
+    const definition = workflow(
       [
         fn('Price', 'return 10'),
         loop('Twice', { loopType: 'for', count: 2 }, fn('Double', 'return <price.result> * 2')),
       ],
       ['Start -> Price -> Twice -> Double'],
     );
-    const runId = await studio.run(await studio.deploy('Prices', source));
+    const runId = await studio.run(await studio.deploy('Prices', definition));
     const page = await open(`/runs/${runId}?span=Price&pane=details`);
     await page.getByRole('button', { name: 'Double, completed' }).click();
     await page.getByRole('button', { name: 'Run from here' }).click();
@@ -127,20 +128,20 @@ export function defineRunTests(store: GetServeArgs): void {
     await page.waitForURL((url) => !url.pathname.endsWith(runId));
     await page.locator('.run-title').getByText('Completed').waitFor();
     await page.getByRole('button', { name: 'Price, has not run' }).waitFor();
-    const output = `${new URL(page.url()).pathname.replace('/runs/', '/api/v2/logs/')}/value?part=output`;
-    expect((await studio.call<{ text: string }>('GET', output)).text).toContain('42');
+    const outputPath = `${new URL(page.url()).pathname.replace('/runs/', '/api/v2/logs/')}/value?part=output`;
+    expect((await studio.call<{ text: string }>('GET', outputPath)).text).toContain('42');
   });
 
   const title =
-    'shows 2,000 blocks with under 1,500 DOM elements at any zoom, and finds a block by the outline';
+    'shows 2,000 blocks with under 1,500 DOM elements at any zoom, and finds a block with the outline';
   sampledIt(title, { timeout: 90_000 }, async () => {
-    const runId = await studio.run(await studio.deploy('Large', LARGE));
+    const runId = await studio.run(await studio.deploy('Large', LARGE_WORKFLOW));
     const page = await open(`/runs/${runId}`);
     const nodes = page.locator('.graph .block');
     const countElements = () => page.evaluate<number>('document.querySelectorAll("*").length');
-    await page.locator('.far-blocks path').first().waitFor();
+    await page.locator('.simplified-blocks path').first().waitFor();
     // All blocks are in view, but none has a separate element.
-    expect(await page.locator('.far-blocks path').count()).toBeLessThan(5);
+    expect(await page.locator('.simplified-blocks path').count()).toBeLessThan(5);
     expect(await nodes.count()).toBe(0);
     expect(await countElements()).toBeLessThan(1500);
     await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button').first().focus();
@@ -152,9 +153,9 @@ export function defineRunTests(store: GetServeArgs): void {
     expect(await countElements()).toBeLessThan(1500);
     await page.getByRole('button', { name: 'Fit View' }).click();
     await expect.poll(() => nodes.count()).toBe(0);
-    const blocks = await page.locator('.far-blocks g').boundingBox();
-    const view = await page.getByRole('region', { name: 'Graph' }).boundingBox();
-    expect(isWithin(blocks, view)).toBe(true);
+    const blocksBox = await page.locator('.simplified-blocks g').boundingBox();
+    const viewBox = await page.getByRole('region', { name: 'Graph' }).boundingBox();
+    expect(isWithin(blocksBox, viewBox)).toBe(true);
   });
 
   it('computes the layout of 100 blocks without positions in a web worker', async () => {
@@ -205,10 +206,10 @@ export function defineRunTests(store: GetServeArgs): void {
     await page.route('**/spans?*', async (route) => {
       const query = new URL(route.request().url()).searchParams;
       queries.push(query);
-      const from = Number(query.get('cursor') ?? 0);
-      const to = Math.min(total, from + Number(query.get('limit')));
-      const data = Array.from({ length: to - from }, (_, index) => spanAt(from + index));
-      await route.fulfill({ json: { data, nextCursor: to < total ? `${to}` : null } });
+      const startIndex = Number(query.get('cursor') ?? 0);
+      const endIndex = Math.min(total, startIndex + Number(query.get('limit')));
+      const data = Array.from({ length: endIndex - startIndex }, (_, index) => spanAt(startIndex + index));
+      await route.fulfill({ json: { data, nextCursor: endIndex < total ? `${endIndex}` : null } });
     });
     return queries;
   }
@@ -219,7 +220,7 @@ export function defineRunTests(store: GetServeArgs): void {
     async () => {
       const page = await open('/runs');
       const queries = await simulateSpans(page, 40_000, (number) => span(number));
-      await page.goto(`${studio.url}/runs/${agentRun}?view=timeline`);
+      await page.goto(`${studio.url}/runs/${agentRunId}?view=timeline`);
       const spans = page.getByRole('list', { name: 'Spans' });
       await spans.getByText('Span 0', { exact: true }).waitFor();
       expect(queries).toHaveLength(1);
@@ -258,7 +259,7 @@ export function defineRunTests(store: GetServeArgs): void {
       }));
       return route.fulfill({ response, json: { data: { ...data, blocks } } });
     });
-    const loopId = await studio.blockId(runId, 'L');
+    const loopId = await studio.findBlockId(runId, 'L');
     const queries = await simulateSpans(page, 100_000, (number) => span(number, loopId, number));
     await page.goto(`${studio.url}/runs/${runId}?span=${encodeURIComponent(loopId)}`);
     const iterations = page.getByRole('region', { name: 'Iterations' });
@@ -277,14 +278,19 @@ export function defineRunTests(store: GetServeArgs): void {
   sampledIt('reads only parts of an output of 64 MB', { timeout: 90_000 }, async () => {
     const code =
       'return { text: "x".repeat(3_000_000), list: Array.from({ length: 1000 }, () => "y".repeat(1000)) }';
-    const parts = Array.from({ length: 16 }, (_, index) => `"part${index}": <huge.result>`).join();
-    const answer = block('Answer', 'response', { dataMode: 'json', data: `{${parts}}`, status: '200' });
-    const huge = workflow([fn('Huge', code), answer], ['Start -> Huge -> Answer']);
-    const runId = await studio.run(await studio.deploy('Huge', huge), { async: true });
+    const properties = Array.from({ length: 16 }, (_, index) => `"part${index}": <huge.result>`).join();
+    const responseBlock = block('Answer', 'response', {
+      dataMode: 'json',
+      data: `{${properties}}`,
+      status: '200',
+    });
+    const hugeWorkflow = workflow([fn('Huge', code), responseBlock], ['Start -> Huge -> Answer']);
+    const runId = await studio.run(await studio.deploy('Huge', hugeWorkflow), { async: true });
     const page = await open('/runs');
-    let bytes = 0;
+    let totalBytes = 0;
     page.on('response', (response) => {
-      if (response.url().includes('/value?')) void response.body().then((body) => (bytes += body.length));
+      if (response.url().includes('/value?'))
+        void response.body().then((body) => (totalBytes += body.length));
     });
     await page.goto(`${studio.url}/runs/${runId}`);
     await page.getByText(/^6\d MB$/).waitFor({ timeout: 60_000 });
@@ -292,21 +298,21 @@ export function defineRunTests(store: GetServeArgs): void {
     await page.getByRole('button', { name: 'Show entries 100 to 199 of 1000' }).click();
     await page.getByRole('button', { name: 'text' }).first().click();
     await page.getByText('The beginning is shown').waitFor();
-    expect(bytes).toBeGreaterThan(10_000);
-    expect(bytes).toBeLessThan(1_000_000);
+    expect(totalBytes).toBeGreaterThan(10_000);
+    expect(totalBytes).toBeLessThan(1_000_000);
     expect(await page.evaluate<number>('document.querySelectorAll("*").length')).toBeLessThan(1500);
   });
 
   it('keeps a small graph completely in view, even in a narrow window', async () => {
-    const page = await open(`/runs/${agentRun}`);
+    const page = await open(`/runs/${agentRunId}`);
     for (const width of [1280, 700, 390]) {
       await page.setViewportSize({ width, height: 800 });
       const nodes = page.locator('.graph .block');
       await expect
         .poll(async () => {
-          const view = await page.getByRole('region', { name: 'Graph' }).boundingBox();
+          const viewBox = await page.getByRole('region', { name: 'Graph' }).boundingBox();
           const boxes = await Promise.all((await nodes.all()).map((node) => node.boundingBox()));
-          return boxes.length === 3 && boxes.every((box) => isWithin(box, view));
+          return boxes.length === 3 && boxes.every((box) => isWithin(box, viewBox));
         })
         .toBe(true);
     }
@@ -328,12 +334,14 @@ export function defineRunTests(store: GetServeArgs): void {
 
   it('copies a run as a curl command and as a test', async () => {
     await studio.context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: studio.url });
-    const runId = await studio.run(await studio.deploy('Step', ONE_STEP), { input: { name: "O'Hara" } });
+    const runId = await studio.run(await studio.deploy('Step', ONE_STEP_WORKFLOW), {
+      input: { name: "O'Hara" },
+    });
     const page = await open(`/runs/${runId}`);
-    const copiedText = () => page.evaluate<string>('navigator.clipboard.readText()');
+    const readClipboard = () => page.evaluate<string>('navigator.clipboard.readText()');
     await page.getByRole('button', { name: 'Copy as curl' }).click();
     await page.getByText('Copied').waitFor();
-    const command = await copiedText();
+    const command = await readClipboard();
     const result = spawnSync('sh', ['-c', command], {
       env: { ...process.env, HEDDLE_API_KEY: studio.key },
       encoding: 'utf8',
@@ -341,11 +349,11 @@ export function defineRunTests(store: GetServeArgs): void {
     expect(result.stderr === '' || result.stderr.includes('%')).toBe(true);
     expect(result.stdout).toContain('"completed"');
     await page.getByRole('button', { name: 'Copy as test' }).click();
-    await expect.poll(copiedText).toContain("import { createEngine } from '@heddle/engine';");
+    await expect.poll(readClipboard).toContain("import { createEngine } from '@heddle/engine';");
   });
 
   it('asks for a decision about each tool call that waits', async () => {
-    const runId = await studio.run(await studio.deploy('Asks', REFUND_APPROVAL));
+    const runId = await studio.run(await studio.deploy('Asks', REFUND_APPROVAL_WORKFLOW));
     const page = await open('/runs');
     await page.route('**/overview', async (route) => {
       const response = await route.fetch();
@@ -380,7 +388,7 @@ export function defineRunTests(store: GetServeArgs): void {
   });
 
   it('continues an agent with the decisions: it makes the edited call, and not the denied call', async () => {
-    const workflowId = await studio.deploy('Approved', AGENT_WITH_APPROVAL);
+    const workflowId = await studio.deploy('Approved', APPROVAL_AGENT_WORKFLOW);
     const runId = await studio.run(workflowId);
     const page = await open(`/runs/${runId}`);
     const calls = page.getByRole('group', { name: 'add' });

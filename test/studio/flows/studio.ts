@@ -5,27 +5,27 @@ import { draftOf } from '../../support/draft.ts';
 import { startStudio } from '../setup.ts';
 import type { GetServeArgs } from '../setup.ts';
 import {
-  REFUND_APPROVAL,
+  REFUND_APPROVAL_WORKFLOW,
   HOSTILE_TEXT,
-  HOSTILE_OUTPUT,
-  LONG_WAIT,
-  NESTED,
-  ONE_STEP,
-  hourlyWorkflow,
+  HOSTILE_OUTPUT_WORKFLOW,
+  LONG_WAIT_WORKFLOW,
+  NESTED_WORKFLOW,
+  ONE_STEP_WORKFLOW,
+  createHourlyWorkflow,
 } from '../workflows.ts';
 
 /** Defines the tests of the Studio in a browser. */
-export function defineStudioTests(store: GetServeArgs): void {
+export function defineStudioTests(getServeArgs: GetServeArgs): void {
   const sampledIt = sampledTests(2 / 5, 'scenarios of the Studio in a browser');
-  const studio = startStudio({ store });
+  const studio = startStudio({ getServeArgs });
   let nestedId = '';
   let hostileId = '';
-  let nestedRun = '';
+  let nestedRunId = '';
 
   beforeAll(async () => {
-    nestedId = await studio.deploy('Nightly order prices', NESTED);
-    hostileId = await studio.deploy(HOSTILE_TEXT.slice(0, 80), HOSTILE_OUTPUT);
-    nestedRun = await studio.run(nestedId);
+    nestedId = await studio.deploy('Nightly order prices', NESTED_WORKFLOW);
+    hostileId = await studio.deploy(HOSTILE_TEXT.slice(0, 80), HOSTILE_OUTPUT_WORKFLOW);
+    nestedRunId = await studio.run(nestedId);
     await studio.run(hostileId);
   });
 
@@ -60,7 +60,7 @@ export function defineStudioTests(store: GetServeArgs): void {
   });
 
   sampledIt('shows the states of a run, and of each iteration of nested containers', async () => {
-    const page = await open(`/runs/${nestedRun}`);
+    const page = await open(`/runs/${nestedRunId}`);
     const outline = page.getByRole('navigation', { name: 'Blocks' });
     await outline.getByRole('button', { name: 'Price, failed, handled by an error port' }).click();
     await outline.getByRole('button', { name: /^Regions/ }).click();
@@ -93,11 +93,11 @@ export function defineStudioTests(store: GetServeArgs): void {
   }
 
   sampledIt('shows hostile values as text', async () => {
-    const [failed] = await studio.call<{ runId: string }[]>(
+    const [failedRun] = await studio.call<{ runId: string }[]>(
       'GET',
       `/api/v2/logs?workspaceId=${studio.workspaceId}&workflowIds=${hostileId}`,
     );
-    const page = await open(`/runs/${failed?.runId}`);
+    const page = await open(`/runs/${failedRun?.runId}`);
     const outline = page.getByRole('navigation', { name: 'Blocks' });
     await outline.getByRole('button', { name: 'Say' }).click();
     await page.getByText('onerror').first().waitFor();
@@ -117,11 +117,11 @@ export function defineStudioTests(store: GetServeArgs): void {
   sampledIt(
     'shows the beginning of a huge value with its full size, and downloads the whole value',
     async () => {
-      const [failed] = await studio.call<{ runId: string }[]>(
+      const [failedRun] = await studio.call<{ runId: string }[]>(
         'GET',
         `/api/v2/logs?workspaceId=${studio.workspaceId}&workflowIds=${hostileId}`,
       );
-      const page = await open(`/runs/${failed?.runId}`);
+      const page = await open(`/runs/${failedRun?.runId}`);
       await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button', { name: 'Huge' }).click();
       await page.getByText('316 KB').waitFor();
       await page.getByRole('button', { name: 'result' }).click();
@@ -133,21 +133,21 @@ export function defineStudioTests(store: GetServeArgs): void {
       const download = page.waitForEvent('download');
       await page.getByRole('button', { name: 'Download' }).click();
       const file = await (await download).createReadStream();
-      let bytes = 0;
-      for await (const chunk of file) bytes += (chunk as Buffer).length;
-      expect(bytes).toBeGreaterThan(300_000);
+      let totalBytes = 0;
+      for await (const chunk of file) totalBytes += (chunk as Buffer).length;
+      expect(totalBytes).toBeGreaterThan(300_000);
     },
   );
 
   sampledIt('shows the timeline of a run', async () => {
-    const page = await open(`/runs/${nestedRun}?view=timeline`);
+    const page = await open(`/runs/${nestedRunId}?view=timeline`);
     await page.getByRole('list', { name: 'Spans' }).getByText('Price').first().click();
     await page.getByRole('heading', { name: 'Price', exact: true }).waitFor();
     expect(await page.getByRole('listitem').count()).toBeGreaterThan(10);
   });
 
   sampledIt('answers a pause with its form and shows the end of the run', async () => {
-    const runId = await studio.run(await studio.deploy('Refunds', REFUND_APPROVAL));
+    const runId = await studio.run(await studio.deploy('Refunds', REFUND_APPROVAL_WORKFLOW));
     const page = await open(`/runs/${runId}`);
     await page.getByText('May the refund be paid?').waitFor();
     await page.getByLabel(/approved/).selectOption('true');
@@ -159,17 +159,17 @@ export function defineStudioTests(store: GetServeArgs): void {
   });
 
   sampledIt('cancels a run, and starts a run again from its beginning and from a block', async () => {
-    const runId = await studio.run(await studio.deploy('Waits', LONG_WAIT), { async: true });
+    const runId = await studio.run(await studio.deploy('Waits', LONG_WAIT_WORKFLOW), { async: true });
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Waits' }).click();
     await page.getByRole('button', { name: 'Cancel run' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel run' }).click();
     await page.locator('.run-title').getByText('Cancelled').waitFor();
     expect(page.url()).toContain(runId);
-    await page.goto(`${studio.url}/runs/${nestedRun}`);
+    await page.goto(`${studio.url}/runs/${nestedRunId}`);
     await page.getByRole('button', { name: 'Run again' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click();
-    await page.waitForURL((url) => !url.pathname.includes(nestedRun));
+    await page.waitForURL((url) => !url.pathname.includes(nestedRunId));
     await page.locator('.run-title').getByText('Completed').waitFor();
     await page.getByRole('navigation', { name: 'Blocks' }).getByRole('button', { name: 'Summary' }).click();
     await page.getByRole('tab', { name: 'Details' }).click();
@@ -185,7 +185,7 @@ export function defineStudioTests(store: GetServeArgs): void {
   });
 
   sampledIt('cancels all runs that match a filter, and none without a filter', async () => {
-    const workflowId = await studio.deploy('Many', LONG_WAIT);
+    const workflowId = await studio.deploy('Many', LONG_WAIT_WORKFLOW);
     for (let count = 0; count < 3; count += 1) await studio.run(workflowId, { async: true });
     const page = await open('/runs');
     await page.getByRole('link', { name: 'Many' }).first().waitFor();
@@ -214,7 +214,7 @@ export function defineStudioTests(store: GetServeArgs): void {
   });
 
   sampledIt('starts all runs that match a filter again', async () => {
-    await studio.run(await studio.deploy('Again', ONE_STEP));
+    await studio.run(await studio.deploy('Again', ONE_STEP_WORKFLOW));
     const page = await open('/runs?workflowName=Again');
     await page.getByRole('link', { name: 'Again' }).first().waitFor();
     await page.getByRole('button', { name: 'Run again' }).click();
@@ -235,11 +235,11 @@ export function defineStudioTests(store: GetServeArgs): void {
   });
 
   it('shows the difference between two versions, triggers with their next times, and the deployment', async () => {
-    const draft = draftOf(hourlyWorkflow('return "old"'));
-    const changed = JSON.stringify(draft).replace('return', 'const text = \\"new\\";\\nreturn');
-    const workflowId = await studio.deploy('Reports', REFUND_APPROVAL);
+    const draft = draftOf(createHourlyWorkflow('return "old"'));
+    const changedDraftJson = JSON.stringify(draft).replace('return', 'const text = \\"new\\";\\nreturn');
+    const workflowId = await studio.deploy('Reports', REFUND_APPROVAL_WORKFLOW);
     await studio.redeploy(workflowId, draft);
-    await studio.redeploy(workflowId, JSON.parse(changed) as object);
+    await studio.redeploy(workflowId, JSON.parse(changedDraftJson) as object);
     const page = await open(`/workflows/${workflowId}`);
     const difference = page.getByRole('region', { name: 'Difference between two versions' });
     await difference.getByText('changed: code').waitFor();
@@ -272,22 +272,22 @@ export function defineStudioTests(store: GetServeArgs): void {
     await keys.getByRole('button', { name: 'Create key' }).click();
     const key = (await keys.locator('.new-key code').textContent()) ?? '';
     const { url, workspaceId } = studio;
-    const status = async () =>
+    const requestStatus = async () =>
       (await fetch(`${url}/api/v2/workspaces/${workspaceId}`, { headers: { 'X-API-Key': key } })).status;
-    expect(await status()).toBe(200);
+    expect(await requestStatus()).toBe(200);
     await keys.getByRole('cell', { name: 'Deploys' }).waitFor();
     await page.reload();
     await keys.getByRole('button', { name: 'Revoke' }).click();
     expect(await page.content()).not.toContain(key);
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await keys.getByText('There are none.').waitFor();
-    expect(await status()).toBe(401);
+    expect(await requestStatus()).toBe(401);
   });
 
   it('shows the audit log of a workflow and of a run', async () => {
     const rerun = await studio.call<{ runId: string }>(
       'POST',
-      `/api/v2/workflows/${nestedId}/runs/${nestedRun}/rerun`,
+      `/api/v2/workflows/${nestedId}/runs/${nestedRunId}/rerun`,
       {},
     );
     const page = await open(`/workflows/${nestedId}`);
@@ -301,6 +301,6 @@ export function defineStudioTests(store: GetServeArgs): void {
   it('loads nothing from other servers and does not violate its content security policy', () => {
     const isForeign = (url: string) => !url.startsWith(studio.url) && !url.startsWith('blob:');
     expect(studio.requestedUrls.filter(isForeign)).toEqual([]);
-    expect(studio.faults.filter((fault) => !/status of (404|500)/.test(fault))).toEqual([]);
+    expect(studio.errors.filter((fault) => !/status of (404|500)/.test(fault))).toEqual([]);
   });
 }

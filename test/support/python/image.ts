@@ -13,7 +13,7 @@ export interface BuiltImage {
 }
 
 /** Builds an image with the dependencies. Throws if the build fails. */
-export async function pythonImage(
+export async function buildPythonImage(
   dependencies: readonly string[],
   python: NonNullable<Registries['python']>,
 ): Promise<BuiltImage> {
@@ -23,10 +23,10 @@ export async function pythonImage(
   if (imageId === null) throw new Error(`${record.errorCode}: ${record.errorMessage}\n${record.errorDetail}`);
   const sandbox: Sandbox = createSandbox({ images });
   onTestFinished(() => sandbox.close());
-  let runs = 0;
+  let runCount = 0;
   return {
     record,
     images,
-    run: (code) => sandbox.run({ runId: `run-${++runs}`, language: 'python', image: imageId, code }),
+    run: (code) => sandbox.run({ runId: `run-${++runCount}`, language: 'python', image: imageId, code }),
   };
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { type FixtureWheel, wheelBytes, wheelFilename, wheelMetadata } from './wheel.ts';
+import { type FixtureWheel, encodeWheel, formatWheelFilename, formatWheelMetadata } from './wheel.ts';
 
 /** A wheel, and what the index publishes about it. */
 export interface IndexedWheel extends FixtureWheel {
@@ -10,9 +10,9 @@ export interface IndexedWheel extends FixtureWheel {
   /** True if the index also has the metadata of the wheel as a separate file. */
   readonly hasSeparateMetadata?: boolean;
   /** True if the served file does not have the published hash. */
-  readonly forged?: boolean;
+  readonly hasWrongHash?: boolean;
   /** The requirements in the separate metadata file; default: those of the wheel. */
-  readonly publishedRequires?: readonly string[];
+  readonly publishedRequirements?: readonly string[];
 }
 
 export interface PythonIndexOptions {
@@ -28,7 +28,7 @@ export interface PythonIndex {
   close(): void;
   /** Requested paths, with the range if one was requested. */
   readonly requests: string[];
-  /** Called before the index answers a request. If it returns true, it has sent the response itself. */
+  /** Called before the index responds to a request. If it returns true, it has sent the response itself. */
   intercept: (request: IncomingMessage, response: ServerResponse) => boolean;
 }
 
@@ -40,36 +40,36 @@ interface ServedWheel {
 
 const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
 
-function announcedMetadata(wheel: IndexedWheel): string {
-  return wheelMetadata(
-    wheel.publishedRequires === undefined ? wheel : { ...wheel, requires: wheel.publishedRequires },
+function publishedMetadata(wheel: IndexedWheel): string {
+  return formatWheelMetadata(
+    wheel.publishedRequirements === undefined ? wheel : { ...wheel, requires: wheel.publishedRequirements },
   );
 }
 
-function pageOf(wheels: readonly ServedWheel[], form: 'json' | 'html'): string {
-  if (form === 'html') return `<!DOCTYPE html><html><body>${wheels.map(anchorOf).join('\n')}</body></html>`;
+function pageOf(wheels: readonly ServedWheel[], format: 'json' | 'html'): string {
+  if (format === 'html') return `<!DOCTYPE html><html><body>${wheels.map(anchorOf).join('\n')}</body></html>`;
   const files = wheels.map(({ wheel, filename, bytes }) => ({
     filename,
     url: `../../files/${filename}`,
     hashes: { sha256: sha256(bytes) },
     size: bytes.length,
     yanked: wheel.yanked ?? false,
-    ...(wheel.python === undefined ? {} : { 'requires-python': wheel.python }),
+    ...(wheel.requiresPython === undefined ? {} : { 'requires-python': wheel.requiresPython }),
     ...(wheel.hasSeparateMetadata === true && {
-      'core-metadata': { sha256: sha256(announcedMetadata(wheel)) },
+      'core-metadata': { sha256: sha256(publishedMetadata(wheel)) },
     }),
   }));
   return JSON.stringify({ meta: { 'api-version': '1.1' }, name: wheels[0]?.wheel.name, files });
 }
 
 function anchorOf({ wheel, filename, bytes }: ServedWheel): string {
-  const python = wheel.python?.replace('<', '&lt;').replace('>', '&gt;');
+  const python = wheel.requiresPython?.replace('<', '&lt;').replace('>', '&gt;');
   const attributes = [
     `href="../../files/${filename}#sha256=${sha256(bytes)}"`,
     ...(python === undefined ? [] : [`data-requires-python="${python}"`]),
     ...(wheel.yanked === undefined ? [] : [`data-yanked="${wheel.yanked}"`]),
     ...(wheel.hasSeparateMetadata === true
-      ? [`data-core-metadata="sha256=${sha256(announcedMetadata(wheel))}"`]
+      ? [`data-core-metadata="sha256=${sha256(publishedMetadata(wheel))}"`]
       : []),
   ];
   return `<a ${attributes.join(' ')}>${filename}</a><br>`;
@@ -83,15 +83,15 @@ function sendFile(
 ): void {
   const entry = wheels.find(({ filename }) => path === filename || path === `${filename}.metadata`);
   if (!entry) return void response.writeHead(404).end();
-  if (path.endsWith('.metadata')) return void response.end(announcedMetadata(entry.wheel));
-  const bytes = entry.wheel.forged === true ? Buffer.from('something else') : entry.bytes;
-  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? [];
-  if (from === undefined) return void response.end(bytes);
-  response.writeHead(206).end(bytes.subarray(Number(from), Number(to) + 1));
+  if (path.endsWith('.metadata')) return void response.end(publishedMetadata(entry.wheel));
+  const bytes = entry.wheel.hasWrongHash === true ? Buffer.from('something else') : entry.bytes;
+  const [, start, end] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? [];
+  if (start === undefined) return void response.end(bytes);
+  response.writeHead(206).end(bytes.subarray(Number(start), Number(end) + 1));
 }
 
 /** Starts a Python package index (the simple API of PyPI) on this machine. The index is closed after the test. */
-export async function pythonIndex(
+export async function openTestPythonIndex(
   wheels: readonly IndexedWheel[],
   options?: PythonIndexOptions,
 ): Promise<PythonIndex> {
@@ -103,12 +103,12 @@ export async function pythonIndex(
 /** Starts a Python package index (the simple API of PyPI) on this machine. The caller closes it. */
 export async function openPythonIndex(
   wheels: readonly IndexedWheel[],
-  { format: form = 'json', supportsRanges = true }: PythonIndexOptions = {},
+  { format = 'json', supportsRanges = true }: PythonIndexOptions = {},
 ): Promise<PythonIndex> {
   const servedWheels = wheels.map((wheel) => ({
     wheel,
-    filename: wheelFilename(wheel),
-    bytes: wheelBytes(wheel),
+    filename: formatWheelFilename(wheel),
+    bytes: encodeWheel(wheel),
   }));
   const requests: string[] = [];
   const state = { intercept: (): boolean => false } as Pick<PythonIndex, 'intercept'>;
@@ -124,7 +124,7 @@ export async function openPythonIndex(
       ({ wheel }) => wheel.name.toLowerCase().replaceAll(/[-_.]+/g, '-') === name,
     );
     if (projectWheels.length === 0) return void response.writeHead(404).end();
-    response.end(pageOf(projectWheels, form));
+    response.end(pageOf(projectWheels, format));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const close = (): void => {

@@ -5,7 +5,7 @@ import {
   type ResolveOptions,
   resolveRequirements,
 } from '../../../packages/images/src/python/solve/resolution.ts';
-import type { WheelOffer, Project, Source } from '../../../packages/images/src/python/sources/source.ts';
+import type { AvailableWheel, Project, Source } from '../../../packages/images/src/python/sources/source.ts';
 
 /** The platform of the wheels: the Python interpreter of Pyodide 314. */
 export const target = targetOf({ python: '3.14.2', abiVersion: '2026_0', platform: 'emscripten_5_0_3' });
@@ -14,7 +14,7 @@ interface Release {
   readonly requires?: readonly string[];
   readonly tags?: readonly string[];
   readonly yanked?: string;
-  readonly python?: string;
+  readonly requiresPython?: string;
   readonly digest?: string;
 }
 
@@ -22,7 +22,7 @@ interface Release {
 export type Releases = Readonly<Record<string, Readonly<Record<string, Release | readonly string[]>>>>;
 
 /** Returns a source with these releases. */
-export function source(releases: Releases, kind: Source['kind'] = 'index'): Source {
+export function createSource(releases: Releases, kind: Source['kind'] = 'index'): Source {
   const releaseOf = (name: string, version: string): Release => {
     const release = releases[name]?.[version] ?? {};
     return Array.isArray(release) ? { requires: release } : (release as Release);
@@ -34,34 +34,36 @@ export function source(releases: Releases, kind: Source['kind'] = 'index'): Sour
       const wheels = Object.keys(versions ?? {}).flatMap((version) => {
         const release = releaseOf(name, version);
         return (release.tags ?? ['py3-none-any']).map((tags) =>
-          toOffer(kind, `${name.replaceAll('-', '_')}-${version}-${tags}.whl`, release),
+          toAvailableWheel(kind, `${name.replaceAll('-', '_')}-${version}-${tags}.whl`, release),
         );
       });
       const project: Project = {
         wheels,
-        sourceOnly: Object.keys(versions ?? {}).filter(
+        sourceOnlyVersions: Object.keys(versions ?? {}).filter(
           (version) => releaseOf(name, version).tags?.length === 0,
         ),
       };
       return Promise.resolve(versions && project);
     },
     metadataOf: ({ wheel }) => {
-      const { requires = [], python } = releaseOf(wheel.name, wheel.version);
+      const { requires = [], requiresPython } = releaseOf(wheel.name, wheel.version);
       const lines = [
         `Name: ${wheel.name}`,
         `Version: ${wheel.version}`,
         ...requires.map((text) => `Requires-Dist: ${text}`),
       ];
-      return Promise.resolve([...lines, ...(python ? [`Requires-Python: ${python}`] : [])].join('\n'));
+      return Promise.resolve(
+        [...lines, ...(requiresPython ? [`Requires-Python: ${requiresPython}`] : [])].join('\n'),
+      );
     },
   };
 }
 
-function toOffer(
+function toAvailableWheel(
   kind: Source['kind'],
   filename: string,
-  { python = '', yanked, digest = 'sha256:0' }: Release,
-): WheelOffer {
+  { requiresPython = '', yanked, digest = 'sha256:0' }: Release,
+): AvailableWheel {
   const wheel = parseWheelName(filename);
   if (!wheel) throw new Error(`${filename} is not a valid name of a wheel.`);
   const location = `https://index.test/${kind}/${filename}`;
@@ -72,7 +74,7 @@ function toOffer(
     location,
     digest: digest || undefined,
     size: 1,
-    requiresPython: python,
+    requiresPython,
     yanked,
     metadata: undefined,
   };
@@ -84,15 +86,15 @@ export async function resolve(
   releases: Releases,
   options: Partial<ResolveOptions> = {},
 ): Promise<string[]> {
-  const { chosen } = await resolution(requirements, releases, options);
-  return chosen.map(({ name, version }) => `${name} ${version}`);
+  const { chosenReleases } = await resolveWithDetails(requirements, releases, options);
+  return chosenReleases.map(({ name, version }) => `${name} ${version}`);
 }
 
 /** Resolves the requirements with one index, which has these releases. Returns the complete resolution. */
-export async function resolution(
+export async function resolveWithDetails(
   requirements: readonly string[],
   releases: Releases,
   options: Partial<ResolveOptions> = {},
 ): Promise<Resolution> {
-  return resolveRequirements(requirements, { sources: [source(releases)], target, ...options });
+  return resolveRequirements(requirements, { sources: [createSource(releases)], target, ...options });
 }

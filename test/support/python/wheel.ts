@@ -9,7 +9,7 @@ export interface FixtureWheel {
   readonly tags?: string;
   readonly requires?: readonly string[];
   /** The value of Requires-Python. */
-  readonly python?: string;
+  readonly requiresPython?: string;
   /** Contents by path; default: one module with the name of the package. */
   readonly files?: Readonly<Record<string, string>>;
   /** Additional entries of the archive. */
@@ -17,19 +17,24 @@ export interface FixtureWheel {
 }
 
 /** Returns the name of the wheel's file. */
-export function wheelFilename({ name, version = '1.0', tags = 'py3-none-any' }: FixtureWheel): string {
+export function formatWheelFilename({ name, version = '1.0', tags = 'py3-none-any' }: FixtureWheel): string {
   return `${name.replaceAll('-', '_')}-${version}-${tags}.whl`;
 }
 
 /** Returns the text of the wheel's METADATA file. */
-export function wheelMetadata({ name, version = '1.0', requires = [], python }: FixtureWheel): string {
+export function formatWheelMetadata({
+  name,
+  version = '1.0',
+  requires = [],
+  requiresPython,
+}: FixtureWheel): string {
   const lines = ['Metadata-Version: 2.1', `Name: ${name}`, `Version: ${version}`];
-  if (python !== undefined) lines.push(`Requires-Python: ${python}`);
+  if (requiresPython !== undefined) lines.push(`Requires-Python: ${requiresPython}`);
   return [...lines, ...requires.map((text) => `Requires-Dist: ${text}`), '', 'About it.'].join('\n');
 }
 
 /** Returns the bytes of the wheel. */
-export function wheelBytes(wheel: FixtureWheel): Buffer {
+export function encodeWheel(wheel: FixtureWheel): Buffer {
   const { name, version = '1.0', tags = 'py3-none-any', entries = [] } = wheel;
   const module = name.replaceAll('-', '_');
   const files = wheel.files ?? { [`${module}.py`]: `VALUE = '${name} ${version}'\n` };
@@ -37,7 +42,7 @@ export function wheelBytes(wheel: FixtureWheel): Buffer {
   return zip([
     ...Object.entries(files).map(([path, content]) => ({ path, content })),
     ...entries,
-    { path: `${info}/METADATA`, content: wheelMetadata(wheel) },
+    { path: `${info}/METADATA`, content: formatWheelMetadata(wheel) },
     { path: `${info}/WHEEL`, content: `Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: ${tags}\n` },
     { path: `${info}/RECORD`, content: '' },
   ]);

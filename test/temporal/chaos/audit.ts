@@ -8,8 +8,8 @@ import { recordOf } from '../../../packages/engine/src/records/run-record.ts';
 
 /** Counts and problems in the journals of all runs. */
 export interface JournalAudit {
-  runs: number;
-  entries: number;
+  runCount: number;
+  entryCount: number;
   /** The number of ends (completed or failed) of each attempt of a block, by `key#try`. */
   endCounts: Map<string, number>;
   /** The attempts that call the effect server. */
@@ -26,8 +26,8 @@ const EFFECT_TYPES: ReadonlySet<string> = new Set(['effect', 'compute']);
 /** Reads every run in the stores and compares its journal, its record and its logs with each other. */
 export async function audit(stores: SharedStores): Promise<JournalAudit> {
   const result: JournalAudit = {
-    runs: 0,
-    entries: 0,
+    runCount: 0,
+    entryCount: 0,
     endCounts: new Map(),
     effectAttempts: new Set(),
     answerCounts: new Map(),
@@ -52,19 +52,19 @@ async function auditRun(
   const { runId } = record;
   const header = (await runs.header(runId)) as RunHeader;
   const entries = await runs.journal(runId);
-  result.runs++;
-  result.entries += entries.length;
+  result.runCount++;
+  result.entryCount += entries.length;
   const plan = readPlan((await definitions.plan(header.planHash)) ?? null);
   for (const entry of entries) countEntry({ runId, plan, entry }, result);
   const reportProblem = (problem: string): void => void result.problems.push(`${runId}: ${problem}`);
   const replica = new Replica(runId, plan);
   const expectedLogs = foldLogs(replica, entries, reportProblem);
-  if (!isSame(recordOf(replica, header, undefined), record))
+  if (!isEqual(recordOf(replica, header, undefined), record))
     reportProblem(
       `the record (${record.status}, ${record.seq}) does not match the journal of ${entries.length} entries`,
     );
   const logs = (await runs.logs(runId)).toSorted((a, b) => a.executionOrder - b.executionOrder);
-  if (!isSame(expectedLogs, logs))
+  if (!isEqual(expectedLogs, logs))
     reportProblem(`${logs.length} logs do not match the ${expectedLogs.length} logs of the journal`);
   for (const { blockName, status } of logs)
     if (status === 'running' || status === 'paused')
@@ -75,12 +75,12 @@ function countEntry(
   { runId, plan, entry }: { runId: string; plan: Plan; entry: Entry },
   result: JournalAudit,
 ): void {
-  const add = (map: Map<string, number>, name: string): unknown => map.set(name, (map.get(name) ?? 0) + 1);
+  const add = (map: Map<string, number>, key: string): unknown => map.set(key, (map.get(key) ?? 0) + 1);
   if (entry.type === 'resumed') add(result.answerCounts, entry.token);
   if (entry.type !== 'completed' && entry.type !== 'failed') return;
-  const name = `${[runId, entry.block, ...entry.scope].join('/')}#${entry.try}`;
-  add(result.endCounts, name);
-  if (EFFECT_TYPES.has(plan.blocks[entry.block]?.type ?? '')) result.effectAttempts.add(name);
+  const attemptKey = `${[runId, entry.block, ...entry.scope].join('/')}#${entry.try}`;
+  add(result.endCounts, attemptKey);
+  if (EFFECT_TYPES.has(plan.blocks[entry.block]?.type ?? '')) result.effectAttempts.add(attemptKey);
 }
 
 /** Applies the entries to the replica. Returns the block logs that follow from them. */
@@ -92,15 +92,15 @@ function foldLogs(
   const logs = new Map<number, BlockLog>();
   entries.forEach((entry, index) => {
     if (entry.seq !== index + 1) reportProblem(`entry ${index + 1} has the number ${entry.seq}`);
-    const applied = replica.apply(entry);
-    if (!applied.changed)
+    const result = replica.apply(entry);
+    if (!result.changed)
       reportProblem(`entry ${entry.seq} (${entry.type}) does not follow from the entries before it`);
-    for (const log of applied.logs) logs.set(log.executionOrder, log);
+    for (const log of result.logs) logs.set(log.executionOrder, log);
   });
   return [...logs.values()].toSorted((a, b) => a.executionOrder - b.executionOrder);
 }
 
 /** Returns whether the values are equal. An undefined property equals an absent one. */
-function isSame(a: unknown, b: unknown): boolean {
+function isEqual(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
 }

@@ -17,9 +17,9 @@ export interface EffectRequest {
   ms: number;
 }
 
-/** A recorded request, with the times at which it began and ended. */
+/** A recorded request, with the times at which it started and ended. */
 export interface EffectCall extends EffectRequest {
-  beganMs: number;
+  startedMs: number;
   /** Time of the response, or time at which the caller disconnected. */
   endedMs: number | undefined;
   answered: boolean;
@@ -39,19 +39,19 @@ export interface EffectServer {
 /** Starts an effect server on the loopback address. */
 export async function startEffectServer(): Promise<EffectServer> {
   const calls: EffectCall[] = [];
-  const immediate = new AbortController();
+  const immediateController = new AbortController();
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = JSON.parse(await text(request)) as EffectRequest;
-    const call: EffectCall = { ...body, beganMs: Date.now(), endedMs: undefined, answered: false };
+    const call: EffectCall = { ...body, startedMs: Date.now(), endedMs: undefined, answered: false };
     calls.push(call);
-    const disconnected = new AbortController();
+    const disconnectController = new AbortController();
     response.once('close', () => {
       call.endedMs ??= Date.now();
-      disconnected.abort();
+      disconnectController.abort();
     });
-    const signal = AbortSignal.any([disconnected.signal, immediate.signal]);
+    const signal = AbortSignal.any([disconnectController.signal, immediateController.signal]);
     await delay(call.ms, undefined, { signal }).catch(() => undefined);
-    if (disconnected.signal.aborted) return;
+    if (disconnectController.signal.aborted) return;
     call.answered = true;
     response.end('{}');
   };
@@ -63,7 +63,7 @@ export async function startEffectServer(): Promise<EffectServer> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     calls,
     callsOf: (key) => calls.filter((call) => call.key === key),
-    respondImmediately: () => immediate.abort(),
+    respondImmediately: () => immediateController.abort(),
     close: async () => {
       server.close();
       server.closeAllConnections();

@@ -15,7 +15,7 @@ import { Fleet } from './fleet.ts';
 export interface Environment {
   engine: Engine;
   stores: SharedStores;
-  effects: EffectServer;
+  effectServer: EffectServer;
   fleet: Fleet;
 }
 
@@ -24,28 +24,33 @@ export interface EnvironmentOptions {
   namespace: string;
   /** A data folder, or a PostgreSQL database. */
   store: { data: string } | { postgres: string };
-  workers: number;
-  worker?: WorkerTuning;
+  workerCount: number;
+  workerTuning?: WorkerTuning;
   /** False if code must not run within workflow tasks. */
   localSegments?: boolean;
 }
 
-/** Returns an environment with `workers` ready worker processes, which are stopped after the test. */
+/** Returns an environment with `workerCount` ready worker processes, which are stopped after the test. */
 export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
-  const { address, namespace, store, workers, worker, localSegments = true } = options;
-  const shared = { address, namespace, taskQueue: `chaos-${randomUUID()}`, localSegments };
-  const effects = await startEffectServer();
-  onTestFinished(() => effects.close());
+  const { address, namespace, store, workerCount, workerTuning, localSegments = true } = options;
+  const commonOptions = { address, namespace, taskQueue: `chaos-${randomUUID()}`, localSegments };
+  const effectServer = await startEffectServer();
+  onTestFinished(() => effectServer.close());
   const stores =
     'data' in store ? openStores({ ...store, shared: true }) : await openPostgres({ url: store.postgres });
   onTestFinished(() => stores.close());
-  const fleet = new Fleet({ ...shared, ...store, effectServerUrl: effects.url, ...(worker && { worker }) });
+  const fleet = new Fleet({
+    ...commonOptions,
+    ...store,
+    effectServerUrl: effectServer.url,
+    ...(workerTuning && { worker: workerTuning }),
+  });
   onTestFinished(() => fleet.stop());
   const engine = await createEngine({
-    runtime: temporal({ ...shared, stores, worker: false }),
-    blocks: effectExecutors(effects.url),
+    runtime: temporal({ ...commonOptions, stores, worker: false }),
+    blocks: effectExecutors(effectServer.url),
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
-  await Promise.all(Array.from({ length: workers }, () => fleet.start()));
-  return { engine, stores, effects, fleet };
+  await Promise.all(Array.from({ length: workerCount }, () => fleet.start()));
+  return { engine, stores, effectServer, fleet };
 }

@@ -3,7 +3,7 @@ import { isEngineError } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import type { SharedStores } from '@heddle/engine/stores';
 import type { Fleet } from './fleet.ts';
-import { answerTo, CHILD, TEST_WORKFLOWS } from './test-workflows.ts';
+import { answerTo, CHILD_WORKFLOW, TEST_WORKFLOWS } from './test-workflows.ts';
 import type { TestWorkflow } from './test-workflows.ts';
 
 /** A server that the test can kill and restart. */
@@ -14,8 +14,8 @@ export interface KillableServer {
 
 /** A period without the server. */
 export interface Outage {
-  fromMs: number;
-  untilMs: number;
+  startMs: number;
+  endMs: number;
 }
 
 export interface FaultOptions {
@@ -24,7 +24,7 @@ export interface FaultOptions {
   fleet: Fleet;
   server: KillableServer;
   /** Milliseconds during which processes are killed; after that the test waits for the runs in flight. */
-  forMs: number;
+  durationMs: number;
   /** Number of concurrent runs. */
   concurrency: number;
 }
@@ -36,7 +36,7 @@ export interface FaultRecord {
   /** Number of answers to each pause, by token; above 1 if an unconfirmed answer was repeated. */
   answerCounts: Map<string, number>;
   /** Number of starts that the server did not accept at the first attempt. */
-  refusedStarts: number;
+  refusedStartCount: number;
   /** Unexpected errors of the engine. */
   unexpectedErrors: string[];
 }
@@ -61,25 +61,25 @@ export async function injectFaults(options: FaultOptions): Promise<FaultRecord> 
     runs: [],
     outages: [],
     answerCounts: new Map(),
-    refusedStarts: 0,
+    refusedStartCount: 0,
     unexpectedErrors: [],
   };
-  const finished = new AbortController();
-  await options.engine.deploy(CHILD);
-  const endMs = performance.now() + options.forMs;
+  const answeringController = new AbortController();
+  await options.engine.deploy(CHILD_WORKFLOW);
+  const endMs = performance.now() + options.durationMs;
   const isOver = (): boolean => performance.now() > endMs;
-  const answering = answerPauses(options.engine, record, finished.signal);
+  const answering = answerPauses(options.engine, record, answeringController.signal);
   try {
-    await Promise.all([keepStarting(options, record, isOver), keepKilling(options, record, isOver)]);
-    await waitUntilDrained(options.stores);
+    await Promise.all([startRuns(options, record, isOver), killProcesses(options, record, isOver)]);
+    await waitUntilRunsEnd(options.stores);
   } finally {
-    finished.abort();
+    answeringController.abort();
     await answering;
   }
   return record;
 }
 
-async function keepStarting(
+async function startRuns(
   { engine, stores, concurrency }: FaultOptions,
   record: FaultRecord,
   isOver: () => boolean,
@@ -87,7 +87,8 @@ async function keepStarting(
   for (let nextIndex = 0; !isOver();) {
     const openIds = new Set(await stores.runs.unfinishedRunIds());
     const openCount = record.runs.filter(({ runId }) => openIds.has(runId)).length;
-    for (let free = concurrency - openCount; free > 0; free--) await start(engine, record, nextIndex++);
+    for (let freeSlots = concurrency - openCount; freeSlots > 0; freeSlots--)
+      await start(engine, record, nextIndex++);
     await delay(POLL_MS);
   }
 }
@@ -101,31 +102,31 @@ async function start(engine: Engine, record: FaultRecord, index: number): Promis
   } catch (error) {
     // The run is recorded. The next process that reaches the server starts it.
     if (!isEngineError(error) || error.code !== 'RUNTIME_UNREACHABLE') throw error;
-    record.refusedStarts++;
+    record.refusedStartCount++;
   }
 }
 
-async function keepKilling(
+async function killProcesses(
   { fleet, server }: FaultOptions,
   record: FaultRecord,
   isOver: () => boolean,
 ): Promise<void> {
-  const starting = new Set<Promise<unknown>>();
-  for (let kill = 1; !isOver(); kill++) {
+  const pendingStarts = new Set<Promise<unknown>>();
+  for (let killNumber = 1; !isOver(); killNumber++) {
     await delay(KILL_INTERVAL_MS);
-    if (kill % (WORKER_KILLS_PER_SERVER_KILL + 1) === 0) {
-      const outage = { fromMs: Date.now(), untilMs: Number.POSITIVE_INFINITY };
+    if (killNumber % (WORKER_KILLS_PER_SERVER_KILL + 1) === 0) {
+      const outage = { startMs: Date.now(), endMs: Number.POSITIVE_INFINITY };
       record.outages.push(outage);
       await server.restart();
-      outage.untilMs = Date.now();
+      outage.endMs = Date.now();
       continue;
     }
     const { pids } = fleet;
     await fleet.kill(pids[Math.floor(Math.random() * pids.length)] ?? 0);
-    const started = fleet.start().finally(() => starting.delete(started));
-    starting.add(started);
+    const pendingStart = fleet.start().finally(() => pendingStarts.delete(pendingStart));
+    pendingStarts.add(pendingStart);
   }
-  await Promise.all(starting);
+  await Promise.all(pendingStarts);
 }
 
 /** Answers every pause and repeats unconfirmed answers. */
@@ -138,10 +139,10 @@ async function answerPauses(engine: Engine, record: FaultRecord, signal: AbortSi
         if (kind !== 'human' || pendingTokens.has(token)) continue;
         pendingTokens.add(token);
         record.answerCounts.set(token, (record.answerCounts.get(token) ?? 0) + 1);
-        const answered = engine.resume(runId, { token, input: answerTo(scope) });
-        const confirmed = Promise.race([answered, delay(CONFIRMATION_TIMEOUT_MS)]);
+        const resumption = engine.resume(runId, { token, input: answerTo(scope) });
+        const confirmation = Promise.race([resumption, delay(CONFIRMATION_TIMEOUT_MS)]);
         // The run shows whether the answer was accepted: a pause that is still open is answered again.
-        confirmed
+        confirmation
           .catch((error: unknown) => {
             if (!isExpected(error)) record.unexpectedErrors.push(`An answer to ${runId}: ${String(error)}`);
           })
@@ -167,14 +168,14 @@ function isExpected(error: unknown): boolean {
  * Resolves when no run is open, or when no run has made progress for `STUCK_MS`. The audit reports runs that are still
  * open.
  */
-async function waitUntilDrained({ runs }: SharedStores): Promise<void> {
+async function waitUntilRunsEnd({ runs }: SharedStores): Promise<void> {
   let previous = '';
   let lastProgressMs = performance.now();
   while (performance.now() - lastProgressMs < STUCK_MS) {
-    const open = await runs.unfinishedRunIds();
-    if (open.length === 0) return;
-    const progress = await Promise.all(open.map(async (runId) => (await runs.record(runId))?.seq));
-    const current = JSON.stringify([open, progress]);
+    const openRunIds = await runs.unfinishedRunIds();
+    if (openRunIds.length === 0) return;
+    const progress = await Promise.all(openRunIds.map(async (runId) => (await runs.record(runId))?.seq));
+    const current = JSON.stringify([openRunIds, progress]);
     if (current !== previous) lastProgressMs = performance.now();
     previous = current;
     await delay(POLL_MS);

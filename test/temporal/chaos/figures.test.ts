@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { startDevServer } from '../../../packages/temporal/src/server/index.ts';
 import type { DevServer } from '../../../packages/temporal/src/server/index.ts';
-import { dataFolder } from '../../support/data-folder.ts';
+import { createDataFolder } from '../../support/data-folder.ts';
 import { scale } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { runScenario } from './scenario.ts';
@@ -16,14 +16,14 @@ describeTemporal('chaos', ({ binary = '' }) => {
   async function startKillableServer(dbFile: string): Promise<KillableServer & { address: string }> {
     let server: DevServer | undefined;
     const start = async (port?: number): Promise<DevServer> => {
-      const started = await startDevServer({
+      const startResult = await startDevServer({
         binary,
         namespace: NAMESPACE,
         dbFile,
         ...(port !== undefined && { port }),
       });
-      if (started.kind === 'failed') throw new Error(started.reason);
-      return started.server;
+      if (startResult.kind === 'failed') throw new Error(startResult.reason);
+      return startResult.server;
     };
     server = await start();
     onTestFinished(async () => server?.stop());
@@ -31,10 +31,10 @@ describeTemporal('chaos', ({ binary = '' }) => {
     return {
       address,
       restart: async () => {
-        const killed = server;
-        if (!killed) throw new Error('There is no server to kill.');
-        process.kill(killed.pid, 'SIGKILL');
-        expect(await killed.exited).toBe('SIGKILL');
+        const killedServer = server;
+        if (!killedServer) throw new Error('There is no server to kill.');
+        process.kill(killedServer.pid, 'SIGKILL');
+        expect(await killedServer.exited).toBe('SIGKILL');
         server = await start(Number(address.split(':')[1]));
       },
     };
@@ -44,10 +44,10 @@ describeTemporal('chaos', ({ binary = '' }) => {
     'killing workers and the server with SIGKILL in a loop loses no call and records none twice, and all runs complete',
     { timeout: DURATION_MS + 420_000 },
     async () => {
-      const folder = dataFolder();
+      const folder = createDataFolder();
       const server = await startKillableServer(join(folder, 'temporal.db'));
       const store = { data: join(folder, 'data') };
-      const figures = await runScenario({ server, namespace: NAMESPACE, store, forMs: DURATION_MS });
+      const figures = await runScenario({ server, namespace: NAMESPACE, store, durationMs: DURATION_MS });
       expect(figures.serversKilled).toBeGreaterThan(1);
     },
   );

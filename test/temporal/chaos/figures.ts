@@ -4,14 +4,14 @@ import type { SharedStores } from '@heddle/engine/stores';
 import { audit } from './audit.ts';
 import type { EffectServer } from './effect-server.ts';
 import type { Fleet } from './fleet.ts';
-import { repeatsIn } from './repeats.ts';
+import { findRepeatedCalls } from './repeats.ts';
 import type { FaultRecord } from './faults.ts';
 
 /** The state after a chaos test. */
 export interface ChaosResult {
   stores: SharedStores;
   fleet: Fleet;
-  effects: EffectServer;
+  effectServer: EffectServer;
   outcome: FaultRecord;
 }
 
@@ -44,11 +44,16 @@ export function writeFigures(figures: Figures): void {
 }
 
 /** Expects that no call was lost or recorded twice. Returns the figures. */
-export async function expectNothingLost({ stores, fleet, effects, outcome }: ChaosResult): Promise<Figures> {
-  const journals = await audit(stores);
+export async function expectNothingLost({
+  stores,
+  fleet,
+  effectServer,
+  outcome,
+}: ChaosResult): Promise<Figures> {
+  const journalAudit = await audit(stores);
   expect(outcome.unexpectedErrors).toEqual([]);
-  expect(journals.problems).toEqual([]);
-  expect(fleet.lost).toEqual([]);
+  expect(journalAudit.problems).toEqual([]);
+  expect(fleet.unexpectedExits).toEqual([]);
   for (const { runId, testWorkflow } of outcome.runs) {
     const record = await stores.runs.record(runId);
     expect(record, `${runId}, ${testWorkflow.name}`).toMatchObject({
@@ -56,35 +61,37 @@ export async function expectNothingLost({ stores, fleet, effects, outcome }: Cha
       output: { v: testWorkflow.output },
     });
   }
-  const notExactlyOnce = [...journals.endCounts, ...journals.answerCounts].filter(([, count]) => count !== 1);
-  expect(notExactlyOnce).toEqual([]);
+  const unexpectedCounts = [...journalAudit.endCounts, ...journalAudit.answerCounts].filter(
+    ([, count]) => count !== 1,
+  );
+  expect(unexpectedCounts).toEqual([]);
 
-  const { calls } = effects;
+  const { calls } = effectServer;
   const calledAttempts = new Set(calls.map(({ key, try: attempt }) => `${key}#${attempt}`));
   // Every call must be in a journal, and every journal entry must have a call.
-  expect([...calledAttempts].toSorted()).toEqual([...journals.effectAttempts].toSorted());
+  expect([...calledAttempts].toSorted()).toEqual([...journalAudit.effectAttempts].toSorted());
 
-  const repeats = repeatsIn(calls, { killed: fleet.killed, outages: outcome.outages });
+  const repeats = findRepeatedCalls(calls, { killedWorkers: fleet.killedWorkers, outages: outcome.outages });
   expect(repeats.filter(({ cause }) => cause === undefined)).toEqual([]);
   const countCalls = (kind: string): number => calls.filter((call) => call.kind === kind).length;
   const countAttempts = (kind: string): number =>
     new Set(calls.filter((call) => call.kind === kind).map((call) => `${call.key}#${call.try}`)).size;
-  const repeatedEffects = repeats.filter(({ first }) => first.kind === 'effect');
+  const repeatedEffects = repeats.filter(({ previousCall }) => previousCall.kind === 'effect');
   return {
     runs: outcome.runs.length,
-    childRuns: journals.runs - outcome.runs.length,
-    workersKilled: fleet.killed.length,
+    childRuns: journalAudit.runCount - outcome.runs.length,
+    workersKilled: fleet.killedWorkers.length,
     serversKilled: outcome.outages.length,
-    blocksEnded: journals.endCounts.size,
-    journalEntries: journals.entries,
+    blocksEnded: journalAudit.endCounts.size,
+    journalEntries: journalAudit.entryCount,
     effects: countAttempts('effect'),
     effectCalls: countCalls('effect'),
     repeatedForWorker: repeatedEffects.filter(({ cause }) => cause === 'worker').length,
     repeatedForServer: repeatedEffects.filter(({ cause }) => cause === 'server').length,
     computeCalls: countCalls('compute'),
     computeRepeated: countCalls('compute') - countAttempts('compute'),
-    pauses: journals.answerCounts.size,
+    pauses: journalAudit.answerCounts.size,
     answersRepeated: [...outcome.answerCounts.values()].filter((count) => count > 1).length,
-    startsRefused: outcome.refusedStarts,
+    startsRefused: outcome.refusedStartCount,
   };
 }

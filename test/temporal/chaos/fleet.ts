@@ -23,9 +23,9 @@ const WORKER_SCRIPT = fileURLToPath(new URL('worker.ts', import.meta.url));
 export class Fleet {
   /** Output of the workers, except the line `ready`. */
   readonly output: string[] = [];
-  readonly killed: KilledWorker[] = [];
+  readonly killedWorkers: KilledWorker[] = [];
   /** Messages about workers that ended without being killed. */
-  readonly lost: string[] = [];
+  readonly unexpectedExits: string[] = [];
   readonly #options: WorkerOptions;
   readonly #children = new Map<number, ChildProcess>();
 
@@ -49,16 +49,16 @@ export class Fleet {
     child.stderr
       .setEncoding('utf8')
       .on('data', (text: string) => this.output.push(`${pid}: ${text.trimEnd()}`));
-    const ready = Promise.withResolvers<number | undefined>();
+    const readiness = Promise.withResolvers<number | undefined>();
     createInterface({ input: child.stdout }).on('line', (line) => {
-      if (line === 'ready') ready.resolve(pid);
+      if (line === 'ready') readiness.resolve(pid);
       else this.output.push(`${pid}: ${line}`);
     });
     child.once('exit', (code, signal) => {
-      if (this.#children.delete(pid)) this.lost.push(`${pid} ended with ${signal ?? code}`);
-      ready.resolve(undefined);
+      if (this.#children.delete(pid)) this.unexpectedExits.push(`${pid} ended with ${signal ?? code}`);
+      readiness.resolve(undefined);
     });
-    return ready.promise;
+    return readiness.promise;
   }
 
   /** Kills the worker with SIGKILL. Resolves when it has exited. */
@@ -68,7 +68,7 @@ export class Fleet {
     this.#children.delete(pid);
     const exited = once(child, 'exit');
     child.kill('SIGKILL');
-    this.killed.push({ pid, atMs: Date.now() });
+    this.killedWorkers.push({ pid, atMs: Date.now() });
     await exited;
   }
 

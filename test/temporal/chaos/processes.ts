@@ -18,17 +18,17 @@ export function descendantsOf(pid: number): number[] {
   return [...descendants];
 }
 
-/** Returns the processes that use CPU time within the next `withinMs` milliseconds. */
-export async function busyProcesses(pids: readonly number[], withinMs: number): Promise<number[]> {
-  const before = cpuTimesOf(pids);
-  await delay(withinMs);
+/** Returns the processes that use CPU time within the next `periodMs` milliseconds. */
+export async function findBusyProcesses(pids: readonly number[], periodMs: number): Promise<number[]> {
+  const timesBefore = cpuTimesOf(pids);
+  await delay(periodMs);
   return [...cpuTimesOf(pids)]
-    .filter(([pid, time]) => before.has(pid) && time !== before.get(pid))
+    .filter(([pid, time]) => timesBefore.has(pid) && time !== timesBefore.get(pid))
     .map(([pid]) => pid);
 }
 
 /** Returns the processes that are alive. */
-export function liveProcesses(pids: readonly number[]): number[] {
+export function findLiveProcesses(pids: readonly number[]): number[] {
   return [...cpuTimesOf(pids).keys()];
 }
 

@@ -15,14 +15,14 @@ const CONCURRENCY = 9;
  */
 export async function runScenario({
   server,
-  forMs,
+  durationMs,
   ...options
 }: Pick<EnvironmentOptions, 'namespace' | 'store'> & {
   server: KillableServer & { address: string };
-  forMs: number;
+  durationMs: number;
 }): Promise<Figures> {
-  const environment = await openEnvironment({ ...options, address: server.address, workers: 3 });
-  const outcome = await injectFaults({ ...environment, server, forMs, concurrency: CONCURRENCY });
+  const environment = await openEnvironment({ ...options, address: server.address, workerCount: 3 });
+  const outcome = await injectFaults({ ...environment, server, durationMs, concurrency: CONCURRENCY });
   const figures = await expectNothingLost({ ...environment, outcome });
   writeFigures(figures);
   expect(figures.runs).toBeGreaterThanOrEqual(CONCURRENCY);

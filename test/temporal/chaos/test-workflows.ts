@@ -11,16 +11,16 @@ export interface TestWorkflow {
 const effect = (name: string, fields = {}, settings = {}) =>
   block(name, 'effect', { ms: 80, ...fields }, settings);
 const compute = (name: string, fields = {}) => block(name, 'compute', { ms: 250, ...fields });
-const human = (name: string) => block(name, 'human_in_the_loop', {});
+const humanBlock = (name: string) => block(name, 'human_in_the_loop', {});
 const wait = (name: string, seconds: number) =>
   block(name, 'wait', { timeValue: String(seconds), timeUnit: 'seconds' });
 const retryUpTo = (maxTries: number) => ({ retry: { enabled: true, maxTries, waitBetweenTriesMs: 300 } });
 /** Length of a string that is large enough to be passed by reference. */
-const LARGE = 20_000;
+const LARGE_LENGTH = 20_000;
 
 /** The child workflow that the workflow `children` calls. It pauses. */
-export const CHILD: Json = workflow(
-  [effect('X'), human('H'), fn('Y', 'return <h.n> * 10')],
+export const CHILD_WORKFLOW: Json = workflow(
+  [effect('X'), humanBlock('H'), fn('Y', 'return <h.n> * 10')],
   ['Start -> X -> H -> Y'],
   { id: 'chaos-child', name: 'Child' },
 );
@@ -30,11 +30,17 @@ export function answerTo(scope: readonly number[]): Json {
   return { n: (scope.at(-1) ?? 0) + 1 };
 }
 
-const iterations: TestWorkflow = {
+const loopWithPauses: TestWorkflow = {
   name: 'a loop with a pause in every iteration, between effects',
   workflow: workflow(
     [
-      loop('L', { loopType: 'for', count: 3 }, effect('E'), human('H'), effect('F', { answer: '<h.n>' })),
+      loop(
+        'L',
+        { loopType: 'for', count: 3 },
+        effect('E'),
+        humanBlock('H'),
+        effect('F', { answer: '<h.n>' }),
+      ),
       fn('Z', 'return <l.results>.map((iteration) => iteration.at(-1).answer)'),
     ],
     ['Start -> L -> E -> H -> F', 'L -> Z'],
@@ -43,7 +49,7 @@ const iterations: TestWorkflow = {
   output: { result: [1, 2, 3], stdout: '' },
 };
 
-const waits: TestWorkflow = {
+const loopWithWaits: TestWorkflow = {
   name: 'a loop with a wait, an effect and slow code in every iteration',
   workflow: workflow(
     [
@@ -62,7 +68,7 @@ const waits: TestWorkflow = {
   output: { result: [0, 1, 2], stdout: '' },
 };
 
-const branches: TestWorkflow = {
+const parallelWithLoops: TestWorkflow = {
   name: 'a parallel of effects with code after each, and a loop in every branch',
   workflow: workflow(
     [
@@ -81,11 +87,11 @@ const branches: TestWorkflow = {
   output: { result: [10, 12, 14, 16, 18], stdout: '' },
 };
 
-const children: TestWorkflow = {
+const pausingChild: TestWorkflow = {
   name: 'a child that pauses, between effects, and a large value that is used before and after it',
   workflow: workflow(
     [
-      effect('A', { large: 'x'.repeat(LARGE) }),
+      effect('A', { large: 'x'.repeat(LARGE_LENGTH) }),
       block('W', 'workflow_input', { workflowId: 'chaos-child', inputMapping: '{}' }),
       effect('B'),
       fn('Z', 'return [<w.result.result>, <a.large>.length]'),
@@ -93,10 +99,10 @@ const children: TestWorkflow = {
     ['Start -> A -> W -> B -> Z'],
     { id: 'children' },
   ),
-  output: { result: [10, LARGE], stdout: '' },
+  output: { result: [10, LARGE_LENGTH], stdout: '' },
 };
 
-const failures: TestWorkflow = {
+const failedAttempts: TestWorkflow = {
   name: 'failed attempts, and a handled failure',
   workflow: workflow(
     [
@@ -111,7 +117,7 @@ const failures: TestWorkflow = {
   output: { result: ['A', 'H', 'string'], stdout: '' },
 };
 
-const code: TestWorkflow = {
+const slowCode: TestWorkflow = {
   name: 'a long chain of slow code, and many short iterations',
   workflow: workflow(
     [
@@ -127,10 +133,10 @@ const code: TestWorkflow = {
 };
 
 export const TEST_WORKFLOWS: readonly TestWorkflow[] = [
-  iterations,
-  waits,
-  branches,
-  children,
-  failures,
-  code,
+  loopWithPauses,
+  loopWithWaits,
+  parallelWithLoops,
+  pausingChild,
+  failedAttempts,
+  slowCode,
 ];

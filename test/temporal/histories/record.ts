@@ -4,10 +4,10 @@ import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import proto from '@temporalio/proto';
 import { repository } from '../../repo/sources.ts';
-import { Histories } from '../replay/histories.ts';
+import { HistoryReader } from '../replay/histories.ts';
 import type { RunHistory, TemporalServer } from '../replay/histories.ts';
 import { openEngine } from '../replay/open-engine.ts';
-import { goldenBlocks } from './test-workflows.ts';
+import { createGoldenScript } from './test-workflows.ts';
 import type { TestWorkflow } from './test-workflows.ts';
 
 const { History } = proto.temporal.api.history.v1;
@@ -18,14 +18,14 @@ const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 export type StoredHistories = { workflowId: string; history: { events: { [key: string]: unknown }[] } }[];
 
 /** Returns the names of the stored histories. */
-export function storedNames(): string[] {
+export function listStoredNames(): string[] {
   return readdirSync(FOLDER)
     .filter((file) => file.endsWith('.json'))
     .map((file) => file.slice(0, -'.json'.length))
     .toSorted();
 }
 
-export function readStored(name: string): StoredHistories {
+export function readStoredHistories(name: string): StoredHistories {
   return JSON.parse(readFileSync(`${FOLDER}${name}.json`, 'utf8')) as StoredHistories;
 }
 
@@ -45,8 +45,8 @@ export function storeHistories(name: string, histories: readonly RunHistory[]): 
 }
 
 /** Removes histories without a test workflow. */
-export function removeUnused(testWorkflows: readonly TestWorkflow[]): void {
-  for (const name of storedNames())
+export function removeUnusedHistories(testWorkflows: readonly TestWorkflow[]): void {
+  for (const name of listStoredNames())
     if (!testWorkflows.some((testWorkflow) => testWorkflow.name === name)) rmSync(`${FOLDER}${name}.json`);
 }
 
@@ -76,7 +76,7 @@ export async function recordHistories(
   data: string,
 ): Promise<RunHistory[]> {
   const {
-    graph,
+    workflow,
     children = [],
     options = {},
     finish,
@@ -84,25 +84,25 @@ export async function recordHistories(
     continueAsNewAfter,
     localSegments,
   } = testWorkflow;
-  const script = goldenBlocks();
+  const script = createGoldenScript();
   const { engine, close } = await openEngine(server, {
     data,
     options: { blocks: [script.executor] },
     ...(continueAsNewAfter !== undefined && { continueAsNewAfter }),
     ...(localSegments !== undefined && { localSegments }),
   });
-  const histories = await Histories.connect(server);
+  const historyReader = await HistoryReader.connect(server);
   try {
     for (const child of children) await engine.deploy(child);
     const runId = `${name}-${randomUUID()}`;
-    const run = await engine.start({ workflow: graph }, { n: 2 }, { ...options, runId });
+    const run = await engine.start({ workflow }, { n: 2 }, { ...options, runId });
     if (name !== 'cancel') await run.result();
     await finish?.(engine, runId, script);
     const { runs } = await engine.listRuns();
-    const chains = await Promise.all(runs.map((run) => histories.of(run.runId)));
+    const chains = await Promise.all(runs.map((run) => historyReader.readHistories(run.runId)));
     return chains.flat();
   } finally {
-    await histories.close();
+    await historyReader.close();
     await close();
   }
 }

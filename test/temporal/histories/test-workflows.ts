@@ -6,8 +6,8 @@ import { block, condition, fn, loop, parallel, workflow } from '../../support/wo
 /** A run with a stored history. */
 export interface TestWorkflow {
   name: string;
-  graph: Json;
-  /** The child workflows that `graph` calls. */
+  workflow: Json;
+  /** The child workflows that `workflow` calls. */
   children?: readonly Json[];
   options?: ExecuteOptions;
   /** `continueAsNewAfter` of the deployment. */
@@ -24,7 +24,7 @@ const RETRY = { enabled: true, maxTries: 3, waitBetweenTriesMs: 10 };
  * Returns the blocks of the type `work`: `Flaky` fails in its first two attempts, `A` answers immediately, and `Slow`
  * waits for the test.
  */
-export function goldenBlocks(): Script {
+export function createGoldenScript(): Script {
   return new Script({
     Flaky: (context) => {
       if (context.attempt < 3) throw new Error('not yet');
@@ -38,18 +38,21 @@ export function goldenBlocks(): Script {
 export const TEST_WORKFLOWS: readonly TestWorkflow[] = [
   {
     name: 'line',
-    graph: workflow([fn('F', 'return 1'), work('A'), fn('Z', 'return <f.result>')], ['Start -> F -> A -> Z']),
+    workflow: workflow(
+      [fn('F', 'return 1'), work('A'), fn('Z', 'return <f.result>')],
+      ['Start -> F -> A -> Z'],
+    ),
   },
   {
     name: 'condition',
-    graph: workflow(
+    workflow: workflow(
       [condition('C', { yes: '<start.n> > 1', no: '' }), work('A'), fn('B', 'return 2')],
       ['Start -> C', 'C:yes -> A', 'C:no -> B'],
     ),
   },
   {
     name: 'loops',
-    graph: workflow(
+    workflow: workflow(
       [
         loop(
           'L',
@@ -67,46 +70,49 @@ export const TEST_WORKFLOWS: readonly TestWorkflow[] = [
   },
   {
     name: 'parallel',
-    graph: workflow(
+    workflow: workflow(
       [parallel('P', { parallelType: 'count', count: 4 }, work('A')), fn('Z', 'return <p.results>.length')],
       ['Start -> P -> A', 'P -> Z'],
     ),
   },
   {
     name: 'retries',
-    graph: workflow([work('Flaky', { retry: RETRY }), fn('Z', 'return 1')], ['Start -> Flaky -> Z']),
+    workflow: workflow([work('Flaky', { retry: RETRY }), fn('Z', 'return 1')], ['Start -> Flaky -> Z']),
   },
   {
     name: 'pause',
-    graph: workflow([block('H', 'human_in_the_loop'), fn('Z', 'return <h.n>')], ['Start -> H -> Z']),
+    workflow: workflow([block('H', 'human_in_the_loop'), fn('Z', 'return <h.n>')], ['Start -> H -> Z']),
     finish: async (engine, runId) => engine.resume(runId, { input: { n: 1 } }),
   },
   {
     name: 'wait',
-    graph: workflow([block('W', 'wait', { timeValue: '0.1' }), work('A')], ['Start -> W -> A']),
+    workflow: workflow([block('W', 'wait', { timeValue: '0.1' }), work('A')], ['Start -> W -> A']),
   },
   {
     name: 'child',
-    graph: workflow([block('W', 'workflow', { workflowId: 'golden-child' }), work('A')], ['Start -> W -> A']),
+    workflow: workflow(
+      [block('W', 'workflow', { workflowId: 'golden-child' }), work('A')],
+      ['Start -> W -> A'],
+    ),
     children: [workflow([work('A')], ['Start -> A'], { id: 'golden-child', name: 'Child' })],
   },
   {
     name: 'time-out',
-    graph: workflow([work('Slow', { timeoutMs: 50 }), work('A')], ['Start -> Slow', 'Slow:error -> A']),
+    workflow: workflow([work('Slow', { timeoutMs: 50 }), work('A')], ['Start -> Slow', 'Slow:error -> A']),
   },
   {
     name: 'cancel',
-    graph: workflow([work('Slow')], ['Start -> Slow']),
+    workflow: workflow([work('Slow')], ['Start -> Slow']),
     finish: async (engine, runId, script) => {
       await script.nextCall('Slow');
       return engine.cancel(runId, 'enough');
     },
   },
-  { name: 'deadline', graph: workflow([work('Slow')], ['Start -> Slow']), options: { timeoutMs: 300 } },
-  { name: 'failed', graph: workflow([fn('F', 'throw new Error("no")'), work('A')], ['Start -> F -> A']) },
+  { name: 'deadline', workflow: workflow([work('Slow')], ['Start -> Slow']), options: { timeoutMs: 300 } },
+  { name: 'failed', workflow: workflow([fn('F', 'throw new Error("no")'), work('A')], ['Start -> F -> A']) },
   {
     name: 'continued',
-    graph: workflow(
+    workflow: workflow(
       [loop('L', { loopType: 'for', count: 8 }, work('A')), block('H', 'human_in_the_loop')],
       ['Start -> L -> A', 'Start -> H'],
     ),
@@ -115,7 +121,7 @@ export const TEST_WORKFLOWS: readonly TestWorkflow[] = [
   },
   {
     name: 'segments-elsewhere',
-    graph: workflow([fn('F', 'return 1'), work('A'), fn('Z', 'return 2')], ['Start -> F -> A -> Z']),
+    workflow: workflow([fn('F', 'return 1'), work('A'), fn('Z', 'return 2')], ['Start -> F -> A -> Z']),
     localSegments: false,
   },
 ];

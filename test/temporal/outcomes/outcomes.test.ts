@@ -1,11 +1,11 @@
 import { afterAll, expect, it } from 'vitest';
-import { outcomeCases } from '../../conformance/outcomes/cases.ts';
+import { readOutcomeCases } from '../../conformance/outcomes/cases.ts';
 import type { OutcomeCase } from '../../conformance/outcomes/cases.ts';
 import { optionsFor, runCase } from '../../conformance/outcomes/run-case.ts';
-import { dataFolder } from '../../support/data-folder.ts';
+import { createDataFolder } from '../../support/data-folder.ts';
 import { sample } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
-import { Histories, replayErrors } from '../replay/histories.ts';
+import { HistoryReader, findReplayErrors } from '../replay/histories.ts';
 import { openEngine } from '../replay/open-engine.ts';
 import type { OpenedEngine } from '../replay/open-engine.ts';
 import { runConcurrently } from '../replay/run-concurrently.ts';
@@ -14,8 +14,8 @@ import { runConcurrently } from '../replay/run-concurrently.ts';
 const CONCURRENCY = 20;
 
 describeTemporal('recorded outcomes', (server) => {
-  const cases = sample(outcomeCases(), 8, 'recorded outcomes');
-  const data = dataFolder(afterAll);
+  const cases = sample(readOutcomeCases(), 8, 'recorded outcomes');
+  const data = createDataFolder(afterAll);
   const engines = new Map<string, Promise<OpenedEngine>>();
   const runIds = new Map(cases.map(({ id }) => [id, `${id}-${crypto.randomUUID()}`]));
   let results: Map<string, Promise<string>> | undefined;
@@ -37,7 +37,7 @@ describeTemporal('recorded outcomes', (server) => {
   function runCases(): Map<string, Promise<string>> {
     results ??= runConcurrently(cases, {
       limit: CONCURRENCY,
-      name: ({ id }) => id,
+      nameOf: ({ id }) => id,
       work: async (outcomeCase) => {
         const { engine } = await engineFor(outcomeCase);
         return runCase(engine, outcomeCase, runIds.get(outcomeCase.id));
@@ -52,16 +52,16 @@ describeTemporal('recorded outcomes', (server) => {
 
   it('have histories that can all be replayed', async () => {
     await Promise.allSettled(runCases().values());
-    const histories = await Histories.connect(server);
+    const historyReader = await HistoryReader.connect(server);
     const startedIds = new Set<string>();
     for (const engine of engines.values()) {
       const { stores } = await engine;
       for (const runId of runIds.values()) if (await stores.runs.header(runId)) startedIds.add(runId);
     }
-    const chains = await Promise.all([...startedIds].map((runId) => histories.of(runId)));
-    await histories.close();
+    const chains = await Promise.all([...startedIds].map((runId) => historyReader.readHistories(runId)));
+    await historyReader.close();
     // Refused workflows have no history. In a sample, they can be more than a fifth.
     expect(chains.length).toBeGreaterThan(cases.length / 2);
-    expect(await replayErrors(chains.flat())).toEqual([]);
+    expect(await findReplayErrors(chains.flat())).toEqual([]);
   });
 });

@@ -3,7 +3,7 @@ import type { Engine } from '@heddle/engine';
 import type { Entry, Json } from '@heddle/core';
 
 /** Fields that differ between equal runs: times, tokens, random numbers. */
-const IGNORED = new Set([
+const IGNORED_FIELDS = new Set([
   'seq',
   'atMs',
   'startedMs',
@@ -24,7 +24,7 @@ export interface ComparableRun {
 }
 
 /** Returns the comparable parts of a run that has ended. `entries`: its journal. */
-export async function comparableRun(
+export async function readComparableRun(
   engine: Engine,
   runId: string,
   entries: readonly Entry[],
@@ -41,16 +41,18 @@ export async function comparableRun(
 /** Returns the first difference of two runs, such as `journal[2]`, with both values; undefined if they are equal. */
 export function firstDifference(local: ComparableRun, temporal: ComparableRun): string | undefined {
   for (const part of ['journal', 'logs', 'result'] as const) {
-    const [one, other] = [[local[part]].flat(), [temporal[part]].flat()];
-    for (let index = 0; index < Math.max(one.length, other.length); index++)
-      if (!isDeepStrictEqual(one[index], other[index]))
-        return `${part}[${index}] is ${JSON.stringify(one[index])} locally and ${JSON.stringify(other[index])} on Temporal`;
+    const [localItems, temporalItems] = [[local[part]].flat(), [temporal[part]].flat()];
+    for (let index = 0; index < Math.max(localItems.length, temporalItems.length); index++)
+      if (!isDeepStrictEqual(localItems[index], temporalItems[index]))
+        return `${part}[${index}] is ${JSON.stringify(localItems[index])} locally and ${JSON.stringify(temporalItems[index])} on Temporal`;
   }
   return undefined;
 }
 
 function withoutIgnoredFields(value: object): Json {
-  const fields = Object.entries(value).filter(([name, field]) => !IGNORED.has(name) && field !== undefined);
+  const fields = Object.entries(value).filter(
+    ([name, field]) => !IGNORED_FIELDS.has(name) && field !== undefined,
+  );
   // Ids of child runs are derived with a random key of the run.
   const replacer = (key: string, field: unknown): unknown => (key === 'childRunId' ? 'the child' : field);
   return JSON.parse(JSON.stringify(Object.fromEntries(fields)), replacer) as Json;

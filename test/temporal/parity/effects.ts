@@ -12,8 +12,8 @@ export function randomFor(call: {
   scope: readonly number[];
   attempt: number;
 }): () => number {
-  const { seed, block, scope, attempt: nth } = call;
-  return seededRandomFor(seed, [...Buffer.from(block), ...scope, nth]);
+  const { seed, block, scope, attempt: attemptNumber } = call;
+  return seededRandomFor(seed, [...Buffer.from(block), ...scope, attemptNumber]);
 }
 
 /** Returns the name of an attempt of a block in its run. */
@@ -32,14 +32,14 @@ export class HeldEffects {
       types: ['parity-pause'],
       class: 'pause',
       execute: pauseOf,
-      resume: ({ paused, input }) => ({ ...paused, input }),
+      resume: ({ pausedOutput, input }) => ({ ...pausedOutput, input }),
     },
     { types: ['parity-effect'], class: 'effect', execute: (context) => this.#execute(context) },
     { types: ['parity-hang'], class: 'effect', execute: hang },
   ];
 
-  /** Returns the pending calls of the run. */
-  calls(runId: string): string[] {
+  /** Returns the names of the pending calls of the run. */
+  pendingCallNames(runId: string): string[] {
     return [...(this.#pendingCalls.get(runId)?.keys() ?? [])];
   }
 
@@ -83,7 +83,7 @@ export class HeldEffects {
 
 /** Returns the generator of random numbers of an attempt. Throws BLOCK_FAILED for a random share of the attempts. */
 function randomOf({ block, scope, field, attempt }: BlockContext): () => number {
-  const random = randomFor({ seed: Number(field('seed')), block: block.id, scope, attempt: attempt });
+  const random = randomFor({ seed: Number(field('seed')), block: block.id, scope, attempt });
   if (random() < 0.12) {
     const retryable = random() < 0.8;
     throw new BlockError('BLOCK_FAILED', `${callName(block.id, scope, attempt)} fails`, { retryable });

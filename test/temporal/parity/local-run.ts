@@ -7,13 +7,13 @@ import type { Scenario } from '../../model/arbitraries.ts';
 import { seededRandom } from '../../support/seeded-random.ts';
 import { callName } from './effects.ts';
 import type { HeldEffects } from './effects.ts';
-import { RaceDetector, RUNNING_TIMERS } from './race-detector.ts';
+import { RaceDetector, INDEPENDENT_TIMERS } from './race-detector.ts';
 
 /** An action of the test on a run that is idle until the test acts. `seq`: the length of the run's journal. */
 export type Step = { seq: number } & (
-  | { do: 'answer'; call: string }
-  | { do: 'resume'; block: string; scope: readonly number[] }
-  | { do: 'cancel' }
+  | { type: 'answer'; call: string }
+  | { type: 'resume'; block: string; scope: readonly number[] }
+  | { type: 'cancel' }
 );
 
 /** An engine with its stores, and the effects that the test answers. */
@@ -38,7 +38,7 @@ export class JournalReader {
   }
 
   /** Returns the entries since the last call. */
-  async readNew(): Promise<Entry[]> {
+  async readNewEntries(): Promise<Entry[]> {
     const newEntries = await this.#runs.tail(this.#runId, this.entries.at(-1)?.seq ?? -1);
     this.entries.push(...newEntries);
     return newEntries;
@@ -62,7 +62,7 @@ export async function runLocally(
   const replica = new Replica(runId, plan);
   const journal = new JournalReader(environment, runId);
   const raceDetector = new RaceDetector(replica, { isPerBlock });
-  const random = seededRandom(scenario.order);
+  const random = seededRandom(scenario.orderSeed);
   const steps: Step[] = [];
   let refusal: { error: unknown } | undefined;
   const onRefused = (error: unknown): void => void (refusal ??= { error });
@@ -73,7 +73,7 @@ export async function runLocally(
     const actions = await waitUntilIdle();
     if (!actions) break;
     const action = actions[Math.floor(random() * actions.length)] as Action;
-    const step = { seq: replica.seq, ...(random() < 0.02 ? { do: 'cancel' as const } : action) } as Step;
+    const step = { seq: replica.seq, ...(random() < 0.02 ? { type: 'cancel' as const } : action) } as Step;
     steps.push(step);
     await executeStep(environment, runId, step, { entries: journal.entries, onRefused });
   }
@@ -85,7 +85,8 @@ export async function runLocally(
     const startMs = performance.now();
     const { seq } = replica;
     for (;;) {
-      for (const entry of await journal.readNew()) raceDetector.recordApplied(entry, replica.apply(entry));
+      for (const entry of await journal.readNewEntries())
+        raceDetector.recordEntry(entry, replica.apply(entry));
       if (replica.idleState() === 'ended') return undefined;
       const actions = replica.pendingCommands().map(actionFor);
       if (replica.seq > seq && !actions.includes('in-progress')) {
@@ -104,11 +105,13 @@ export async function runLocally(
     if (command.type === 'abort' || command.type === 'end') return 'in-progress';
     const { block, scope } =
       command.at.length % 2 === 1 ? replica.index.placeOf(command.at) : { block: '', scope: [] };
-    if (command.type === 'open') return { do: 'resume', block, scope };
-    if (command.type === 'timer') return RUNNING_TIMERS.has(command.timer) ? 'in-progress' : 'ignored';
+    if (command.type === 'open') return { type: 'resume', block, scope };
+    if (command.type === 'timer') return INDEPENDENT_TIMERS.has(command.timer) ? 'in-progress' : 'ignored';
     if (command.type === 'expand') return 'in-progress';
     const call = callName(block, scope, command.try);
-    return environment.effects.calls(runId).includes(call) ? { do: 'answer', call } : 'in-progress';
+    return environment.effects.pendingCallNames(runId).includes(call)
+      ? { type: 'answer', call }
+      : 'in-progress';
   }
 }
 
@@ -120,8 +123,8 @@ export async function executeStep(
   { entries, onRefused }: { entries: readonly Entry[]; onRefused: (error: unknown) => void },
 ): Promise<void> {
   const { engine, effects } = environment;
-  if (step.do === 'answer') effects.answer(runId, step.call);
-  else if (step.do === 'cancel') await engine.cancel(runId, 'chosen at random');
+  if (step.type === 'answer') effects.answer(runId, step.call);
+  else if (step.type === 'cancel') await engine.cancel(runId, 'chosen at random');
   else {
     const scope = step.scope.join('.');
     const pause = entries.findLast(

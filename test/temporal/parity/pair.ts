@@ -5,13 +5,13 @@ import { createEngineOn } from '../../../packages/engine/src/create.ts';
 import { builtInExecutors } from '../../../packages/engine/src/executors/built-ins.ts';
 import { createRegistry } from '../../../packages/engine/src/executors/registry.ts';
 import type { Scenario } from '../../model/arbitraries.ts';
-import { eventTypeOf, Histories, replayErrors } from '../replay/histories.ts';
+import { eventTypeOf, HistoryReader, findReplayErrors } from '../replay/histories.ts';
 import type { RunHistory, TemporalServer } from '../replay/histories.ts';
 import { openEngine } from '../replay/open-engine.ts';
 import { runLocally } from './local-run.ts';
 import type { Environment } from './local-run.ts';
-import { CHILDREN, planOf } from './plan-of.ts';
-import { firstDifference, comparableRun } from './comparable-run.ts';
+import { CHILD_WORKFLOWS, planOf } from './scenario-plan.ts';
+import { firstDifference, readComparableRun } from './comparable-run.ts';
 import { HeldEffects } from './effects.ts';
 import { executeSteps } from './temporal-run.ts';
 
@@ -26,26 +26,26 @@ const ENGINE_OPTIONS = { concurrency: { engine: 10_000, run: 10_000 }, sandbox: 
 
 export type Deployment = Omit<DeploymentOptions, 'taskQueue'> & { worker?: WorkerTuning };
 
-type OpenEnvironment = Environment & { close(): Promise<void> };
+type ClosableEnvironment = Environment & { close(): Promise<void> };
 
 /** The local runtime in memory and the Temporal runtime on a server, which must give every run the same result. */
 export class RuntimePair {
-  readonly #local: OpenEnvironment;
-  readonly #temporal: OpenEnvironment;
-  readonly #histories: Histories;
+  readonly #local: ClosableEnvironment;
+  readonly #temporal: ClosableEnvironment;
+  readonly #historyReader: HistoryReader;
   /** True if the Temporal runtime executes every block in its own activity. */
   readonly #isPerBlock: boolean;
-  readonly #compared: { scenario: Scenario; histories: RunHistory[] }[] = [];
+  readonly #comparisons: { scenario: Scenario; histories: RunHistory[] }[] = [];
 
   private constructor(fields: {
-    local: OpenEnvironment;
-    temporal: OpenEnvironment;
-    histories: Histories;
+    local: ClosableEnvironment;
+    temporal: ClosableEnvironment;
+    historyReader: HistoryReader;
     isPerBlock: boolean;
   }) {
     this.#local = fields.local;
     this.#temporal = fields.temporal;
-    this.#histories = fields.histories;
+    this.#historyReader = fields.historyReader;
     this.#isPerBlock = fields.isPerBlock;
   }
 
@@ -53,7 +53,7 @@ export class RuntimePair {
     server: TemporalServer,
     { data, deployment }: { data: string; deployment: Deployment },
   ): Promise<RuntimePair> {
-    const local = await openLocal();
+    const local = await openLocalEnvironment();
     const effects = new HeldEffects();
     const temporal = await openEngine(server, {
       ...deployment,
@@ -61,12 +61,13 @@ export class RuntimePair {
       options: { ...ENGINE_OPTIONS, blocks: effects.executors },
       worker: { maxConcurrentActivities: 1000, ...deployment.worker },
     });
-    for (const { engine } of [local, temporal]) for (const child of CHILDREN) await engine.deploy(child);
-    const histories = await Histories.connect(server);
+    for (const { engine } of [local, temporal])
+      for (const child of CHILD_WORKFLOWS) await engine.deploy(child);
+    const historyReader = await HistoryReader.connect(server);
     return new RuntimePair({
       local,
       temporal: { ...temporal, effects },
-      histories,
+      historyReader,
       isPerBlock: deployment.checkpoint === 'block',
     });
   }
@@ -77,34 +78,39 @@ export class RuntimePair {
    * busy machine, because it took ten seconds), compares the scenario again: a segment of the lost task runs again, and
    * may end after a child run that would otherwise end later.
    */
-  async compare(scenario: Scenario, comparison = 1): Promise<boolean> {
-    const run = { plan: planOf(scenario), scenario, runId: randomUUID(), isPerBlock: this.#isPerBlock };
+  async compare(scenario: Scenario, comparisonNumber = 1): Promise<boolean> {
+    const runOptions = {
+      plan: planOf(scenario),
+      scenario,
+      runId: randomUUID(),
+      isPerBlock: this.#isPerBlock,
+    };
     let phase = 'the local run';
     const compareRuns = async (): Promise<boolean> => {
-      const script = await runLocally(this.#local, run);
-      if (script.isRacy) return false;
-      phase = `the run ${run.runId} on the server`;
+      const localRun = await runLocally(this.#local, runOptions);
+      if (localRun.isRacy) return false;
+      phase = `the run ${runOptions.runId} on the server`;
       const entries = await executeSteps(this.#temporal, {
-        ...run,
-        ...script,
-        entryCount: script.entries.length,
-        isIdle: (runId) => this.#histories.isIdle(runId),
+        ...runOptions,
+        ...localRun,
+        entryCount: localRun.entries.length,
+        isIdle: (runId) => this.#historyReader.isIdle(runId),
       });
-      const expected = await comparableRun(this.#local.engine, run.runId, script.entries);
-      const actual = await comparableRun(this.#temporal.engine, run.runId, entries);
+      const expected = await readComparableRun(this.#local.engine, runOptions.runId, localRun.entries);
+      const actual = await readComparableRun(this.#temporal.engine, runOptions.runId, entries);
       const difference = firstDifference(expected, actual);
       phase = 'the end of the workflow';
-      const histories = await this.#histories.of(run.runId);
+      const histories = await this.#historyReader.readHistories(runOptions.runId);
       if (difference !== undefined) {
-        if (comparison < MAX_COMPARISONS && hasLostTask(histories))
-          return this.compare(scenario, comparison + 1);
+        if (comparisonNumber < MAX_COMPARISONS && hasLostTask(histories))
+          return this.compare(scenario, comparisonNumber + 1);
         throw new Error(`The runs differ: ${difference}`);
       }
-      this.#compared.push({ scenario, histories });
+      this.#comparisons.push({ scenario, histories });
       return true;
     };
     return withTimeout(RUN_TIMEOUT_MS, compareRuns()).catch(async (error: unknown) => {
-      const history = await this.#histories.summaryOf(run.runId);
+      const history = await this.#historyReader.summarize(runOptions.runId);
       throw new Error(`${String(error)}; ${phase}; ${history}`, { cause: error });
     });
   }
@@ -113,18 +119,18 @@ export class RuntimePair {
    * Returns the scenarios whose histories cannot be replayed. One worker replays all of them: the SDK never frees the
    * source map of a worker, and hundreds of source maps would exhaust the memory of the process.
    */
-  async findUnreplayable(): Promise<{ scenario: Scenario; error: string }[]> {
-    const errors = await replayErrors(this.#compared.flatMap(({ histories }) => histories));
+  async findUnreplayableScenarios(): Promise<{ scenario: Scenario; error: string }[]> {
+    const errors = await findReplayErrors(this.#comparisons.flatMap(({ histories }) => histories));
     return errors.map((error) => {
       const [runId] = error.split(':');
-      const run = this.#compared.find(({ histories }) => histories[0]?.workflowId === runId);
-      if (!run) throw new Error(error);
-      return { scenario: run.scenario, error: `replay: ${error}` };
+      const comparison = this.#comparisons.find(({ histories }) => histories[0]?.workflowId === runId);
+      if (!comparison) throw new Error(error);
+      return { scenario: comparison.scenario, error: `replay: ${error}` };
     });
   }
 
   async close(): Promise<void> {
-    await this.#histories.close();
+    await this.#historyReader.close();
     await this.#temporal.close();
     await this.#local.close();
   }
@@ -136,7 +142,7 @@ function hasLostTask(histories: readonly RunHistory[]): boolean {
   );
 }
 
-async function openLocal(): Promise<OpenEnvironment> {
+async function openLocalEnvironment(): Promise<ClosableEnvironment> {
   const effects = new HeldEffects();
   const stores = openStores();
   const registry = createRegistry(builtInExecutors, effects.executors);
@@ -144,13 +150,13 @@ async function openLocal(): Promise<OpenEnvironment> {
   return { engine, stores, effects, close: () => engine.close({ graceMs: 0 }) };
 }
 
-async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
+async function withTimeout<T>(ms: number, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error(`The run took longer than ${ms} ms`)), ms);
   });
   try {
-    return await Promise.race([work, timeout]);
+    return await Promise.race([promise, timeout]);
   } finally {
     clearTimeout(timer);
   }

@@ -22,8 +22,8 @@ class Run {
   readonly #raceDetector: RaceDetector;
 
   constructor({ branches = 2, graceMs = 0, isPerBlock = false, edges = [] as string[] } = {}) {
-    const inside = [LOOP, fn('M', 'return 3')];
-    const blocks = [parallel('P', { parallelType: 'count', count: branches }, ...inside)];
+    const innerBlocks = [LOOP, fn('M', 'return 3')];
+    const blocks = [parallel('P', { parallelType: 'count', count: branches }, ...innerBlocks)];
     const plan = compilePlan(blocks, ['Start -> P -> L -> A -> B', ...edges]);
     this.#replica = new Replica('run', plan);
     this.#raceDetector = new RaceDetector(this.#replica, { isPerBlock });
@@ -58,9 +58,9 @@ class Run {
 
   #post(body: EntryBody): this {
     const entry = { seq: this.#replica.seq + 1, atMs: 1, ...body };
-    const applied = this.#replica.apply(entry);
-    if (!applied.changed) throw new Error(`${body.type} changed nothing`);
-    this.#raceDetector.recordApplied(entry, applied);
+    const applyResult = this.#replica.apply(entry);
+    if (!applyResult.changed) throw new Error(`${body.type} changed nothing`);
+    this.#raceDetector.recordEntry(entry, applyResult);
     return this;
   }
 }
@@ -137,7 +137,7 @@ it.each([
   ];
   for (const body of entries) {
     const entry = { seq: replica.seq + 1, atMs: 1, ...body };
-    raceDetector.recordApplied(entry, replica.apply(entry));
+    raceDetector.recordEntry(entry, replica.apply(entry));
   }
   expect(raceDetector.isRacy).toBe(isRacy);
 });

@@ -2,7 +2,7 @@ import type { Address } from '../../../packages/core/src/machine/index.ts';
 import type { ApplyResult, Command, Entry, Replica } from '@heddle/core/run';
 
 /** Timers that end independently of other events. */
-export const RUNNING_TIMERS: ReadonlySet<string> = new Set(['retry', 'wait', 'timeout']);
+export const INDEPENDENT_TIMERS: ReadonlySet<string> = new Set(['retry', 'wait', 'timeout']);
 
 /**
  * Detects that the order of a run's events is undefined, because two operations are in progress that end independently.
@@ -34,12 +34,12 @@ export class RaceDetector {
   }
 
   /** Records an entry. Must be called after the replica has applied it. */
-  recordApplied(entry: Entry, applied: ApplyResult): void {
-    const pending = this.#replica.pendingCommands();
-    this.isRacy ||= this.#isUnordered(pending) || this.#isExpansionOvertaken(entry, applied);
+  recordEntry(entry: Entry, applyResult: ApplyResult): void {
+    const pendingCommands = this.#replica.pendingCommands();
+    this.isRacy ||= this.#isUnordered(pendingCommands) || this.#isExpansionOvertaken(entry, applyResult);
     this.#hasEndedExpansion ||= this.#endsExpansion(entry);
-    const expanding = pending.flatMap((command) => (command.type === 'expand' ? [command.at] : []));
-    if (expanding.length > 1) this.#concurrentExpansions.push(expanding);
+    const expansions = pendingCommands.flatMap((command) => (command.type === 'expand' ? [command.at] : []));
+    if (expansions.length > 1) this.#concurrentExpansions.push(expansions);
   }
 
   /** Records that the run is idle: later events cannot race with earlier events. */
@@ -48,32 +48,40 @@ export class RaceDetector {
     this.#hasEndedExpansion = false;
   }
 
-  #isUnordered(pending: readonly Command[]): boolean {
-    if (this.#mayTimeOutFirst(pending)) return true;
-    const unordered = pending.filter((command) => {
-      if (command.type === 'timer') return RUNNING_TIMERS.has(command.timer);
+  #isUnordered(pendingCommands: readonly Command[]): boolean {
+    if (this.#mayTimeOutFirst(pendingCommands)) return true;
+    const unorderedCommands = pendingCommands.filter((command) => {
+      if (command.type === 'timer') return INDEPENDENT_TIMERS.has(command.timer);
       if (command.type !== 'run') return this.#isPerBlock && command.type === 'expand';
       const { class: blockClass } = this.#replica.index.node(command.at);
       return blockClass === 'child' || (this.#isPerBlock && blockClass !== 'effect');
     });
-    if (unordered.length > 1) return true;
-    return unordered.length > 0 && !this.#isPerBlock && pending.some(({ type }) => type === 'expand');
-  }
-
-  /** True if an effect has a time limit, and a block runs in a segment at the same time. */
-  #mayTimeOutFirst(pending: readonly Command[]): boolean {
-    const hasTimeLimit = pending.some((command) => command.type === 'timer' && command.timer === 'timeout');
+    if (unorderedCommands.length > 1) return true;
     return (
-      hasTimeLimit &&
-      pending.some(({ type, at }) => type === 'run' && this.#replica.index.node(at).class !== 'effect')
+      unorderedCommands.length > 0 &&
+      !this.#isPerBlock &&
+      pendingCommands.some(({ type }) => type === 'expand')
     );
   }
 
-  #isExpansionOvertaken(entry: Entry, applied: ApplyResult): boolean {
+  /** True if an effect has a time limit, and a block runs in a segment at the same time. */
+  #mayTimeOutFirst(pendingCommands: readonly Command[]): boolean {
+    const hasTimeLimit = pendingCommands.some(
+      (command) => command.type === 'timer' && command.timer === 'timeout',
+    );
+    return (
+      hasTimeLimit &&
+      pendingCommands.some(
+        ({ type, at }) => type === 'run' && this.#replica.index.node(at).class !== 'effect',
+      )
+    );
+  }
+
+  #isExpansionOvertaken(entry: Entry, applyResult: ApplyResult): boolean {
     if (entry.type === 'failed' && this.#hasEndedExpansion) return true;
-    const ended = this.#endedScopes(applied);
+    const endedScopes = this.#endedScopes(applyResult);
     return this.#concurrentExpansions.some((group) =>
-      ended.some((scope) => group.filter((at) => isInside(at, scope)).length > 1),
+      endedScopes.some((scope) => group.filter((at) => isInside(at, scope)).length > 1),
     );
   }
 

@@ -43,12 +43,14 @@ export async function executeSteps(
     await executeStep(environment, runId, step, { entries: journal.entries, onRefused });
   }
   await waitFor(entryCount, isOver, 'the end');
-  await journal.readNew();
+  await journal.readNewEntries();
   environment.effects.clear(runId);
   return journal.entries;
 
   function isDue(step: Step): boolean | Promise<boolean> {
-    return step.do === 'answer' ? environment.effects.calls(runId).includes(step.call) : isIdle(runId);
+    return step.type === 'answer'
+      ? environment.effects.pendingCallNames(runId).includes(step.call)
+      : isIdle(runId);
   }
 
   /** Returns true if the run's record has an end time. The record is written after the journal, so the caller polls. */
@@ -63,13 +65,13 @@ export async function executeSteps(
   ): Promise<void> {
     const startMs = performance.now();
     for (;;) {
-      await journal.readNew();
+      await journal.readNewEntries();
       if (refusal) throw refusal.error;
       if ((journal.entries.at(-1)?.seq ?? 0) >= seq && (await isReady())) return;
       if (performance.now() - startMs > STEP_TIMEOUT_MS) {
-        const stored = (await environment.stores.runs.record(runId))?.status;
+        const storedStatus = (await environment.stores.runs.record(runId))?.status;
         throw new Error(
-          `The journal did not reach entry ${seq} before ${JSON.stringify(target)}: ${JSON.stringify(journal.entries.slice(-5))}; called: ${environment.effects.calls(runId).join(' ')}; ${stored}`,
+          `The journal did not reach entry ${seq} before ${JSON.stringify(target)}: ${JSON.stringify(journal.entries.slice(-5))}; called: ${environment.effects.pendingCallNames(runId).join(' ')}; ${storedStatus}`,
         );
       }
       await new Promise((resolve) => setTimeout(resolve, 5));

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { scale } from '../../support/scale.ts';
 import { type ProductionServer, startProductionServer } from './server.ts';
-import { productionTools } from './tools.ts';
-import { postgresDatabase } from '../../support/postgres.ts';
+import { findProductionTools } from './tools.ts';
+import { createPostgresDatabase } from '../../support/postgres.ts';
 import { serverOf } from '../../support/postgres-server.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { runScenario } from '../chaos/scenario.ts';
@@ -17,7 +17,7 @@ const DURATION_MS = scale(30_000, 600_000);
  * and ports.
  */
 async function startKillableServer(): Promise<KillableServer & { address: string }> {
-  const { tools } = productionTools();
+  const { tools } = findProductionTools();
   if (!tools) throw new Error('The tools for a production server are missing.');
   const postgres = await serverOf(tools.postgres);
   const name = `chaos_${randomUUID().replaceAll('-', '')}`;
@@ -41,9 +41,9 @@ describeTemporal('chaos on the production server', () => {
     'killing workers and the server in a loop, on PostgreSQL, loses no call and records none twice, and all runs complete',
     { timeout: DURATION_MS + 600_000 },
     async () => {
-      const store = { postgres: await postgresDatabase() };
+      const store = { postgres: await createPostgresDatabase() };
       const server = await startKillableServer();
-      const figures = await runScenario({ server, namespace: NAMESPACE, store, forMs: DURATION_MS });
+      const figures = await runScenario({ server, namespace: NAMESPACE, store, durationMs: DURATION_MS });
       expect(figures.serversKilled).toBeGreaterThan(0);
     },
   );

@@ -7,7 +7,7 @@ interface ServicePorts {
   readonly membershipPort: number;
 }
 
-/** The ports of the services; the frontend also answers HTTP. */
+/** The ports of the services; the frontend also serves HTTP. */
 export interface ServerPorts extends Readonly<Record<'history' | 'matching' | 'worker', ServicePorts>> {
   readonly frontend: ServicePorts & { readonly httpPort: number };
 }
@@ -16,7 +16,7 @@ interface ServerConfigOptions {
   readonly ports: ServerPorts;
   readonly postgres: PostgresServer;
   readonly databases: { readonly store: string; readonly visibility: string };
-  readonly shards: number;
+  readonly shardCount: number;
   /** Path of the file with `dynamicConfig()`. */
   readonly dynamicConfigFile: string;
 }
@@ -26,7 +26,7 @@ export function serverConfig({
   ports,
   postgres,
   databases,
-  shards,
+  shardCount,
   dynamicConfigFile,
 }: ServerConfigOptions): object {
   const services = Object.entries(ports).map(([name, rpc]) => [
@@ -44,7 +44,7 @@ export function serverConfig({
     persistence: {
       defaultStore: 'store',
       visibilityStore: 'visibility',
-      numHistoryShards: shards,
+      numHistoryShards: shardCount,
       datastores: {
         store: { sql: sqlDatastore(postgres, databases.store, 20) },
         visibility: { sql: sqlDatastore(postgres, databases.visibility, 5) },

@@ -2,16 +2,16 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { runCommand } from '../../../packages/temporal/src/server/command.ts';
-import { whyNotReady } from '../../../packages/temporal/src/server/ready.ts';
-import { dataFolder } from '../../support/data-folder.ts';
+import { findReadinessProblem } from '../../../packages/temporal/src/server/ready.ts';
+import { createDataFolder } from '../../support/data-folder.ts';
 import { type ProductionServer, startProductionServer } from './server.ts';
 import { dynamicConfig } from './config.ts';
-import { type ProductionTools, productionTools } from './tools.ts';
+import { type ProductionTools, findProductionTools } from './tools.ts';
 import { serverOf } from '../../support/postgres-server.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 
 function requireTools(): ProductionTools {
-  const result = productionTools();
+  const result = findProductionTools();
   if (!result.tools) throw new Error(result.reason);
   return result.tools;
 }
@@ -25,16 +25,16 @@ async function start(name: string, namespace: string): Promise<ProductionServer>
   return server;
 }
 
-const problemAt = async (address: string, namespace: string): Promise<string | undefined> =>
-  whyNotReady({ address, namespace, searchAttributes: [] });
+const findProblem = async (address: string, namespace: string): Promise<string | undefined> =>
+  findReadinessProblem({ address, namespace, searchAttributes: [] });
 
 describeTemporal('the production server', ({ address, namespace }) => {
   it('responds and has the namespace', async () => {
-    expect(await problemAt(address, namespace)).toBeUndefined();
+    expect(await findProblem(address, namespace)).toBeUndefined();
   });
 
   it('accepts the poll limits by their names and types', async () => {
-    const file = join(dataFolder(), 'dynamic.yaml');
+    const file = join(createDataFolder(), 'dynamic.yaml');
     const { server } = requireTools();
     const validate = async (config: object): Promise<unknown> => {
       writeFileSync(file, JSON.stringify(config));
@@ -52,18 +52,18 @@ describeTemporal('the production server', ({ address, namespace }) => {
 
   it('keeps its data when it is restarted', async () => {
     const name = `again_${process.pid}`;
-    const first = await start(name, 'kept');
-    await first.stop();
-    expect(await problemAt(first.address, 'kept')).toBe('nothing listens there');
-    const restarted = await start(name, 'other');
-    expect(await problemAt(restarted.address, 'kept')).toBeUndefined();
+    const firstServer = await start(name, 'kept');
+    await firstServer.stop();
+    expect(await findProblem(firstServer.address, 'kept')).toBe('nothing listens there');
+    const restartedServer = await start(name, 'other');
+    expect(await findProblem(restartedServer.address, 'kept')).toBeUndefined();
   });
 
   it('reports why it cannot create its databases', async () => {
     const tools = requireTools();
     const postgres = { ...(await serverOf(tools.postgres)), password: 'wrong' };
-    const started = startProductionServer({ tools, postgres, name: 'never', namespace: 'never' });
-    await expect(started).rejects.toThrow(
+    const startPromise = startProductionServer({ tools, postgres, name: 'never', namespace: 'never' });
+    await expect(startPromise).rejects.toThrow(
       /^The database never cannot be created: .*create-database failed with 1: .*no usable database/,
     );
   });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { runCommand } from '../../../packages/temporal/src/server/command.ts';
 import {
   type SupervisedProcess,
-  startSupervised,
+  startSupervisedProcess,
 } from '../../../packages/temporal/src/server/process-supervisor.ts';
 import { waitUntilReady } from '../../../packages/temporal/src/server/ready.ts';
 import { openLog } from '../../../packages/temporal/src/server/server-log.ts';
@@ -22,7 +22,7 @@ export interface ProductionServerOptions {
   /** Prefix of the database names. A server with the same name as an earlier one continues with its data. */
   readonly name: string;
   /** Default 4. It cannot change at a restart. */
-  readonly shards?: number;
+  readonly shardCount?: number;
   /** Created if it does not exist. */
   readonly namespace: string;
   /** Ports of an earlier server, so that its clients find this one; default: free ports. */
@@ -57,25 +57,25 @@ const databasesOf = (name: string): readonly { database: string; schema: string 
 ];
 
 /**
- * Starts a production server with higher poll limits. Resolves when it answers. The server is stopped when this process
- * ends.
+ * Starts a production server with higher poll limits. Resolves when it responds. The server is stopped when this
+ * process ends.
  *
- * @throws if the databases cannot be created, or if the server does not answer (with its last output).
+ * @throws if the databases cannot be created, or if the server does not respond (with its last output).
  */
 export async function startProductionServer(options: ProductionServerOptions): Promise<ProductionServer> {
   for (const database of databasesOf(options.name)) await prepareDatabase(options, database);
-  const portNumbers = options.ports ?? (await lowPorts(9));
+  const portNumbers = options.ports ?? (await findLowPorts(9));
   const ports = portsOf(portNumbers);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
   const log = openLog(options.logFile);
   try {
-    const child = await startSupervised({
+    const child = await startSupervisedProcess({
       command: [options.tools.server.path, ...argumentsOf(writeConfig(folder, ports, options))],
-      log: log.fd,
+      logFd: log.fd,
       env: options.tools.server.env,
       graceMs: GRACE_MS,
     });
-    const problem = await whyNotServing(child, ports, options.namespace);
+    const problem = await findStartProblem(child, ports, options.namespace);
     if (problem === undefined)
       return { ...child, ports: portNumbers, address: addressOf(ports), namespace: options.namespace };
     await child.stop();
@@ -93,22 +93,22 @@ const argumentsOf = (config: string): string[] => ['--config-file', config, '--a
 
 const addressOf = (ports: ServerPorts): string => `127.0.0.1:${ports.frontend.grpcPort}`;
 
-async function whyNotServing(
+async function findStartProblem(
   child: SupervisedProcess,
   ports: ServerPorts,
   namespace: string,
 ): Promise<string | undefined> {
   const address = addressOf(ports);
-  const ended = new AbortController();
-  const limits = { timeoutMs: READY_TIMEOUT_MS, signal: ended.signal };
+  const waitController = new AbortController();
+  const limits = { timeoutMs: READY_TIMEOUT_MS, signal: waitController.signal };
   try {
     const problem = await Promise.race([
       waitUntilReady({ address, namespace: SYSTEM_NAMESPACE, searchAttributes: [] }, limits),
-      child.exited.then((how) => `it ended with ${how}`),
+      child.exited.then((exitDescription) => `it ended with ${exitDescription}`),
     ]);
     return problem ?? (await registerNamespace(ports.frontend.httpPort, namespace));
   } finally {
-    ended.abort();
+    waitController.abort();
   }
 }
 
@@ -150,15 +150,15 @@ async function prepareDatabase(
 /** Assigns nine port numbers to the services. */
 function portsOf(portNumbers: readonly number[]): ServerPorts {
   const port = (index: number): number => portNumbers[index] ?? 0;
-  const pair = (index: number): ServerPorts['history'] => ({
+  const servicePorts = (index: number): ServerPorts['history'] => ({
     grpcPort: port(index),
     membershipPort: port(index + 1),
   });
   return {
-    frontend: { ...pair(0), httpPort: port(8) },
-    history: pair(2),
-    matching: pair(4),
-    worker: pair(6),
+    frontend: { ...servicePorts(0), httpPort: port(8) },
+    history: servicePorts(2),
+    matching: servicePorts(4),
+    worker: servicePorts(6),
   };
 }
 
@@ -166,13 +166,13 @@ function portsOf(portNumbers: readonly number[]): ServerPorts {
 function writeConfig(
   folder: string,
   ports: ServerPorts,
-  { postgres, name, shards = 4 }: ProductionServerOptions,
+  { postgres, name, shardCount = 4 }: ProductionServerOptions,
 ): string {
   const dynamicConfigFile = join(folder, 'dynamic.yaml');
   const file = join(folder, 'server.yaml');
   const [store = '', visibility = ''] = databasesOf(name).map(({ database }) => database);
   const databases = { store, visibility };
-  const config = serverConfig({ ports, postgres, databases, shards, dynamicConfigFile });
+  const config = serverConfig({ ports, postgres, databases, shardCount, dynamicConfigFile });
   writeFileSync(dynamicConfigFile, JSON.stringify(dynamicConfig()));
   writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
   return file;
@@ -187,7 +187,7 @@ const MAX_ATTEMPTS = 1000;
  * Returns `count` free ports of the loopback address below 32,768. A full Temporal server on PostgreSQL needs them: its
  * table of members cannot store greater numbers, and the free ports that a system assigns are mostly greater.
  */
-async function lowPorts(count: number): Promise<number[]> {
+async function findLowPorts(count: number): Promise<number[]> {
   const servers = new Map<number, Server>();
   for (let attempts = 0; servers.size < count; attempts++) {
     if (attempts === MAX_ATTEMPTS)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TestProject } from 'vitest/node';
 import { startProductionServer } from './server.ts';
-import { type ProductionTools, productionTools } from './tools.ts';
+import { type ProductionTools, findProductionTools } from './tools.ts';
 import { serverOf } from '../../support/postgres-server.ts';
 import { reportNoServer, type ServerAttempt, provideServer } from '../provide-server.ts';
 
@@ -9,15 +9,15 @@ const NAMESPACE = 'heddle-tests';
 
 /** Starts the server that the tests of this project share. Vitest calls this only if the run includes one of them. */
 export function setup(project: TestProject): () => Promise<void> {
-  const found = productionTools();
-  const { tools } = found;
-  return provideServer(project, async () => (tools ? start(tools) : reportNoServer(found.reason)), true);
+  const toolSearch = findProductionTools();
+  const { tools } = toolSearch;
+  return provideServer(project, async () => (tools ? start(tools) : reportNoServer(toolSearch.reason)), true);
 }
 
 async function start(tools: ProductionTools): Promise<ServerAttempt> {
   const postgres = await serverOf(tools.postgres, process.pid);
   const name = `temporal_${randomUUID().replaceAll('-', '')}`;
-  const started = await startProductionServer({ tools, postgres, name, namespace: NAMESPACE });
-  const { address, namespace, stop } = started;
+  const productionServer = await startProductionServer({ tools, postgres, name, namespace: NAMESPACE });
+  const { address, namespace, stop } = productionServer;
   return { server: { kind: 'serving', address, namespace, binary: undefined }, stop };
 }

@@ -9,17 +9,21 @@ export interface ProductionTools {
 }
 
 /** Returns the tools, or the reasons why some are missing. The first call builds or downloads the tools. */
-export function productionTools():
+export function findProductionTools():
   | { readonly tools: ProductionTools }
   | { readonly tools?: undefined; readonly reason: string } {
   const reasons: string[] = [];
-  const find = (name: string): FoundTool | undefined => {
+  const findTool = (name: string): FoundTool | undefined => {
     const tool = TOOLS[name];
     if (!tool) throw new Error(`No tool "${name}" in test/tools/tools.ts.`);
-    const search = fetchTool(name, tool);
-    if (!search.tool) reasons.push(search.reason);
-    return search.tool;
+    const searchResult = fetchTool(name, tool);
+    if (!searchResult.tool) reasons.push(searchResult.reason);
+    return searchResult.tool;
   };
-  const [postgres, server, sql] = [find('postgres'), find('temporal-server'), find('temporal-sql')];
+  const [postgres, server, sql] = [
+    findTool('postgres'),
+    findTool('temporal-server'),
+    findTool('temporal-sql'),
+  ];
   return postgres && server && sql ? { tools: { postgres, server, sql } } : { reason: reasons.join(' ') };
 }

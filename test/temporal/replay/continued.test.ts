@@ -1,15 +1,15 @@
 import type { Engine } from '@heddle/engine';
 import { expect, it } from 'vitest';
-import { dataFolder } from '../../support/data-folder.ts';
+import { createDataFolder } from '../../support/data-folder.ts';
 import { sample, scale } from '../../support/scale.ts';
 import { Script, work } from '../../support/script.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
-import { Histories, replayErrors } from './histories.ts';
+import { HistoryReader, findReplayErrors } from './histories.ts';
 import type { RunHistory } from './histories.ts';
 import { openEngine } from './open-engine.ts';
 
-const ITERATIONS = scale(40, 100);
+const ITERATION_COUNT = scale(40, 100);
 /** Number of commands after which a run continues as new, with a new history. */
 const COMMANDS_PER_HISTORY = 20;
 /** Upper bound of the number of events of a history: those of its commands, one more iteration, start and end. */
@@ -25,7 +25,7 @@ const LONG_WORKFLOW = workflow(
     block('W', 'wait', { timeValue: '1.5' }),
     loop(
       'L',
-      { loopType: 'for', count: ITERATIONS },
+      { loopType: 'for', count: ITERATION_COUNT },
       work('A', { retry: RETRY }),
       fn('F', 'return <loop.index> % 20 === 0 ? [1, 2, 3] : []'),
       parallel('P', { parallelType: 'collection', collection: '<f.result>' }, work('B')),
@@ -44,48 +44,48 @@ const LONG_WORKFLOW = workflow(
 );
 
 /** Number of concurrent runs, and size of the worker's cache. */
-const CACHES: [title: string, sizes: { runs: number; cachedWorkflows: number }][] = [
-  ['with a cache for all of them', { runs: 1, cachedWorkflows: 500 }],
-  ['with a cache that is too small for all of them', { runs: 3, cachedWorkflows: 2 }],
+const CACHE_CASES: [title: string, sizes: { runCount: number; maxCachedWorkflows: number }][] = [
+  ['with a cache for all of them', { runCount: 1, maxCachedWorkflows: 500 }],
+  ['with a cache that is too small for all of them', { runCount: 3, maxCachedWorkflows: 2 }],
 ];
 
 describeTemporal('runs that continue in new histories', (server) => {
-  it.each(sample(CACHES, 1, 'caches of a worker with long runs'))(
+  it.each(sample(CACHE_CASES, 1, 'caches of a worker with long runs'))(
     'run each effect exactly once, %s',
-    async (_title, { runs, cachedWorkflows }) => {
-      const counts = new Map<string, number>();
-      const { promise: halfway, resolve } = Promise.withResolvers<void>();
-      let runsAtHalf = 0;
+    async (_title, { runCount, maxCachedWorkflows }) => {
+      const effectCounts = new Map<string, number>();
+      const { promise: halfwayReached, resolve } = Promise.withResolvers<void>();
+      let halfwayRunCount = 0;
       const script = new Script({}, ({ idempotencyKey, scope, block: { name }, attempt }) => {
-        if (name === 'A' && scope[0] === ITERATIONS / 2 && ++runsAtHalf === runs) resolve();
+        if (name === 'A' && scope[0] === ITERATION_COUNT / 2 && ++halfwayRunCount === runCount) resolve();
         if (name === 'A' && (scope[0] ?? 0) % 50 === 7 && attempt === 1) throw new Error('once');
-        counts.set(idempotencyKey, (counts.get(idempotencyKey) ?? 0) + 1);
+        effectCounts.set(idempotencyKey, (effectCounts.get(idempotencyKey) ?? 0) + 1);
         return { output: { by: name } };
       });
       const { engine, stores, close } = await openEngine(server, {
-        data: dataFolder(),
+        data: createDataFolder(),
         options: { blocks: [script.executor] },
         continueAsNewAfter: COMMANDS_PER_HISTORY,
-        worker: { cachedWorkflows },
+        worker: { maxCachedWorkflows },
       });
-      const histories = await Histories.connect(server);
+      const historyReader = await HistoryReader.connect(server);
       try {
-        const started = await Promise.all(
-          Array.from({ length: runs }, () => engine.start({ workflow: LONG_WORKFLOW })),
+        const startedRuns = await Promise.all(
+          Array.from({ length: runCount }, () => engine.start({ workflow: LONG_WORKFLOW })),
         );
-        await halfway;
-        await Promise.all(started.map(({ runId }) => completeRun(engine, runId)));
-        expect(new Set(counts.values())).toEqual(new Set([1]));
-        expect(counts.size).toBe(runs * (ITERATIONS + (ITERATIONS / 20) * 3));
-        for (const { runId } of started) {
+        await halfwayReached;
+        await Promise.all(startedRuns.map(({ runId }) => completeRun(engine, runId)));
+        expect(new Set(effectCounts.values())).toEqual(new Set([1]));
+        expect(effectCounts.size).toBe(runCount * (ITERATION_COUNT + (ITERATION_COUNT / 20) * 3));
+        for (const { runId } of startedRuns) {
           const entries = await stores.runs.journal(runId);
           expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, index) => index + 1));
           const logs = await engine.getLogs(runId);
-          expect(logs.filter(({ blockName }) => blockName === 'A')).toHaveLength(ITERATIONS);
-          await expectShortHistories(await histories.of(runId));
+          expect(logs.filter(({ blockName }) => blockName === 'A')).toHaveLength(ITERATION_COUNT);
+          await expectShortHistories(await historyReader.readHistories(runId));
         }
       } finally {
-        await histories.close();
+        await historyReader.close();
         await close();
       }
     },
@@ -104,13 +104,13 @@ async function completeRun(engine: Engine, runId: string): Promise<void> {
   const result = await engine.resume(runId, { token: await tokenOf('Open'), input: {} });
   expect(result).toMatchObject({ status: 'completed' });
   const outputs = await engine.getRun(runId, { select: ['Z.result'] });
-  expect(outputs.blockOutputs).toEqual({ 'Z.result': { turns: ITERATIONS, said: 7 } });
+  expect(outputs.blockOutputs).toEqual({ 'Z.result': { turns: ITERATION_COUNT, said: 7 } });
 }
 
 /** Expects that no history of the run is too long and that each one can be replayed. */
 async function expectShortHistories(chain: readonly RunHistory[]): Promise<void> {
   const lengths = chain.map(({ history }) => history.events?.length ?? 0);
-  expect(chain.length).toBeGreaterThan(ITERATIONS / COMMANDS_PER_HISTORY);
+  expect(chain.length).toBeGreaterThan(ITERATION_COUNT / COMMANDS_PER_HISTORY);
   expect(Math.max(...lengths)).toBeLessThan(MAX_EVENTS);
-  expect(await replayErrors(chain)).toEqual([]);
+  expect(await findReplayErrors(chain)).toEqual([]);
 }

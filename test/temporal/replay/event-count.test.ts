@@ -1,16 +1,16 @@
 import { expect, it } from 'vitest';
 import type { Engine } from '@heddle/engine';
 import type { BlockExecutor, Json } from '@heddle/core';
-import { dataFolder } from '../../support/data-folder.ts';
+import { createDataFolder } from '../../support/data-folder.ts';
 import { scale } from '../../support/scale.ts';
 import { Script, work } from '../../support/script.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, loop, workflow } from '../../support/workflow.ts';
-import { Histories, replayErrors, eventTypeOf } from './histories.ts';
+import { HistoryReader, findReplayErrors, eventTypeOf } from './histories.ts';
 import { openEngine } from './open-engine.ts';
 
 /** Executes a block without effects. */
-const calc: BlockExecutor = {
+const calcExecutor: BlockExecutor = {
   types: ['calc'],
   class: 'compute',
   execute: ({ scope }) => ({ output: { at: [...scope] } }),
@@ -21,24 +21,24 @@ const CHAIN = [`Start -> ${NAMES.join(' -> ')}`];
 describeTemporal('the number of events of a run on a server', (server) => {
   /** Runs the workflow until it ends. Returns the types of the events in all its histories. */
   async function runAndListEvents(
-    graph: Json,
+    definition: Json,
     inspect?: (engine: Engine, runId: string) => Promise<void>,
   ): Promise<string[]> {
     const script = new Script({}, () => ({ output: {} }));
     const { engine, close } = await openEngine(server, {
-      data: dataFolder(),
-      options: { blocks: [script.executor, calc] },
+      data: createDataFolder(),
+      options: { blocks: [script.executor, calcExecutor] },
     });
-    const histories = await Histories.connect(server);
+    const historyReader = await HistoryReader.connect(server);
     try {
-      const run = await engine.execute({ workflow: graph });
+      const run = await engine.execute({ workflow: definition });
       expect(run).toMatchObject({ status: 'completed' });
       await inspect?.(engine, run.runId);
-      const chain = await histories.of(run.runId);
-      expect(await replayErrors(chain)).toEqual([]);
+      const chain = await historyReader.readHistories(run.runId);
+      expect(await findReplayErrors(chain)).toEqual([]);
       return chain.flatMap(({ history }) => history.events ?? []).map(eventTypeOf);
     } finally {
-      await histories.close();
+      await historyReader.close();
       await close();
     }
   }
@@ -69,11 +69,11 @@ describeTemporal('the number of events of a run on a server', (server) => {
     'is much smaller than the number of iterations of a loop that only computes',
     async () => {
       const iterations = scale(4000, 100_000);
-      const graph = workflow(
+      const definition = workflow(
         [loop('L', { loopType: 'for', count: iterations }, block('A', 'calc'))],
         ['Start -> L -> A'],
       );
-      const types = await runAndListEvents(graph, async (engine, runId) => {
+      const types = await runAndListEvents(definition, async (engine, runId) => {
         const [, log] = (await engine.getLogs(runId)).filter(({ blockName }) => blockName !== 'A');
         expect((log?.output as { results: Json[] } | undefined)?.results).toHaveLength(iterations);
       });

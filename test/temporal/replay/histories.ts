@@ -19,7 +19,7 @@ export interface RunHistory {
 const BUNDLE = fileURLToPath(new URL('../../../packages/temporal/dist/workflow-bundle.js', import.meta.url));
 
 /** Reads the histories of runs from a server. */
-export class Histories {
+export class HistoryReader {
   readonly #client: Client;
   readonly #connection: Connection;
 
@@ -28,24 +28,26 @@ export class Histories {
     this.#client = new Client({ connection, namespace });
   }
 
-  static async connect({ address, namespace }: TemporalServer): Promise<Histories> {
-    return new Histories(await Connection.connect({ address }), namespace);
+  static async connect({ address, namespace }: TemporalServer): Promise<HistoryReader> {
+    return new HistoryReader(await Connection.connect({ address }), namespace);
   }
 
   /** Returns all histories of a run that has ended, oldest first. */
-  async of(runId: string): Promise<RunHistory[]> {
+  async readHistories(runId: string): Promise<RunHistory[]> {
     // The run's record is written shortly before its workflow ends on the server.
     await this.#client.workflow
       .getHandle(runId)
       .result()
       .catch(() => undefined);
-    const last = await this.#client.workflow.getHandle(runId).fetchHistory();
+    const lastHistory = await this.#client.workflow.getHandle(runId).fetchHistory();
     const chain: RunHistory[] = [];
-    let next = last.events?.[0]?.workflowExecutionStartedEventAttributes?.firstExecutionRunId;
-    while (next) {
-      const history = await this.#client.workflow.getHandle(runId, next).fetchHistory();
+    let nextExecutionId =
+      lastHistory.events?.[0]?.workflowExecutionStartedEventAttributes?.firstExecutionRunId;
+    while (nextExecutionId) {
+      const history = await this.#client.workflow.getHandle(runId, nextExecutionId).fetchHistory();
       chain.push({ workflowId: runId, history });
-      next = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
+      nextExecutionId =
+        history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
     }
     return chain;
   }
@@ -57,7 +59,7 @@ export class Histories {
   }
 
   /** Returns the status and the event types of the run on the server, in one line. */
-  async summaryOf(runId: string): Promise<string> {
+  async summarize(runId: string): Promise<string> {
     try {
       const handle = this.#client.workflow.getHandle(runId);
       const { status } = await handle.describe();
@@ -77,19 +79,19 @@ export class Histories {
  * Replays the histories with the workflow code of this checkout. Returns `workflow id: error` for each that fails, and
  * a message if some histories were not replayed.
  */
-export async function replayErrors(
+export async function findReplayErrors(
   histories: readonly { workflowId: string; history: unknown }[],
   options: Partial<ReplayWorkerOptions> = {},
 ): Promise<string[]> {
   const errors: string[] = [];
-  let replayed = 0;
+  let replayedCount = 0;
   const workerOptions = { workflowBundle: { codePath: BUNDLE }, ...options };
   for await (const { workflowId, error } of Worker.runReplayHistories(workerOptions, histories)) {
-    replayed++;
+    replayedCount++;
     if (error) errors.push(`${workflowId}: ${error.message}`);
   }
-  if (replayed !== histories.length)
-    errors.push(`${replayed} of ${histories.length} histories were replayed`);
+  if (replayedCount !== histories.length)
+    errors.push(`${replayedCount} of ${histories.length} histories were replayed`);
   return errors;
 }
 

@@ -3,9 +3,9 @@ export function runConcurrently<Item, Result>(
   items: readonly Item[],
   {
     limit,
-    name,
+    nameOf,
     work,
-  }: { limit: number; name: (item: Item) => string; work: (item: Item) => Promise<Result> },
+  }: { limit: number; nameOf: (item: Item) => string; work: (item: Item) => Promise<Result> },
 ): Map<string, Promise<Result>> {
   const waiters: (() => void)[] = [];
   let runningCount = 0;
@@ -15,8 +15,8 @@ export function runConcurrently<Item, Result>(
     try {
       return await work(item);
     } finally {
-      const next = waiters.shift();
-      if (next) next();
+      const nextWaiter = waiters.shift();
+      if (nextWaiter) nextWaiter();
       else runningCount--;
     }
   };
@@ -25,7 +25,7 @@ export function runConcurrently<Item, Result>(
       const result = run(item);
       // The caller that awaits the result gets the error.
       result.catch(() => undefined);
-      return [name(item), result];
+      return [nameOf(item), result];
     }),
   );
 }

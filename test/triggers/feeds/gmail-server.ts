@@ -1,5 +1,5 @@
-import { messageText } from '../../support/imap-server.ts';
-import { webServer } from './source.ts';
+import { createMessageText } from '../../support/imap-server.ts';
+import { startWebServer } from './source.ts';
 import type { WebServer } from './source.ts';
 
 interface StoredMessage {
@@ -14,7 +14,7 @@ interface StoredMessage {
 export interface GmailServer extends WebServer {
   deliver(subject: string, properties?: { labels?: string[]; receivedMs?: number; raw?: string }): string;
   /** Makes the server reject history ids before this one. */
-  forgetBefore(historyId: number): void;
+  forgetHistoryBefore(historyId: number): void;
   /** Returns the id of the latest change of the mailbox. */
   latestHistoryId(): number;
   labelsOf(id: string): readonly string[];
@@ -25,15 +25,15 @@ export interface GmailServer extends WebServer {
 export const GMAIL_TOKEN = 'token-of-the-loom-0815';
 
 /** Starts the simulation. It stops when the test ends. */
-export async function gmailServer(): Promise<GmailServer> {
+export async function startGmailServer(): Promise<GmailServer> {
   const messages: StoredMessage[] = [];
   let [lastHistoryId, oldestHistoryId] = [100, 0];
   type Respond = (status: number, body: unknown) => void;
   const listChanges = (url: URL, respond: Respond): void => {
-    const from = Number(url.searchParams.get('startHistoryId'));
-    if (from < oldestHistoryId) return respond(404, { error: {} });
-    const added = messages.filter((message) => message.historyId > from);
-    const { page, next } = pageOf(added, url);
+    const startHistoryId = Number(url.searchParams.get('startHistoryId'));
+    if (startHistoryId < oldestHistoryId) return respond(404, { error: {} });
+    const addedMessages = messages.filter((message) => message.historyId > startHistoryId);
+    const { page, next } = pageOf(addedMessages, url);
     const entries = page.map(({ id, historyId }) => ({
       id: String(historyId),
       messagesAdded: [{ message: { id } }],
@@ -43,9 +43,9 @@ export async function gmailServer(): Promise<GmailServer> {
   const listMessages = (url: URL, respond: Respond): void => {
     const query = url.searchParams.get('q') ?? '';
     const afterMs = Number(/after:(\d+)/.exec(query)?.[1] ?? 0) * 1000;
-    const from = /from:(\w+)/.exec(query)?.[1] ?? '';
+    const sender = /from:(\w+)/.exec(query)?.[1] ?? '';
     const matches = messages
-      .filter(({ raw, receivedMs }) => receivedMs >= afterMs && raw.includes(from))
+      .filter(({ raw, receivedMs }) => receivedMs >= afterMs && raw.includes(sender))
       .toReversed();
     const { page, next } = pageOf(matches, url);
     return respond(200, { messages: page.map(({ id }) => ({ id })), ...next });
@@ -72,7 +72,7 @@ export async function gmailServer(): Promise<GmailServer> {
       ...(isRaw && { raw: Buffer.from(raw).toString('base64url') }),
     });
   };
-  const server = await webServer((request, response) => {
+  const server = await startWebServer((request, response) => {
     const url = new URL(request.url ?? '', 'http://gmail.test');
     const respond = (status: number, body: unknown): void => {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -91,11 +91,11 @@ export async function gmailServer(): Promise<GmailServer> {
     deliver(subject, { labels = ['INBOX', 'UNREAD'], receivedMs = Date.UTC(2026, 0, 1), raw } = {}) {
       lastHistoryId += 1;
       const id = `m${messages.length + 1}`;
-      const text = raw ?? messageText({ subject, from: 'bob@example.com', id: `<${id}>` });
+      const text = raw ?? createMessageText({ subject, from: 'bob@example.com', id: `<${id}>` });
       messages.push({ id, raw: text, labels, receivedMs, historyId: lastHistoryId });
       return id;
     },
-    forgetBefore: (historyId) => (oldestHistoryId = historyId),
+    forgetHistoryBefore: (historyId) => (oldestHistoryId = historyId),
     latestHistoryId: () => lastHistoryId,
     labelsOf: (id) => messages.find((message) => message.id === id)?.labels ?? [],
   };
@@ -103,7 +103,7 @@ export async function gmailServer(): Promise<GmailServer> {
 }
 
 function pageOf<Item>(items: readonly Item[], { searchParams }: URL): { page: Item[]; next: object } {
-  const from = Number(searchParams.get('pageToken') ?? 0);
-  const to = from + Number(searchParams.get('maxResults') ?? 100);
-  return { page: items.slice(from, to), next: to < items.length ? { nextPageToken: String(to) } : {} };
+  const start = Number(searchParams.get('pageToken') ?? 0);
+  const end = start + Number(searchParams.get('maxResults') ?? 100);
+  return { page: items.slice(start, end), next: end < items.length ? { nextPageToken: String(end) } : {} };
 }

@@ -2,9 +2,9 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createAuthority } from '../../support/certificate.ts';
-import { IMAP_PASSWORD, IMAP_USER, imapServer } from '../../support/imap-server.ts';
+import { IMAP_PASSWORD, IMAP_USER, startImapServer } from '../../support/imap-server.ts';
 import type { ImapServer } from '../../support/imap-server.ts';
-import { feedType, Source, subjects } from './source.ts';
+import { findFeedType, Source, subjectsOf } from './source.ts';
 import type { SourceOptions } from './source.ts';
 
 function imapSource({ port }: ImapServer, fields: JsonObject = {}, options: SourceOptions = {}): Source {
@@ -13,30 +13,30 @@ function imapSource({ port }: ImapServer, fields: JsonObject = {}, options: Sour
 }
 
 /** Trusts a certificate authority until the end of the test. */
-function trust(ca: string): void {
-  const before = getCACertificates('default');
-  setDefaultCACertificates([...before, ca]);
-  onTestFinished(() => setDefaultCACertificates(before));
+function trustCertificateAuthority(ca: string): void {
+  const defaultCas = getCACertificates('default');
+  setDefaultCACertificates([...defaultCas, ca]);
+  onTestFinished(() => setDefaultCACertificates(defaultCas));
 }
 
 const timeAt = (hour: number) => Date.UTC(2026, 0, 1, hour);
 
 describe('a mail account', () => {
   it('starts runs for messages that arrive after the first poll, and opens a new session for each poll', async () => {
-    const server = await imapServer();
+    const server = await startImapServer();
     server.deliver({ subject: 'old' });
     const source = imapSource(server);
-    expect(subjects(await source.poll())).toEqual([]);
+    expect(subjectsOf(await source.poll())).toEqual([]);
     server.deliver({ subject: 'one' });
     server.deliver({ subject: 'two' });
-    expect(subjects(await source.poll())).toEqual(['one', 'two']);
-    expect(subjects(await source.poll())).toEqual([]);
+    expect(subjectsOf(await source.poll())).toEqual(['one', 'two']);
+    expect(subjectsOf(await source.poll())).toEqual([]);
     expect(server.connectionCount).toBe(3);
     expect(server.commands.filter((command) => /STORE|SELECT/.test(command))).toEqual([]);
   });
 
   it('outputs the parts of a message', async () => {
-    const server = await imapServer();
+    const server = await startImapServer();
     const source = imapSource(server, { includeAttachments: true });
     await source.poll();
     const raw = [
@@ -84,7 +84,7 @@ describe('a mail account', () => {
   });
 
   it('selects messages by search criteria, and begins with as many old messages as `backfill` sets', async () => {
-    const server = await imapServer();
+    const server = await startImapServer();
     for (const name of ['Ada', 'Bob', 'Ada', 'Ada'])
       server.deliver({ subject: name, from: `${name} <x@example.com>` });
     const source = imapSource(
@@ -92,41 +92,41 @@ describe('a mail account', () => {
       { searchCriteria: '{"from": "Ada", "unseen": true}', backfill: 2 },
       { limit: 1 },
     );
-    const first = await source.poll();
-    expect(first.items.map(({ id }) => id)).toEqual(['7:3:INBOX']);
-    expect(first.hasMore).toBe(true);
+    const firstPoll = await source.poll();
+    expect(firstPoll.items.map(({ id }) => id)).toEqual(['7:3:INBOX']);
+    expect(firstPoll.hasMore).toBe(true);
     server.deliver({ subject: 'Bob', from: 'Bob <b@example.com>' });
     expect((await source.poll()).items.map(({ id }) => id)).toEqual(['7:4:INBOX']);
-    expect(subjects(await source.poll())).toEqual([]);
+    expect(subjectsOf(await source.poll())).toEqual([]);
   });
 
   it('outputs each message once, even after the server renumbers its messages (UIDVALIDITY)', async () => {
-    const server = await imapServer();
+    const server = await startImapServer();
     server.deliver({ subject: 'old', receivedMs: timeAt(1) });
     const source = imapSource(server);
     await source.poll();
     server.deliver({ subject: 'known', receivedMs: timeAt(2) });
-    expect(subjects(await source.poll())).toEqual(['known']);
+    expect(subjectsOf(await source.poll())).toEqual(['known']);
     server.deliver({ subject: 'new', receivedMs: timeAt(3) });
     server.renumber(8);
-    expect(subjects(await source.poll())).toEqual(['new']);
+    expect(subjectsOf(await source.poll())).toEqual(['new']);
     server.deliver({ subject: 'next', receivedMs: timeAt(4) });
-    expect(subjects(await source.poll())).toEqual(['next']);
+    expect(subjectsOf(await source.poll())).toEqual(['next']);
   });
 
   it('reads several mailboxes, each from its own position', async () => {
-    const server = await imapServer();
+    const server = await startImapServer();
     server.deliver({ subject: 'old' }, 'Archive');
     const source = imapSource(server, { mailbox: 'INBOX, Archive' }, { limit: 2 });
     await source.poll();
     for (const name of ['INBOX', 'Archive', 'INBOX', 'Archive']) server.deliver({ subject: name }, name);
-    expect(subjects(await source.poll())).toEqual(['INBOX', 'INBOX']);
-    expect(subjects(await source.poll())).toEqual(['Archive', 'Archive']);
-    expect(subjects(await source.poll())).toEqual([]);
+    expect(subjectsOf(await source.poll())).toEqual(['INBOX', 'INBOX']);
+    expect(subjectsOf(await source.poll())).toEqual(['Archive', 'Archive']);
+    expect(subjectsOf(await source.poll())).toEqual([]);
   });
 
   it('marks messages as read only when their runs have been accepted', async () => {
-    const server = await imapServer();
+    const server = await startImapServer();
     const source = imapSource(server, { markAsRead: 'true' });
     await source.poll();
     const uid = server.deliver({ subject: 'one' });
@@ -143,7 +143,7 @@ describe('a mail account', () => {
   });
 
   it('outputs the beginning of a message that is too large or cannot be parsed', async () => {
-    const server = await imapServer();
+    const server = await startImapServer();
     const source = imapSource(server, { includeAttachments: true });
     await source.poll();
     server.deliver({ raw: `Subject: large\r\n\r\n${'x'.repeat(11 * 2 ** 20)}` });
@@ -167,7 +167,7 @@ describe('a mail account', () => {
   ] as const)(
     'recovers from a failure of its server ("%s" at %s), and the error does not contain the password',
     async (behaviour, command, message) => {
-      const server = await imapServer();
+      const server = await startImapServer();
       const source = imapSource(server);
       await source.poll();
       server.deliver({ subject: 'one' });
@@ -179,12 +179,12 @@ describe('a mail account', () => {
       });
       expect((failure as Error).message).not.toContain(IMAP_PASSWORD);
       server.setBehaviour(command, undefined);
-      expect(subjects(await source.poll())).toEqual(['one']);
+      expect(subjectsOf(await source.poll())).toEqual(['one']);
     },
   );
 
   it('sends the password without TLS only if the fields allow it', async () => {
-    const server = await imapServer();
+    const server = await startImapServer();
     for (const secure of [false, true]) {
       const failure = await imapSource(server, { secure })
         .poll(AbortSignal.timeout(2000))
@@ -197,30 +197,33 @@ describe('a mail account', () => {
   it.each([
     ['from the first byte', true, 'begin'],
     ['after STARTTLS', false, 'starttls'],
-  ] as const)('reads messages over TLS %s, once the CA of the server is trusted', async (_, secure, from) => {
-    const { ca, signed } = createAuthority();
-    const server = await imapServer({ tls: { ...signed, from } });
-    server.deliver({ subject: 'one' });
-    const source = imapSource(server, { secure, backfill: 1 });
-    const failure = await source.poll().catch((error: Error) => error);
-    expect(failure).toMatchObject({
-      code: 'FEED_FAILED',
-      message: expect.stringContaining('no acceptable TLS connection') as string,
-    });
-    expect(server.commands).not.toContain('LOGIN');
-    trust(ca);
-    expect(subjects(await source.poll())).toEqual(['one']);
-    expect(server.commands.filter((command) => /^(STARTTLS|LOGIN)$/.test(command))).toEqual(
-      secure ? ['LOGIN'] : ['STARTTLS', 'STARTTLS', 'LOGIN'],
-    );
-    const other = imapSource(server, { secure, host: 'localhost' });
-    // The certificate is for 127.0.0.1.
-    await expect(other.poll()).rejects.toThrow('no acceptable TLS connection');
-    expect(server.commands.filter((command) => command === 'LOGIN')).toHaveLength(1);
-  });
+  ] as const)(
+    'reads messages over TLS %s, once the CA of the server is trusted',
+    async (_, secure, tlsStart) => {
+      const { ca, certificate } = createAuthority();
+      const server = await startImapServer({ tls: { ...certificate, mode: tlsStart } });
+      server.deliver({ subject: 'one' });
+      const source = imapSource(server, { secure, backfill: 1 });
+      const failure = await source.poll().catch((error: Error) => error);
+      expect(failure).toMatchObject({
+        code: 'FEED_FAILED',
+        message: expect.stringContaining('no acceptable TLS connection') as string,
+      });
+      expect(server.commands).not.toContain('LOGIN');
+      trustCertificateAuthority(ca);
+      expect(subjectsOf(await source.poll())).toEqual(['one']);
+      expect(server.commands.filter((command) => /^(STARTTLS|LOGIN)$/.test(command))).toEqual(
+        secure ? ['LOGIN'] : ['STARTTLS', 'STARTTLS', 'LOGIN'],
+      );
+      const otherSource = imapSource(server, { secure, host: 'localhost' });
+      // The certificate is for 127.0.0.1.
+      await expect(otherSource.poll()).rejects.toThrow('no acceptable TLS connection');
+      expect(server.commands.filter((command) => command === 'LOGIN')).toHaveLength(1);
+    },
+  );
 
   it('does not show the response of the server in the error if the server refuses the password', async () => {
-    const server = await imapServer();
+    const server = await startImapServer();
     const failure = await imapSource(server, {}, { env: { PASSWORD: 'wrong-thread' } })
       .poll()
       .catch((error: Error) => error);
@@ -239,6 +242,6 @@ describe('a mail account', () => {
     [{ mailbox: Array.from({ length: 11 }, (_, index) => `m${index}`).join(',') }, 'mailbox'],
   ])('refuses the fields %o', (fields, field) => {
     const validFields = { host: 'imap.example.com', username: 'ada', password: '{{PASSWORD}}' };
-    expect(feedType('imap').read({ ...validFields, ...fields })).toMatchObject({ problems: [{ field }] });
+    expect(findFeedType('imap').read({ ...validFields, ...fields })).toMatchObject({ problems: [{ field }] });
   });
 });

@@ -1,8 +1,8 @@
 import { describe, it } from 'vitest';
-import { dataFolder } from '../../support/data-folder.ts';
-import { hasPostgres, postgresDatabase } from '../../support/postgres.ts';
+import { createDataFolder } from '../../support/data-folder.ts';
+import { hasPostgres, createPostgresDatabase } from '../../support/postgres.ts';
 import { sampledSteps, scale } from '../../support/scale.ts';
-import { atMinute, startProcess } from '../trigger-process.ts';
+import { timeAtMinute, startProcess } from '../trigger-process.ts';
 import type { Backend, TriggerProcess } from '../trigger-process.ts';
 import {
   deployFeed,
@@ -10,50 +10,58 @@ import {
   expectOneRunPerItemWhenKilled,
   ROUND_MINUTES,
 } from './killed-steps.ts';
-import { newsFeed } from './setup.ts';
+import { startNewsFeed } from './setup.ts';
 
 describe('a feed', { timeout: scale(300_000, 1_800_000) }, () => {
   const steps = sampledSteps(9, 'steps from a poll to its run');
 
   it('starts exactly one run for each item if its process is killed at any step from the poll to the run, on SQLite', async () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     await expectOneRunPerItemWhenKilled({ store: { data }, engine: { data } }, steps);
   });
 
   it.skipIf(!hasPostgres)(
     'starts exactly one run for each item if one of two processes is killed while new versions are deployed, on PostgreSQL',
     async () => {
-      const news = await newsFeed();
-      const postgres = await postgresDatabase();
+      const news = await startNewsFeed();
+      const postgres = await createPostgresDatabase();
       const backend: Backend = {
         store: { postgres },
         engine: { postgres: { url: postgres, leaseMs: 2000 } },
       };
       const startAt = (nowMs: number) => startProcess({ ...backend, nowMs, countsResults: true });
-      const processes = [await startAt(atMinute(0)), await startAt(atMinute(0))];
+      const processes = [await startAt(timeAtMinute(0)), await startAt(timeAtMinute(0))];
       const feed = await deployFeed(processes[0] as TriggerProcess, news);
       const titles: string[] = [];
-      const rounds = scale(3, 15);
+      const roundCount = scale(3, 15);
       let minute = 0;
-      for (let round = 1; round <= rounds; round += 1) {
-        const [killed, other] = processes as [TriggerProcess, TriggerProcess];
+      for (let round = 1; round <= roundCount; round += 1) {
+        const [killedProcess, otherProcess] = processes as [TriggerProcess, TriggerProcess];
         const title = `item ${round}`;
         titles.push(title);
         news.items.unshift({ id: title, title });
         minute += ROUND_MINUTES;
-        const deployRequest = { key: feed.key, request: ['POST', `/workflows/${feed.id}/deploy`] as const };
+        const deployRequest = {
+          key: feed.key,
+          request: ['POST', `/workflows/${feed.workflowId}/deploy`] as const,
+        };
         await Promise.all([
-          killed
-            .call('tick', { nowMs: atMinute(minute), killAt: ((3 * round) % 17) + 1 })
+          killedProcess
+            .call('tick', { nowMs: timeAtMinute(minute), killStep: ((3 * round) % 17) + 1 })
             .catch(() => undefined),
-          other.call('tick', { nowMs: atMinute(minute) }),
-          other.call('request', deployRequest),
+          otherProcess.call('tick', { nowMs: timeAtMinute(minute) }),
+          otherProcess.call('request', deployRequest),
         ]);
         // The lease of the killed process has expired.
         minute += ROUND_MINUTES;
-        await other.call('tick', { nowMs: atMinute(minute) });
-        await expectOneRunPerItem(other, feed, titles);
-        processes.splice(0, 2, other, killed.isDead() ? await startAt(atMinute(minute)) : killed);
+        await otherProcess.call('tick', { nowMs: timeAtMinute(minute) });
+        await expectOneRunPerItem(otherProcess, feed, titles);
+        processes.splice(
+          0,
+          2,
+          otherProcess,
+          killedProcess.isDead() ? await startAt(timeAtMinute(minute)) : killedProcess,
+        );
       }
     },
   );

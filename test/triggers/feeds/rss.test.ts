@@ -1,13 +1,13 @@
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { feedType, rssOf, Source, titles, webServer } from './source.ts';
+import { findFeedType, rssOf, Source, titlesOf, startWebServer } from './source.ts';
 import type { WebServer } from './source.ts';
 
 /** Starts a server that serves one document, which tests replace. */
-async function documentServer(
+async function startDocumentServer(
   headers: { [name: string]: string } = {},
 ): Promise<WebServer & { document: string | Buffer; status: number; headers: { [name: string]: string } }> {
-  const server = await webServer((request, response) => {
+  const server = await startWebServer((request, response) => {
     const isUnchanged =
       state.headers['etag'] !== undefined && request.headers['if-none-match'] === state.headers['etag'];
     response
@@ -34,56 +34,59 @@ const ATOM = `<?xml version="1.0" encoding="utf-8"?>
 
 describe('an RSS or Atom feed', () => {
   it('starts runs for items that appear after the first poll, oldest first', async () => {
-    const server = await documentServer();
+    const server = await startDocumentServer();
     const source = new Source('rss', { feedUrl: server.url });
     server.document = rssOf([{ id: 'b' }, { id: 'a' }]);
-    expect(titles(await source.poll())).toEqual([]);
+    expect(titlesOf(await source.poll())).toEqual([]);
     server.document = rssOf([{ id: 'd' }, { id: 'c' }, { id: 'b' }, { id: 'a' }]);
-    expect(titles(await source.poll())).toEqual(['c', 'd']);
-    expect(titles(await source.poll())).toEqual([]);
+    expect(titlesOf(await source.poll())).toEqual(['c', 'd']);
+    expect(titlesOf(await source.poll())).toEqual([]);
   });
 
   it('starts a run for an older item that appears late, because it remembers ids, not the newest date', async () => {
-    const server = await documentServer();
+    const server = await startDocumentServer();
     const source = new Source('rss', { feedUrl: server.url });
-    const pubDate = (day: number) => `<pubDate>0${day} Jan 2026 00:00:00 GMT</pubDate>`;
-    server.document = rssOf([{ id: 'new', extraXml: pubDate(5) }]);
+    const pubDateElement = (day: number) => `<pubDate>0${day} Jan 2026 00:00:00 GMT</pubDate>`;
+    server.document = rssOf([{ id: 'new', extraXml: pubDateElement(5) }]);
     await source.poll();
     server.document = rssOf([
-      { id: 'new', title: 'changed', extraXml: pubDate(6) },
-      { id: 'late', extraXml: pubDate(1) },
+      { id: 'new', title: 'changed', extraXml: pubDateElement(6) },
+      { id: 'late', extraXml: pubDateElement(1) },
     ]);
-    expect(titles(await source.poll())).toEqual(['late']);
+    expect(titlesOf(await source.poll())).toEqual(['late']);
   });
 
   it('starts runs for as many existing items as `backfill` sets, over several polls', async () => {
-    const server = await documentServer();
+    const server = await startDocumentServer();
     server.document = rssOf(['e', 'd', 'c', 'b', 'a'].map((id) => ({ id })));
     const source = new Source('rss', { feedUrl: server.url, backfill: '3' }, { limit: 2 });
-    const first = await source.poll();
-    expect(titles(first)).toEqual(['c', 'd']);
-    expect(first.hasMore).toBe(true);
-    expect(titles(await source.poll())).toEqual(['e']);
-    expect(titles(await source.poll())).toEqual([]);
+    const firstPoll = await source.poll();
+    expect(titlesOf(firstPoll)).toEqual(['c', 'd']);
+    expect(firstPoll.hasMore).toBe(true);
+    expect(titlesOf(await source.poll())).toEqual(['e']);
+    expect(titlesOf(await source.poll())).toEqual([]);
   });
 
-  it('sends the validators of the last document, and finds no items if the server answers 304', async () => {
-    const server = await documentServer({ etag: '"1"', 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' });
+  it('sends the validators of the last document, and finds no items if the server responds with 304', async () => {
+    const server = await startDocumentServer({
+      etag: '"1"',
+      'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT',
+    });
     const source = new Source('rss', { feedUrl: server.url });
     server.document = rssOf([{ id: 'a' }]);
     await source.poll();
     server.document = rssOf([{ id: 'b' }]);
-    expect(titles(await source.poll())).toEqual([]);
+    expect(titlesOf(await source.poll())).toEqual([]);
     expect(server.requests[1]?.headers).toMatchObject({
       'if-none-match': '"1"',
       'if-modified-since': 'Thu, 01 Jan 2026 00:00:00 GMT',
     });
     server.headers = { etag: '"2"' };
-    expect(titles(await source.poll())).toEqual(['b']);
+    expect(titlesOf(await source.poll())).toEqual(['b']);
   });
 
   it('reads an Atom entry with its text, links and dates', async () => {
-    const server = await documentServer({ 'content-type': 'application/atom+xml' });
+    const server = await startDocumentServer({ 'content-type': 'application/atom+xml' });
     server.document = ATOM;
     const [item] = (await new Source('rss', { feedUrl: `${server.url}/feeds/x?token=1`, backfill: 1 }).poll())
       .items;
@@ -105,7 +108,7 @@ describe('an RSS or Atom feed', () => {
   });
 
   it('reads RSS 1.0, and documents in the encoding that they declare', async () => {
-    const server = await documentServer();
+    const server = await startDocumentServer();
     const rdf = `<?xml version="1.0" encoding="ISO-8859-1"?><rdf:RDF xmlns:rdf="r" xmlns="http://purl.org/rss/1.0/">
       <channel><title>Zeitung</title></channel>
       <item rdf:about="x"><title>Fäden</title><link>https://example.com/1</link><dc:creator>Zoë</dc:creator></item></rdf:RDF>`;
@@ -118,7 +121,7 @@ describe('an RSS or Atom feed', () => {
   });
 
   it('does not expand entities that a document declares', async () => {
-    const server = await documentServer();
+    const server = await startDocumentServer();
     const doctype =
       '<!DOCTYPE rss [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;"><!ENTITY f SYSTEM "file:///etc/passwd">]>';
     server.document = `${doctype}${rssOf([{ id: '1', title: '&b;&f; &lt;b&gt;' }]).replace('<?xml version="1.0"?>', '')}`;
@@ -131,13 +134,13 @@ describe('an RSS or Atom feed', () => {
     ['is nested too deeply', `<rss>${'<a>'.repeat(100)}`, 'The document is nested more than 64 levels deep.'],
     ['is empty', '', 'The document is neither RSS nor Atom.'],
   ])('refuses a document that %s', async (_what, document, message) => {
-    const server = await documentServer();
+    const server = await startDocumentServer();
     server.document = document;
     await expect(new Source('rss', { feedUrl: server.url }).poll()).rejects.toThrow(message);
   });
 
   it('reads the first thousand items of a document, and truncates long strings', async () => {
-    const server = await documentServer();
+    const server = await startDocumentServer();
     const shortItems = Array.from({ length: 1500 }, (_, index) => ({ id: String(index) }));
     server.document = rssOf([{ id: 'long', title: 'x'.repeat(300_000) }, ...shortItems]);
     const source = new Source('rss', { feedUrl: server.url, backfill: 1 });
@@ -147,7 +150,7 @@ describe('an RSS or Atom feed', () => {
   });
 
   it('refuses a document that is too large', async () => {
-    const server = await documentServer();
+    const server = await startDocumentServer();
     server.document = `${rssOf([]).slice(0, -20)}<!-- ${'x'.repeat(6 * 2 ** 20)}`;
     await expect(new Source('rss', { feedUrl: server.url }).poll()).rejects.toMatchObject({
       code: 'FEED_FAILED',
@@ -155,7 +158,7 @@ describe('an RSS or Atom feed', () => {
   });
 
   it('reports the status of an error response, and the delay in its Retry-After header', async () => {
-    const server = await documentServer({ 'retry-after': '120' });
+    const server = await startDocumentServer({ 'retry-after': '120' });
     server.status = 503;
     const source = new Source(
       'rss',
@@ -164,7 +167,7 @@ describe('an RSS or Atom feed', () => {
     );
     const failure = await source.poll().catch((error: unknown) => error);
     expect(failure).toMatchObject({
-      message: 'The server of the feed answered with the status 503.',
+      message: 'The server of the feed responded with the status 503.',
       retryAfterMs: 120_000,
     });
     expect(server.requests[0]?.path).toBe('/?key=hidden-thread');
@@ -176,6 +179,6 @@ describe('an RSS or Atom feed', () => {
     [{ feedUrl: 'https://example.com', pollMinutes: 0 }, 'pollMinutes'],
     [{ feedUrl: 'https://example.com', backfill: '101' }, 'backfill'],
   ])('refuses the fields %o', (fields, field) => {
-    expect(feedType('rss').read(fields)).toMatchObject({ problems: [{ field }] });
+    expect(findFeedType('rss').read(fields)).toMatchObject({ problems: [{ field }] });
   });
 });

@@ -3,9 +3,9 @@ import { expect } from 'vitest';
 import type { FeedDb } from '../../../packages/service/src/triggers/feeds/store.ts';
 import type { TestApiOptions } from '../../support/api.ts';
 import { triggerWorkflow } from '../../support/trigger-workflow.ts';
-import { scheduleApi } from '../setup.ts';
+import { openScheduleApi } from '../setup.ts';
 import type { ScheduleApi } from '../setup.ts';
-import { rssOf, webServer } from './source.ts';
+import { rssOf, startWebServer } from './source.ts';
 
 /** A feed whose items a test adds, the newest first. */
 export interface NewsFeed {
@@ -13,14 +13,14 @@ export interface NewsFeed {
   items: { id: string; title?: string }[];
   /** The status of the feed's responses. */
   status: number;
-  /** The feed answers when this promise resolves. */
+  /** The feed responds when this promise resolves. */
   respondAfter: Promise<void>;
   requests: { path: string }[];
 }
 
 /** Starts a feed without items. It stops when the test ends. */
-export async function newsFeed(): Promise<NewsFeed> {
-  const server = await webServer((_request, response) => {
+export async function startNewsFeed(): Promise<NewsFeed> {
+  const server = await startWebServer((_request, response) => {
     void news.respondAfter.then(() => response.writeHead(news.status).end(rssOf(news.items)));
   });
   const news: NewsFeed = {
@@ -37,15 +37,18 @@ export interface FeedApi extends ScheduleApi {
    */
   deployFeed(type: string, fields: JsonObject, lastBlock?: JsonObject): Promise<string>;
   /** Returns the inputs of all runs of a workflow, which are the outputs of its trigger, oldest run first. */
-  inputs(workflowId: string): Promise<JsonObject[]>;
+  listInputs(workflowId: string): Promise<JsonObject[]>;
   /** Waits until the source was polled at the current time. */
   waitForPoll(workflowId: string): Promise<void>;
 }
 
 /** Starts an API that polls sources on this machine. */
-export async function feedApi(kind: 'sqlite' | 'postgres', options: TestApiOptions = {}): Promise<FeedApi> {
+export async function openFeedApi(
+  kind: 'sqlite' | 'postgres',
+  options: TestApiOptions = {},
+): Promise<FeedApi> {
   const feeds = { egress: { allowPrivate: true, ports: 'any' as const }, ...options.feeds };
-  const api = await scheduleApi(kind, '2026-01-01T00:00:00Z', { ...options, feeds });
+  const api = await openScheduleApi(kind, '2026-01-01T00:00:00Z', { ...options, feeds });
   const feedDb = api.db as unknown as FeedDb;
   return {
     ...api,
@@ -54,10 +57,10 @@ export async function feedApi(kind: 'sqlite' | 'postgres', options: TestApiOptio
       api.deploy(
         triggerWorkflow(fields as { [name: string]: Json }, {
           type,
-          last: lastBlock as { [name: string]: Json },
+          lastBlock: lastBlock as { [name: string]: Json },
         }),
       ),
-    async inputs(workflowId) {
+    async listInputs(workflowId) {
       api.advanceTo(new Date(api.now()).toISOString());
       const rows = await feedDb
         .selectFrom('feed_items')
@@ -66,17 +69,17 @@ export async function feedApi(kind: 'sqlite' | 'postgres', options: TestApiOptio
         .where('feed_items.workflow_id', '=', workflowId)
         .orderBy('claims.created_at')
         .execute();
-      const ids = rows.map(({ run_id: id }) => id ?? '');
-      for (const id of ids)
+      const runIds = rows.map(({ run_id: id }) => id ?? '');
+      for (const id of runIds)
         await expect
           .poll(async () => (await api.engine.getRun(id).catch(() => undefined))?.status)
           .toMatch(/completed|failed|paused/);
-      const logs = await Promise.all(ids.map((id) => api.engine.getLogs(id)));
-      return logs.map(([first]) => first?.output as JsonObject);
+      const logs = await Promise.all(runIds.map((id) => api.engine.getLogs(id)));
+      return logs.map(([firstLog]) => firstLog?.output as JsonObject);
     },
     async waitForPoll(workflowId) {
       const isPolled = async (): Promise<boolean> => {
-        const { health, nextDueAt } = await api.trigger(workflowId);
+        const { health, nextDueAt } = await api.readTrigger(workflowId);
         const { lastCheckAt } = health as { lastCheckAt?: string | null };
         return lastCheckAt === new Date(api.now()).toISOString() && nextDueAt !== lastCheckAt;
       };

@@ -27,68 +27,68 @@ export class Source {
   readonly config: JsonObject;
   nowMs: number;
   cursor: JsonObject | undefined;
-  readonly #known = new Set<string>();
+  readonly #knownIds = new Set<string>();
   readonly #options: SourceOptions;
 
   constructor(type: string, fields: JsonObject, options: SourceOptions = {}) {
-    this.type = feedType(type);
-    const read = this.type.read(fields);
-    if ('problems' in read) throw new Error(JSON.stringify(read.problems));
-    this.config = read.config;
+    this.type = findFeedType(type);
+    const result = this.type.read(fields);
+    if ('problems' in result) throw new Error(JSON.stringify(result.problems));
+    this.config = result.config;
     this.#options = options;
     this.nowMs = options.nowMs ?? Date.UTC(2026, 0, 1);
   }
 
   /** Polls the source, and remembers the items as accepted. */
   async poll(signal: AbortSignal = new AbortController().signal): Promise<FeedPoll> {
-    const poll = await this.type.poll(this.config, this.#context(signal));
-    for (const { id } of poll.items) this.#known.add(id);
-    for (const id of poll.skipped) this.#known.add(id);
-    this.cursor = JSON.parse(JSON.stringify(poll.cursor)) as JsonObject;
-    return poll;
+    const result = await this.type.poll(this.config, this.#createContext(signal));
+    for (const { id } of result.items) this.#knownIds.add(id);
+    for (const id of result.skipped) this.#knownIds.add(id);
+    this.cursor = JSON.parse(JSON.stringify(result.cursor)) as JsonObject;
+    return result;
   }
 
   async acknowledge(ids: readonly string[]): Promise<void> {
-    await this.type.acknowledge?.(this.config, ids, this.#context(new AbortController().signal));
+    await this.type.acknowledge?.(this.config, ids, this.#createContext(new AbortController().signal));
   }
 
-  #context(signal: AbortSignal): Parameters<FeedTrigger['poll']>[1] {
+  #createContext(signal: AbortSignal): Parameters<FeedTrigger['poll']>[1] {
     const { env = {}, credentials = {}, services = {}, limit = 50 } = this.#options;
-    const http = this.#options.http ?? localEgress();
+    const http = this.#options.http ?? createLocalEgress();
     return {
       ...{ cursor: this.cursor, limit, http, signal, nowMs: this.nowMs },
-      filterUnknown: (ids) => Promise.resolve(new Set(ids.filter((id) => !this.#known.has(id)))),
+      filterUnknownIds: (ids) => Promise.resolve(new Set(ids.filter((id) => !this.#knownIds.has(id)))),
       resolveTemplate: (template) =>
         Promise.resolve(template.replaceAll(/\{\{(\w+)\}\}/g, (_all, name: string) => env[name] ?? '')),
       credential: (id) =>
         id in credentials
           ? Promise.resolve(credentials[id] ?? '')
           : Promise.reject(new BlockError('FEED_FAILED', 'There is no such credential.')),
-      service: (name) => Promise.resolve({ address: services[name], http }),
+      service: (name) => Promise.resolve({ baseUrl: services[name], http }),
     };
   }
 }
 
-export function feedType(name: string): FeedTrigger {
+export function findFeedType(name: string): FeedTrigger {
   const trigger = triggerTypes.find(({ type }) => type === name);
   if (trigger?.kind !== 'feed') throw new Error(`${name} is not a feed trigger.`);
   return trigger;
 }
 
 /** Returns a client that can reach this machine. */
-export function localEgress(): Egress {
+export function createLocalEgress(): Egress {
   const client = createEgress({ allowPrivate: true, ports: 'any' });
   onTestFinished(() => client.close());
   return client;
 }
 
 /** Returns the titles of the items that a poll has found. */
-export function titles({ items }: FeedPoll): unknown[] {
+export function titlesOf({ items }: FeedPoll): unknown[] {
   return items.map(({ input }) => input['title']);
 }
 
 /** Returns the subjects of the messages that a poll has found. */
-export function subjects({ items }: FeedPoll): unknown[] {
+export function subjectsOf({ items }: FeedPoll): unknown[] {
   return items.map(({ input }) => (input['email'] as JsonObject)['subject']);
 }
 
@@ -99,7 +99,7 @@ export interface WebServer {
 }
 
 /** Starts an HTTP server, which is closed after the test unless `isShared`. */
-export async function webServer(
+export async function startWebServer(
   handle: (request: IncomingMessage, response: ServerResponse) => void,
   { isShared = false } = {},
 ): Promise<WebServer> {

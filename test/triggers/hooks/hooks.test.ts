@@ -1,9 +1,9 @@
 import { triggerTypes } from '@heddle/blocks/triggers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
+import { HOOK_CREDENTIALS, startHookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { storesToTest } from '../../support/postgres.ts';
-import { HOOK_TYPES, hookApi, ORIGIN } from './setup.ts';
+import { HOOK_TYPES, openHookApi, ORIGIN } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -14,8 +14,8 @@ describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
   let api: HookApi;
 
   beforeAll(async () => {
-    providers = await hookProviders();
-    api = await hookApi(store, providers);
+    providers = await startHookProviders();
+    api = await openHookApi(store, providers);
   });
   afterAll(() => providers.close());
 
@@ -43,37 +43,37 @@ describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
       const [hook] = hooks as [SimulatedHook];
       expect(hook.secret.length).toBeGreaterThan(30);
       expect(await api.deliver(hook, 'one')).toMatchObject({ status: 200, body: { success: true } });
-      const forged = await api.deliver({ ...hook, secret: 'another-secret' }, 'two');
-      expect(forged).toMatchObject({ status: 401 });
+      const forgedResponse = await api.deliver({ ...hook, secret: 'another-secret' }, 'two');
+      expect(forgedResponse).toMatchObject({ status: 401 });
     });
 
     it('is reused by another version with the same fields, without a request to the provider', async () => {
-      const [before] = await api.hooksOf(id);
+      const [hookBefore] = await api.hooksOf(id);
       const requestCount = providers.requests.length;
       const deployment = await api.redeploy(id, type, fields);
       expect(deployment.latestDeploymentAttempt).toMatchObject({ status: 'active' });
-      expect(await api.hooksOf(id)).toEqual([before]);
+      expect(await api.hooksOf(id)).toEqual([hookBefore]);
       expect(providers.requests).toHaveLength(requestCount);
     });
 
     it('is created once, even if the record of its creation is lost', async () => {
-      const [before] = (await api.hooksOf(id)) as [SimulatedHook];
+      const [hookBefore] = (await api.hooksOf(id)) as [SimulatedHook];
       const row = await api.hookRowOf(id);
-      const present = (JSON.parse(row?.present ?? '[]') as object[]).map((hook) => ({
+      const presentHooks = (JSON.parse(row?.present ?? '[]') as object[]).map((hook) => ({
         ...hook,
         hookId: null,
       }));
       await api.hookDb
         .updateTable('provider_hooks')
-        .set({ present: JSON.stringify(present), state: 'preparing', look_ms: api.now.ms })
+        .set({ present: JSON.stringify(presentHooks), state: 'preparing', look_ms: api.now.ms })
         .where('workflow_id', '=', id)
         .execute();
       api.advance(6000);
       await api.waitForStatus(id, 'active');
-      const [after, ...otherHooks] = await api.hooksOf(id);
+      const [hookAfter, ...otherHooks] = await api.hooksOf(id);
       expect(otherHooks).toEqual([]);
-      if (name !== 'stripe') expect(after).toEqual(before);
-      expect(await api.deliver(after!, 'three')).toMatchObject({ status: 200 });
+      if (name !== 'stripe') expect(hookAfter).toEqual(hookBefore);
+      expect(await api.deliver(hookAfter!, 'three')).toMatchObject({ status: 200 });
     });
 
     it('is created again if it was removed at the provider', async () => {
@@ -81,9 +81,9 @@ describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
       providers.hooks.splice(providers.hooks.indexOf(hook), 1);
       api.advance(DAY_MS);
       await expect.poll(() => api.hooksOf(id)).toHaveLength(1);
-      const [recreated] = (await api.hooksOf(id)) as [SimulatedHook];
+      const [recreatedHook] = (await api.hooksOf(id)) as [SimulatedHook];
       await expect.poll(async () => (await api.hookRowOf(id))?.lease_id).toBeNull();
-      expect(await api.deliver(recreated, 'four')).toMatchObject({ status: 200 });
+      expect(await api.deliver(recreatedHook, 'four')).toMatchObject({ status: 200 });
     });
 
     it('is removed when its trigger is paused, and created again when the trigger is resumed', async () => {
@@ -132,12 +132,13 @@ describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
 
   it('have the state "preparing" until the provider has answered', async () => {
     const response = Promise.withResolvers<undefined>();
-    providers.before = (request) => (request.startsWith('POST github') ? response.promise : undefined);
+    providers.beforeResponse = (request) =>
+      request.startsWith('POST github') ? response.promise : undefined;
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     const { latestDeploymentAttempt: attempt, ...deployment } = await api.waitForStatus(id, 'preparing');
     expect(deployment).toMatchObject({ isDeployed: true, needsRedeployment: false });
     expect(attempt).toMatchObject({ readiness: { webhooks: 'pending' }, activatedAt: null, error: null });
-    providers.before = () => undefined;
+    providers.beforeResponse = () => undefined;
     response.resolve(undefined);
     await api.waitForStatus(id, 'active');
   });
@@ -145,14 +146,14 @@ describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
   it('follow the fields of another version (events, repository, path), and are removed with their trigger', async () => {
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');
-    const [before] = (await api.hooksOf(id)) as [SimulatedHook];
+    const [hookBefore] = (await api.hooksOf(id)) as [SimulatedHook];
     await api.redeploy(id, GITHUB.type, { ...GITHUB.fields, selectedTriggerId: 'github_pr_opened' });
     await api.waitForStatus(id, 'active');
-    expect(await api.hooksOf(id)).toEqual([{ ...before, events: ['pull_request'] }]);
+    expect(await api.hooksOf(id)).toEqual([{ ...hookBefore, events: ['pull_request'] }]);
     const otherFields = { ...GITHUB.fields, triggerCredentials: 'github2' };
     await api.redeploy(id, GITHUB.type, otherFields);
     await api.waitForStatus(id, 'active');
-    expect(await api.hooksOf(id)).toMatchObject([{ id: before.id, events: ['push'] }]);
+    expect(await api.hooksOf(id)).toMatchObject([{ id: hookBefore.id, events: ['push'] }]);
     await api.redeploy(id, GITHUB.type, { ...otherFields, repo: 'shuttle' });
     await api.waitForStatus(id, 'active');
     await expect.poll(() => api.hooksOf(id)).toMatchObject([{ owner: 'ada/shuttle' }]);
@@ -194,53 +195,57 @@ describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
     const triggerPath = `bot-${id.slice(0, 8)}`;
     await api.redeploy(id, type, { ...fields, triggerPath });
     await api.waitForStatus(id, 'active');
-    const telegramHooks = () => providers.hooks.filter(({ provider }) => provider === 'telegram');
-    expect(telegramHooks()).toMatchObject([{ url: `${ORIGIN}/api/webhooks/trigger/${triggerPath}` }]);
+    const listTelegramHooks = () => providers.hooks.filter(({ provider }) => provider === 'telegram');
+    expect(listTelegramHooks()).toMatchObject([{ url: `${ORIGIN}/api/webhooks/trigger/${triggerPath}` }]);
     const secondId = await api.deployHook(type, fields);
-    const failed = await api.waitForStatus(secondId, 'failed');
-    expect(failed.latestDeploymentAttempt?.error).toMatchObject({
+    const failedDeployment = await api.waitForStatus(secondId, 'failed');
+    expect(failedDeployment.latestDeploymentAttempt?.error).toMatchObject({
       message: expect.stringMatching(/already has a webhook at another URL/),
       retryable: false,
     });
     await api.call('DELETE', `/api/v2/workflows/${secondId}/deploy`);
     await expect.poll(() => api.hookRowOf(secondId)).toBeUndefined();
-    expect(telegramHooks()).toHaveLength(1);
+    expect(listTelegramHooks()).toHaveLength(1);
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    await expect.poll(telegramHooks).toEqual([]);
+    await expect.poll(listTelegramHooks).toEqual([]);
   });
 
   it('are retried with backoff while the provider fails or limits the rate of requests', async () => {
     const responses = [{ status: 503 }, { status: 403, headers: { 'retry-after': '60' } }, { status: 500 }];
-    providers.before = (request) => (request.startsWith('GET github') ? responses.shift() : undefined);
+    providers.beforeResponse = (request) =>
+      request.startsWith('GET github') ? responses.shift() : undefined;
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
-    const { latestDeploymentAttempt: first } = await api.waitForStatus(id, 'failed');
-    expect(first?.error).toMatchObject({ retryable: true, message: expect.stringMatching(/status 503/) });
-    const delayMs = async (): Promise<number> => Number((await api.hookRowOf(id))?.look_ms) - api.now.ms;
-    expect(await delayMs()).toBe(5000);
+    const { latestDeploymentAttempt: firstAttempt } = await api.waitForStatus(id, 'failed');
+    expect(firstAttempt?.error).toMatchObject({
+      retryable: true,
+      message: expect.stringMatching(/status 503/),
+    });
+    const readDelayMs = async (): Promise<number> => Number((await api.hookRowOf(id))?.look_ms) - api.now.ms;
+    expect(await readDelayMs()).toBe(5000);
     api.advance(5000);
-    await expect.poll(delayMs).toBe(60_000);
+    await expect.poll(readDelayMs).toBe(60_000);
     expect((await api.triggerOf(id)).health.lastError).toMatch(/rate limit of GitHub/);
     api.advance(60_000);
-    await expect.poll(delayMs).toBe(20_000);
+    await expect.poll(readDelayMs).toBe(20_000);
     api.advance(20_000);
     await api.waitForStatus(id, 'active');
     expect((await api.triggerOf(id)).health.lastError).toBeNull();
-    providers.before = () => undefined;
+    providers.beforeResponse = () => undefined;
   });
 
   it('stay active when a check fails with a retryable error, and fail when the provider refuses the check', async () => {
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');
     let status = 502;
-    providers.before = (request) => (request.includes('github') ? { status } : undefined);
+    providers.beforeResponse = (request) => (request.includes('github') ? { status } : undefined);
     api.advance(DAY_MS);
     await expect.poll(async () => (await api.triggerOf(id)).health.lastError).toMatch(/status 502/);
-    expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({ status: 'active' });
+    expect((await api.readDeployment(id)).latestDeploymentAttempt).toMatchObject({ status: 'active' });
     status = 401;
     api.advance(5000);
     const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(attempt?.error).toMatchObject({ retryable: false });
-    providers.before = () => undefined;
+    providers.beforeResponse = () => undefined;
     // A refusal is retried after a day.
     api.advance(DAY_MS);
     await api.waitForStatus(id, 'active');
@@ -250,10 +255,11 @@ describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');
     const { id: triggerId } = await api.triggerOf(id);
-    providers.before = (request) => (request.startsWith('DELETE github') ? { status: 401 } : undefined);
+    providers.beforeResponse = (request) =>
+      request.startsWith('DELETE github') ? { status: 401 } : undefined;
     await api.call('DELETE', `/api/v2/workflows/${id}`);
     await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
-    providers.before = () => undefined;
+    providers.beforeResponse = () => undefined;
     expect(await auditActionsOf(triggerId)).toEqual(['TRIGGER_HOOK_CREATED', 'TRIGGER_HOOK_LEFT']);
     expect(await api.hooksOf(id)).toHaveLength(1);
     // After the restoration, the webhook is found by its URL.
@@ -265,7 +271,7 @@ describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
   it('for an unknown team are refused', async () => {
     const { type, fields } = HOOK_TYPES.linear;
     const errors = [{ message: 'Entity not found: Team', extensions: { code: 'INPUT_ERROR' } }];
-    providers.before = (request) =>
+    providers.beforeResponse = (request) =>
       request.endsWith('webhookCreate') ? { status: 400, body: { errors } } : undefined;
     const id = await api.deployHook(type, fields);
     const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
@@ -273,7 +279,7 @@ describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
       retryable: false,
       message: expect.stringMatching(/check the team/),
     });
-    providers.before = () => undefined;
+    providers.beforeResponse = () => undefined;
   });
 
   it.each([
@@ -282,12 +288,12 @@ describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
     ['has invalid fields', { body: { id: '../../user', hooks: 7 } }, /cannot be read/, true],
     ['repeats the credential', { status: 422, body: HOOK_CREDENTIALS.github }, /refuses the webhook/, false],
   ])('are not created by a provider whose response %s', async (_what, response, message, retryable) => {
-    providers.before = (request) => (request.includes('github') ? response : undefined);
+    providers.beforeResponse = (request) => (request.includes('github') ? response : undefined);
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(attempt?.error).toMatchObject({ retryable, message: expect.stringMatching(message) });
     expect(JSON.stringify(attempt)).not.toContain(HOOK_CREDENTIALS.github);
-    providers.before = () => undefined;
+    providers.beforeResponse = () => undefined;
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
     await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
   });
@@ -300,19 +306,23 @@ describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
       .where('id' as never, '=', api.credentials['githubWeak'] as never)
       .execute();
     const id = await api.deployHook(GITHUB.type, { ...GITHUB.fields, triggerCredentials: 'githubWeak' });
-    const unknown = await api.deployHook(GITHUB.type, {
+    const unknownId = await api.deployHook(GITHUB.type, {
       ...GITHUB.fields,
       triggerCredentials: crypto.randomUUID(),
     });
-    const [foreign, absent] = await Promise.all([
+    const [foreignDeployment, unknownDeployment] = await Promise.all([
       api.waitForStatus(id, 'failed'),
-      api.waitForStatus(unknown, 'failed'),
+      api.waitForStatus(unknownId, 'failed'),
     ]);
-    expect(foreign.latestDeploymentAttempt?.error).toEqual(absent.latestDeploymentAttempt?.error);
-    expect(foreign.latestDeploymentAttempt?.error?.message).toMatch(/does not have the stored credential/);
+    expect(foreignDeployment.latestDeploymentAttempt?.error).toEqual(
+      unknownDeployment.latestDeploymentAttempt?.error,
+    );
+    expect(foreignDeployment.latestDeploymentAttempt?.error?.message).toMatch(
+      /does not have the stored credential/,
+    );
   });
 
-  it('do not show their secret or credential in any response, audit record, database row or fault', async () => {
+  it('do not show their secret or credential in any response, audit record, database row or reported error', async () => {
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');
     const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
@@ -324,29 +334,30 @@ describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
     const responses = await Promise.all(paths.map((path) => api.call('GET', path)));
     const audit = await api.hookDb.selectFrom('audit').selectAll().execute();
     const rows = await api.hookDb.selectFrom('provider_hooks').selectAll().execute();
-    const text = JSON.stringify([responses, audit, rows, api.faults.map(String)]);
-    for (const hidden of [secret, ...Object.values(HOOK_CREDENTIALS)]) expect(text).not.toContain(hidden);
+    const text = JSON.stringify([responses, audit, rows, api.reportedErrors.map(String)]);
+    for (const hiddenValue of [secret, ...Object.values(HOOK_CREDENTIALS)])
+      expect(text).not.toContain(hiddenValue);
     expect(responses[2]?.body).toMatchObject({
       data: expect.arrayContaining([
         expect.objectContaining({ isSigned: true, hook: expect.objectContaining({ state: 'active' }) }),
       ]),
     });
-    expect(api.faults.map(String)).toEqual([]);
+    expect(api.reportedErrors.map(String)).toEqual([]);
   });
 });
 
 describe('a webhook at a provider', () => {
   it('is created only if the server has a public URL; otherwise, the deployment shows the reason', async () => {
-    const providers = await hookProviders();
+    const providers = await startHookProviders();
     const egress = { allowPrivate: true, ports: 'any' as const };
     const { services } = providers;
-    const api = await hookApi('sqlite', providers, { hooks: { egress, services } });
+    const api = await openHookApi('sqlite', providers, { hooks: { egress, services } });
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     const { warnings, latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(warnings).toEqual([expect.stringMatching(/public URL: start it with --origin/)]);
     expect(attempt?.error).toMatchObject({ code: 'HOOK_FAILED', retryable: false });
     expect(providers.requests).toEqual([]);
-    const secondApi = await hookApi('sqlite', providers, { store: api.store });
+    const secondApi = await openHookApi('sqlite', providers, { store: api.store });
     secondApi.advance(0);
     await api.waitForStatus(id, 'active');
     expect(await api.hooksOf(id)).toMatchObject([{ url: expect.stringContaining(ORIGIN) }]);
@@ -359,34 +370,39 @@ describe('a webhook at a provider', () => {
     const base = triggerTypes.find(({ type }) => type === 'github_v2') as (typeof triggerTypes)[number];
     if (base.kind !== 'webhook') throw new Error('The trigger is not a webhook.');
     /** Returns an operation that records its calls under this name. */
-    const operation =
+    const createOperation =
       (call: string) =>
       (_config: unknown, { hookId, nowMs }: { hookId?: string | undefined; nowMs: number }) => {
         calls.push({ call, hookId });
-        if (isRefused) return Promise.reject(new Error('A fault with a secret.'));
+        if (isRefused) return Promise.reject(new Error('An error with a secret.'));
         return Promise.resolve({ id: 'watch', expiresMs: nowMs + 3_600_000 });
       };
     const hook = {
-      ...{ locationOf: () => 'calendar', activate: operation('activate'), renew: operation('renew') },
+      ...{
+        locationOf: () => 'calendar',
+        activate: createOperation('activate'),
+        renew: createOperation('renew'),
+      },
       deactivate: () => Promise.resolve(),
     };
-    const providers = await hookProviders();
-    const api = await hookApi('sqlite', providers, {
+    const providers = await startHookProviders();
+    const api = await openHookApi('sqlite', providers, {
       triggers: [...triggerTypes.filter(({ type }) => type !== 'github_v2'), { ...base, hook } as never],
     });
     const id = await api.deployHook(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');
-    const remainingMs = async () => Date.parse((await api.triggerOf(id)).health.expiresAt ?? '') - api.now.ms;
-    expect(await remainingMs()).toBe(3_600_000);
+    const readRemainingMs = async () =>
+      Date.parse((await api.triggerOf(id)).health.expiresAt ?? '') - api.now.ms;
+    expect(await readRemainingMs()).toBe(3_600_000);
     api.advance(1_799_000);
     expect(calls).toEqual([{ call: 'activate', hookId: undefined }]);
     api.advance(1000);
-    await expect.poll(remainingMs).toBe(3_600_000);
+    await expect.poll(readRemainingMs).toBe(3_600_000);
     expect(calls.slice(1)).toEqual([{ call: 'renew', hookId: 'watch' }]);
     isRefused = true;
     api.advance(1_800_000);
     await expect.poll(async () => (await api.triggerOf(id)).health.lastError).toMatch(/could not be called/);
-    expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({ status: 'active' });
+    expect((await api.readDeployment(id)).latestDeploymentAttempt).toMatchObject({ status: 'active' });
     api.advance(1_800_000);
     await api.waitForStatus(id, 'failed');
     isRefused = false;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import { draftOf } from '../../support/draft.ts';
-import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
+import { HOOK_CREDENTIALS, startHookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import type { Steps } from '../../support/scale.ts';
 import { START_TIME_MS, startProcess } from '../trigger-process.ts';
@@ -10,8 +10,8 @@ import { HOOK_TYPES, ORIGIN } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Longer than the lease that a killed process may still have. */
-const LEASE_MS = 3 * 60_000;
-const TIMEOUT = { timeout: 60_000, interval: 50 };
+const LEASE_EXPIRY_MS = 3 * 60_000;
+const POLL_OPTIONS = { timeout: 60_000, interval: 50 };
 /** Each phase must have more steps than this. */
 const MIN_STEPS = 5;
 
@@ -20,13 +20,13 @@ type Phase = 'created' | 'checked' | 'removed';
 
 /** Waits until `find` returns the value. */
 async function expectSoon<Value>(find: () => Promise<Value>, value: Value, message = ''): Promise<void> {
-  await expect.poll(find, { ...TIMEOUT, message }).toBe(value);
+  await expect.poll(find, { ...POLL_OPTIONS, message }).toBe(value);
 }
 
 /** A process with a workflow that has a webhook at a provider. After its death, another process replaces it. */
 class HookProcess {
   readonly #backend: Backend;
-  readonly #name: ProviderName;
+  readonly #providerName: ProviderName;
   readonly #providers: HookProviders;
   #process: TriggerProcess | undefined;
   #nowMs = START_TIME_MS;
@@ -35,7 +35,7 @@ class HookProcess {
 
   constructor(backend: Backend, name: ProviderName, providers: HookProviders) {
     this.#backend = backend;
-    this.#name = name;
+    this.#providerName = name;
     this.#providers = providers;
   }
 
@@ -46,9 +46,9 @@ class HookProcess {
     this.#key = key;
     const credential = await this.#request<{ id: string }>('POST', '/credentials', {
       ...{ workspaceId, type: 'service_account', providerId: 'shop' },
-      credentials: JSON.stringify({ apiToken: HOOK_CREDENTIALS[this.#name] }),
+      credentials: JSON.stringify({ apiToken: HOOK_CREDENTIALS[this.#providerName] }),
     });
-    const { type, fields } = HOOK_TYPES[this.#name];
+    const { type, fields } = HOOK_TYPES[this.#providerName];
     const workflow = webhookWorkflow({ ...fields, triggerCredentials: credential.id }, { type });
     const { id } = await this.#request<{ id: string }>('POST', '/workflows', { workspaceId, name: 'Hooked' });
     await this.#request('PUT', `/workflows/${id}/state`, draftOf(workflow));
@@ -69,9 +69,9 @@ class HookProcess {
    * Runs `work` until the process dies at the step or `isDone` returns true. Returns true if the process has died;
    * another process has then replaced it.
    */
-  async runUntilKilled(killAt: number, work: () => Promise<void>, isDone: () => boolean): Promise<boolean> {
+  async runUntilKilled(killStep: number, work: () => Promise<void>, isDone: () => boolean): Promise<boolean> {
     const process = this.#runningProcess();
-    await process.call('tick', { nowMs: this.#nowMs, killAt }).catch(() => undefined);
+    await process.call('tick', { nowMs: this.#nowMs, killStep }).catch(() => undefined);
     await work().catch((error: unknown) => {
       if (!process.isDead()) throw error;
     });
@@ -86,7 +86,7 @@ class HookProcess {
       await process.call('tick', { nowMs: this.#nowMs });
       return false;
     }
-    this.#nowMs += LEASE_MS;
+    this.#nowMs += LEASE_EXPIRY_MS;
     await this.#start();
     return true;
   }
@@ -94,7 +94,7 @@ class HookProcess {
   /** Advances the clock. The process still dies at its step. */
   async advance(ms: number): Promise<void> {
     this.#nowMs += ms;
-    await this.#runningProcess().call('tick', { nowMs: this.#nowMs, keepsKillAt: true });
+    await this.#runningProcess().call('tick', { nowMs: this.#nowMs, keepsKillStep: true });
   }
 
   advanceDay(): Promise<void> {
@@ -121,23 +121,23 @@ class HookProcess {
     await this.advance(1000);
     const [hook] = this.#providers.hooks as [SimulatedHook];
     const event = { invoice: 1, action: 'create', ref: 'refs/heads/main' };
-    const body = { ...event, type: this.#name === 'linear' ? 'Issue' : 'invoice.paid' };
+    const body = { ...event, type: this.#providerName === 'linear' ? 'Issue' : 'invoice.paid' };
     const delivery = { id: crypto.randomUUID(), nowMs: this.#nowMs, secret: hook.secret };
-    const sent = PROVIDERS[this.#name]?.request(body, delivery);
+    const request = PROVIDERS[this.#providerName]?.createRequest(body, delivery);
     const path = new URL(hook.url).pathname;
     const { status } = await this.#runningProcess().call<{ status: number }>('deliver', {
-      ...{ path, deliveryRequest: sent as never },
+      ...{ path, deliveryRequest: request as never },
     });
     return `${status} ${this.#providers.hooks.length}`;
   }
 
   /** Expects that the provider has no webhook. */
   async expectNoWebhook(message: string): Promise<void> {
-    const count = async (): Promise<number> => {
+    const countHooks = async (): Promise<number> => {
       await this.advance(1000);
       return this.#providers.hooks.length;
     };
-    await expectSoon(count, 0, message);
+    await expectSoon(countHooks, 0, message);
   }
 
   async #start(): Promise<TriggerProcess> {
@@ -163,15 +163,15 @@ class HookProcess {
 export async function expectOneHookWhenKilled(
   backend: Backend,
   name: ProviderName,
-  { first, stride }: Steps,
+  { firstStep, stride }: Steps,
 ): Promise<void> {
-  const providers = await hookProviders();
+  const providers = await startHookProviders();
   const { hooks } = providers;
   const hookProcess = new HookProcess(backend, name, providers);
   await hookProcess.prepare();
   const lastDeathSteps: { [phase in Phase]: number } = { created: 0, checked: 0, removed: 0 };
-  for (let [step, deaths] = [first, 1]; deaths > 0; step += stride) {
-    deaths = 0;
+  for (let [step, deathCount] = [firstStep, 1]; deathCount > 0; step += stride) {
+    deathCount = 0;
     const killDuring = async (
       phase: Phase,
       work: () => Promise<void>,
@@ -179,7 +179,7 @@ export async function expectOneHookWhenKilled(
     ): Promise<void> => {
       if (!(await hookProcess.runUntilKilled(step, work, isDone))) return;
       lastDeathSteps[phase] = step;
-      deaths += 1;
+      deathCount += 1;
     };
     await killDuring(
       'created',

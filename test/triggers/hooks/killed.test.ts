@@ -4,16 +4,16 @@ import type { Egress } from '@heddle/sandbox/egress';
 import { storedCredentials } from '@heddle/service/credentials';
 import type { KyselyPlugin } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serviceClients } from '../../../packages/service/src/triggers/clients.ts';
+import { createServiceClients } from '../../../packages/service/src/triggers/clients.ts';
 import { HookJob } from '../../../packages/service/src/triggers/hooks/job.ts';
 import { hookWithNumericTimes } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
-import { dataFolder } from '../../support/data-folder.ts';
-import { hookProviders } from '../../support/hook-providers.ts';
+import { createDataFolder } from '../../support/data-folder.ts';
+import { startHookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { sampledSteps, sampledTests } from '../../support/scale.ts';
 import { expectOneHookWhenKilled } from './killed-steps.ts';
-import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
+import { HOOK_TYPES, openHookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
 /** The duration of the lease of a process that has died. */
@@ -23,9 +23,9 @@ const LEASE_MS = 120_000;
 class CrashingProcess {
   #remainingSteps: number;
 
-  /** `killAt`: the step at which it dies, counted from 1. */
-  constructor(killAt: number) {
-    this.#remainingSteps = killAt;
+  /** `killStep`: the step at which it dies, counted from 1. */
+  constructor(killStep: number) {
+    this.#remainingSteps = killStep;
   }
 
   get isDead(): boolean {
@@ -39,7 +39,7 @@ class CrashingProcess {
   }
 
   /** Returns a plugin that counts each statement and each result as a step. */
-  countStatements(): KyselyPlugin {
+  createCountingPlugin(): KyselyPlugin {
     return {
       transformQuery: ({ node }) => {
         this.countStep();
@@ -53,7 +53,7 @@ class CrashingProcess {
   }
 
   /** Returns a client that counts each request and each response as a step. */
-  countRequests(client: Egress): Egress {
+  createCountingClient(client: Egress): Egress {
     return {
       ...client,
       fetch: async (request) => {
@@ -74,9 +74,9 @@ describe.each(Object.entries(HOOK_TYPES))('webhooks at %s', (name, { type, field
   let api: HookApi;
 
   beforeAll(async () => {
-    providers = await hookProviders();
+    providers = await startHookProviders();
     client = createEgress({ allowPrivate: true, ports: 'any' });
-    api = await hookApi('sqlite', providers);
+    api = await openHookApi('sqlite', providers);
   });
   afterAll(async () => {
     await client.close();
@@ -89,7 +89,7 @@ describe.each(Object.entries(HOOK_TYPES))('webhooks at %s', (name, { type, field
     step: number,
     change: Partial<ProviderHookRow>,
   ): Promise<boolean> => {
-    const crashing = new CrashingProcess(step);
+    const crashingProcess = new CrashingProcess(step);
     const nowMs = api.now.ms;
     const row = await api.hookDb
       .updateTable('provider_hooks')
@@ -100,36 +100,40 @@ describe.each(Object.entries(HOOK_TYPES))('webhooks at %s', (name, { type, field
     const baseUrl = providers.services[name as keyof HookProviders['services']];
     const job = new HookJob(
       {
-        ...{ db: api.hookDb.withPlugin(crashing.countStatements()), sealer, report: () => undefined },
+        ...{
+          db: api.hookDb.withPlugin(crashingProcess.createCountingPlugin()),
+          sealer,
+          onError: () => undefined,
+        },
         types: new Map(triggerTypes.map((each) => [each.type, each])),
         credentials: storedCredentials(api.store.database, sealer),
-        service: () => Promise.resolve({ address: baseUrl, http: crashing.countRequests(client) }),
+        service: () => Promise.resolve({ baseUrl, http: crashingProcess.createCountingClient(client) }),
         now: () => nowMs,
       },
       hookWithNumericTimes(row),
       new AbortController().signal,
     );
     await job.run().catch((error: unknown) => {
-      if (!crashing.isDead) throw error;
+      if (!crashingProcess.isDead) throw error;
     });
-    return crashing.isDead;
+    return crashingProcess.isDead;
   };
 
   /**
-   * Runs `work` while the providers respond with 503, so that the surviving process records the wanted hook but cannot
+   * Runs `work` while the providers respond with 503, so that the surviving process records the desired hook but cannot
    * create or remove it.
    */
-  const whileUnavailable = async <Value>(work: () => Promise<Value>): Promise<Value> => {
-    providers.before = () => ({ status: 503 });
+  const runWhileUnavailable = async <Value>(work: () => Promise<Value>): Promise<Value> => {
+    providers.beforeResponse = () => ({ status: 503 });
     const value = await work();
-    providers.before = () => undefined;
+    providers.beforeResponse = () => undefined;
     return value;
   };
 
   it('are created and removed once, even if a process dies at any step', { timeout: 120_000 }, async () => {
     let deathCount = 0;
-    for (let step = steps.first; ; step += steps.stride) {
-      const id = await whileUnavailable(async () => {
+    for (let step = steps.firstStep; ; step += steps.stride) {
+      const id = await runWhileUnavailable(async () => {
         const failedId = await api.deployHook(type, fields);
         await api.waitForStatus(failedId, 'failed');
         return failedId;
@@ -141,7 +145,7 @@ describe.each(Object.entries(HOOK_TYPES))('webhooks at %s', (name, { type, field
       const hooks = (await api.hooksOf(id)) as [SimulatedHook];
       expect(hooks, `died at step ${step}`).toHaveLength(1);
       expect(await api.deliver(hooks[0], 'one')).toMatchObject({ status: 200 });
-      await whileUnavailable(async () => {
+      await runWhileUnavailable(async () => {
         await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
         await expect.poll(async () => (await api.hookRowOf(id))?.attempts).toBe(1);
       });
@@ -167,7 +171,7 @@ describe('a process with webhooks at a provider', { timeout: 900_000 }, () => {
     sampledIt(
       `leaves one webhook, or none after the removal, if it is killed at any step: ${name}`,
       async () => {
-        const data = dataFolder();
+        const data = createDataFolder();
         await expectOneHookWhenKilled({ store: { data }, engine: { data } }, name, steps);
       },
     );
@@ -175,10 +179,10 @@ describe('a process with webhooks at a provider', { timeout: 900_000 }, () => {
 
 describe('a process that stops', () => {
   it('stores the secret of a webhook that it has created, which the provider shows only once', async () => {
-    const providers = await hookProviders();
-    const api = await hookApi('sqlite', providers);
+    const providers = await startHookProviders();
+    const api = await openHookApi('sqlite', providers);
     const { type, fields } = HOOK_TYPES.stripe;
-    providers.before = () => ({ status: 503 });
+    providers.beforeResponse = () => ({ status: 503 });
     const id = await api.deployHook(type, fields);
     await api.waitForStatus(id, 'failed');
     const { wanted } = (await api.hookRowOf(id)) as ProviderHookRow;
@@ -189,27 +193,27 @@ describe('a process that stops', () => {
       .where('workflow_id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow();
-    const stopping = new AbortController();
-    const pending = Promise.withResolvers<undefined>();
-    providers.before = (request) => {
+    const stopController = new AbortController();
+    const pendingResponse = Promise.withResolvers<undefined>();
+    providers.beforeResponse = (request) => {
       if (!request.startsWith('DELETE stripe')) return undefined;
-      stopping.abort();
-      return pending.promise;
+      stopController.abort();
+      return pendingResponse.promise;
     };
-    const clients = serviceClients({ services: providers.services });
+    const clients = createServiceClients({ services: providers.services });
     const job = new HookJob(
       {
-        ...{ db: api.hookDb, sealer, report: () => undefined, now: () => api.now.ms },
+        ...{ db: api.hookDb, sealer, onError: () => undefined, now: () => api.now.ms },
         types: new Map(triggerTypes.map((each) => [each.type, each])),
         credentials: storedCredentials(api.store.database, sealer),
         service: clients.service,
       },
       hookWithNumericTimes(row),
-      stopping.signal,
+      stopController.signal,
     );
     await job.run();
-    providers.before = () => undefined;
-    pending.resolve(undefined);
+    providers.beforeResponse = () => undefined;
+    pendingResponse.resolve(undefined);
     expect(await api.hookRowOf(id)).toMatchObject({ lease_id: null });
     api.advance(LEASE_MS);
     await api.waitForStatus(id, 'active');

@@ -4,29 +4,34 @@ import type { JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../../packages/service/src/store/database.ts';
-import { serviceClients } from '../../../packages/service/src/triggers/clients.ts';
+import { createServiceClients } from '../../../packages/service/src/triggers/clients.ts';
 import { HookReconciler } from '../../../packages/service/src/triggers/hooks/reconciler.ts';
 import type { HookTables } from '../../../packages/service/src/triggers/hooks/database.ts';
 import { TRIGGER_MIGRATIONS } from '../../../packages/service/src/triggers/migrations.ts';
 import { Triggers } from '../../../packages/service/src/triggers/triggers.ts';
-import { dataFolder } from '../../support/data-folder.ts';
-import { hookProviders } from '../../support/hook-providers.ts';
+import { createDataFolder } from '../../support/data-folder.ts';
+import { startHookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
-import { postgresDatabase, storesToTest } from '../../support/postgres.ts';
-import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
+import { createPostgresDatabase, storesToTest } from '../../support/postgres.ts';
+import { HOOK_TYPES, openHookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
 const GITHUB = HOOK_TYPES.github;
 
 /** Starts the background work of another process on the webhooks, with the same database. */
 function startOtherProcess(api: HookApi, { services }: HookProviders) {
-  const clients = serviceClients({ services });
+  const clients = createServiceClients({ services });
   const reconciler = new HookReconciler({
-    ...{ db: api.hookDb, sealer, service: clients.service, report: (error) => api.faults.push(error) },
+    ...{
+      db: api.hookDb,
+      sealer,
+      service: clients.service,
+      onError: (error) => api.reportedErrors.push(error),
+    },
     types: new Map(triggerTypes.map((each) => [each.type, each])),
     credentials: storedCredentials(api.store.database, sealer),
     now: () => api.now.ms,
-    every: () => () => undefined,
+    repeat: () => () => undefined,
   });
   return {
     reconciler,
@@ -44,36 +49,37 @@ describe.each(storesToTest('processes of hooks'))(
     let api: HookApi;
 
     beforeAll(async () => {
-      providers = await hookProviders();
-      api = await hookApi(store, providers);
+      providers = await startHookProviders();
+      api = await openHookApi(store, providers);
     });
     afterAll(() => providers.close());
 
     it('are handled by one process at a time; if it stops before the provider has answered, another continues', async () => {
-      const pending = Promise.withResolvers<undefined>();
+      const pendingResponse = Promise.withResolvers<undefined>();
       const countRequests = (method: string): number =>
         providers.requests.filter((request) => request.startsWith(`${method} github`)).length;
-      providers.before = () => ({ status: 503 });
+      providers.beforeResponse = () => ({ status: 503 });
       const id = await api.deployHook(GITHUB.type, GITHUB.fields);
       await api.waitForStatus(id, 'failed');
-      providers.before = (request) => (request.startsWith('POST github') ? pending.promise : undefined);
-      const before = { GET: countRequests('GET'), POST: countRequests('POST') };
+      providers.beforeResponse = (request) =>
+        request.startsWith('POST github') ? pendingResponse.promise : undefined;
+      const requestCounts = { GET: countRequests('GET'), POST: countRequests('POST') };
       await api.hookDb
         .updateTable('provider_hooks')
         .set({ look_ms: api.now.ms })
         .where('workflow_id', '=', id)
         .execute();
-      const others = [startOtherProcess(api, providers), startOtherProcess(api, providers)];
-      for (const { reconciler } of others) reconciler.wake();
-      await expect.poll(() => countRequests('POST')).toBe(before.POST + 1);
-      for (const { close } of others) await close();
+      const otherProcesses = [startOtherProcess(api, providers), startOtherProcess(api, providers)];
+      for (const { reconciler } of otherProcesses) reconciler.wake();
+      await expect.poll(() => countRequests('POST')).toBe(requestCounts.POST + 1);
+      for (const { close } of otherProcesses) await close();
       expect({ GET: countRequests('GET'), POST: countRequests('POST') }).toEqual({
-        GET: before.GET + 1,
-        POST: before.POST + 1,
+        GET: requestCounts.GET + 1,
+        POST: requestCounts.POST + 1,
       });
-      providers.before = () => undefined;
+      providers.beforeResponse = () => undefined;
       expect(await api.hookRowOf(id)).toMatchObject({ lease_id: null, state: 'failed' });
-      pending.resolve(undefined);
+      pendingResponse.resolve(undefined);
       api.advance(5000);
       await api.waitForStatus(id, 'active');
       expect(await api.hooksOf(id)).toHaveLength(1);
@@ -82,30 +88,34 @@ describe.each(storesToTest('processes of hooks'))(
     it('stay unchanged when a process that does not create webhooks changes the triggers', async () => {
       const id = await api.deployHook(GITHUB.type, GITHUB.fields);
       await api.waitForStatus(id, 'active');
-      const before = await api.hookRowOf(id);
+      const rowBefore = await api.hookRowOf(id);
       await new Triggers(triggerTypes).recordDesiredHooks(api.hookDb, { workflowId: id, nowMs: api.now.ms });
-      expect(await api.hookRowOf(id)).toEqual(before);
+      expect(await api.hookRowOf(id)).toEqual(rowBefore);
     });
 
     it('of earlier versions of Heddle get their provider in a migration', async () => {
       const location =
         store === 'postgres'
-          ? { url: await postgresDatabase() }
-          : { file: `${dataFolder(onTestFinished)}/api.db` };
+          ? { url: await createPostgresDatabase() }
+          : { file: `${createDataFolder(onTestFinished)}/api.db` };
       const database = await openDatabase(location);
       onTestFinished(() => database.db.destroy());
-      const { '0004': _providers, ...earlier } = TRIGGER_MIGRATIONS;
-      await database.migrate('triggers', earlier);
+      const { '0004': _providers, ...earlierMigrations } = TRIGGER_MIGRATIONS;
+      await database.migrate('triggers', earlierMigrations);
       const db = database.db as unknown as Kysely<HookTables>;
-      const hook = (config: JsonObject, type: string) => ({
+      const createHook = (config: JsonObject, type: string) => ({
         type,
         config,
         url: 'https://flows.heddle.test/x',
       });
-      const present = JSON.stringify([hook({ provider: 'stripe' }, 'stripe')]);
+      const present = JSON.stringify([createHook({ provider: 'stripe' }, 'stripe')]);
       const rows = [
-        { block_id: 'a', wanted: JSON.stringify(hook({ provider: 'github' }, 'github_v2')), present: '[]' },
-        { block_id: 'b', wanted: JSON.stringify(hook({}, 'pigeons')), present },
+        {
+          block_id: 'a',
+          wanted: JSON.stringify(createHook({ provider: 'github' }, 'github_v2')),
+          present: '[]',
+        },
+        { block_id: 'b', wanted: JSON.stringify(createHook({}, 'pigeons')), present },
         { block_id: 'c', wanted: null, present },
         { block_id: 'd', wanted: null, present: '[]' },
       ];
@@ -118,8 +128,12 @@ describe.each(storesToTest('processes of hooks'))(
           } as never)
           .execute();
       await database.migrate('triggers', TRIGGER_MIGRATIONS);
-      const after = await db.selectFrom('provider_hooks').select('provider').orderBy('block_id').execute();
-      expect(after.map(({ provider }) => provider)).toEqual(['github', 'pigeons', 'stripe', '']);
+      const migratedRows = await db
+        .selectFrom('provider_hooks')
+        .select('provider')
+        .orderBy('block_id')
+        .execute();
+      expect(migratedRows.map(({ provider }) => provider)).toEqual(['github', 'pigeons', 'stripe', '']);
     });
   },
 );

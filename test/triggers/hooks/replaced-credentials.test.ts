@@ -1,10 +1,10 @@
 import { storeCredential } from '@heddle/service/credentials';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
+import { HOOK_CREDENTIALS, startHookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
 import { storesToTest } from '../../support/postgres.ts';
 import { scale } from '../../support/scale.ts';
-import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
+import { HOOK_TYPES, openHookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -20,8 +20,8 @@ describe.each(storesToTest('repaired credentials of hooks'))(
     let api: HookApi;
 
     beforeAll(async () => {
-      providers = await hookProviders();
-      api = await hookApi(kind, providers);
+      providers = await startHookProviders();
+      api = await openHookApi(kind, providers);
     });
     afterAll(() => providers.close());
 
@@ -31,35 +31,36 @@ describe.each(storesToTest('repaired credentials of hooks'))(
       const credential = { workspaceId, name, provider: 'github', material };
       return (await storeCredential(api.store.database, sealer, credential)).credential.id;
     };
-    const deployHook = (credential: string): Promise<string> =>
-      api.deployHook(type, { ...fields, triggerCredentials: credential });
+    const deployHook = (credentialId: string): Promise<string> =>
+      api.deployHook(type, { ...fields, triggerCredentials: credentialId });
     /** Deploys a workflow whose webhook is refused. */
-    const deployRefused = async (credential: string): Promise<string> => {
-      const id = await deployHook(credential);
+    const deployRefusedHook = async (credentialId: string): Promise<string> => {
+      const id = await deployHook(credentialId);
       await api.waitForStatus(id, 'failed');
       expect(await delayOf(id)).toBe(DAY_MS);
       return id;
     };
     const delayOf = async (id: string): Promise<number> =>
       Number((await api.hookRowOf(id))?.look_ms) - api.now.ms;
-    const attemptsOf = async (id: string): Promise<number | undefined> => (await api.hookRowOf(id))?.attempts;
-    const pathOf = (credential: string): string =>
-      `/api/v2/credentials/${credential}?workspaceId=${api.workspaceId}`;
+    const attemptCountOf = async (id: string): Promise<number | undefined> =>
+      (await api.hookRowOf(id))?.attempts;
+    const pathOf = (credentialId: string): string =>
+      `/api/v2/credentials/${credentialId}?workspaceId=${api.workspaceId}`;
 
     it('is created soon after its credential was replaced in another process', async () => {
-      const credential = await storeKey('replaced', WEAK_KEY);
-      const ids = [await deployRefused(credential), await deployRefused(credential)];
+      const credentialId = await storeKey('replaced', WEAK_KEY);
+      const ids = [await deployRefusedHook(credentialId), await deployRefusedHook(credentialId)];
       await storeKey('replaced', VALID_KEY);
       api.advance(RETRY_MS);
       for (const id of ids) expect((await api.waitForStatus(id, 'active')).warnings).toEqual([]);
     });
 
     it('is created soon after a request has replaced the key of its credential, but not after a rename', async () => {
-      const credential = await storeKey('renamed', WEAK_KEY);
-      const id = await deployRefused(credential);
-      await api.call('PATCH', pathOf(credential), { body: { displayName: 'another name' } });
+      const credentialId = await storeKey('renamed', WEAK_KEY);
+      const id = await deployRefusedHook(credentialId);
+      await api.call('PATCH', pathOf(credentialId), { body: { displayName: 'another name' } });
       expect(await delayOf(id)).toBe(DAY_MS);
-      const { status } = await api.call('PATCH', pathOf(credential), {
+      const { status } = await api.call('PATCH', pathOf(credentialId), {
         body: { serviceAccountJson: VALID_KEY },
       });
       expect(status).toBe(200);
@@ -68,24 +69,24 @@ describe.each(storesToTest('repaired credentials of hooks'))(
     });
 
     it('is created soon after its deleted credential was added again with the same id', async () => {
-      const credential = await storeKey('added', VALID_KEY);
-      expect((await api.call('DELETE', pathOf(credential))).status).toBe(200);
-      const id = await deployRefused(credential);
-      const added = {
+      const credentialId = await storeKey('added', VALID_KEY);
+      expect((await api.call('DELETE', pathOf(credentialId))).status).toBe(200);
+      const id = await deployRefusedHook(credentialId);
+      const credentialFields = {
         workspaceId: api.workspaceId,
         providerId: 'github',
-        id: credential,
+        id: credentialId,
         credentials: VALID_KEY,
       };
-      const body = { ...added, type: 'service_account', displayName: 'added again' };
+      const body = { ...credentialFields, type: 'service_account', displayName: 'added again' };
       expect((await api.call('POST', '/api/v2/credentials', { body })).status).toBe(201);
       api.advance(RETRY_MS);
       await api.waitForStatus(id, 'active');
     });
 
     it('is retried with exponential backoff while its key is replaced by other wrong keys', async () => {
-      const credential = await storeKey('guessed', WEAK_KEY);
-      const id = await deployRefused(credential);
+      const credentialId = await storeKey('guessed', WEAK_KEY);
+      const id = await deployRefusedHook(credentialId);
       const requestsBefore = providers.requests.length;
       for (let attempt = 1; attempt <= scale(4, 11); attempt += 1) {
         for (let guess = 0; guess < 3; guess += 1) await storeKey('guessed', `${WEAK_KEY}${guess}`);
@@ -95,31 +96,31 @@ describe.each(storesToTest('repaired credentials of hooks'))(
         expect(remainingMs).toBeGreaterThan(delayMs - 10);
         expect(remainingMs).toBeLessThanOrEqual(delayMs);
         api.advance(remainingMs - 1);
-        expect(await attemptsOf(id)).toBe(attempt);
+        expect(await attemptCountOf(id)).toBe(attempt);
         // Within 5 seconds, each process reads the changes of other processes.
         api.advance(POLL_MS);
-        await expect.poll(() => attemptsOf(id)).toBe(attempt + 1);
+        await expect.poll(() => attemptCountOf(id)).toBe(attempt + 1);
         expect(await delayOf(id)).toBe(DAY_MS);
       }
       expect(providers.requests.length - requestsBefore).toBeLessThan(25);
       await storeKey('guessed', VALID_KEY);
-      await api.redeploy(id, type, { ...fields, triggerCredentials: credential });
+      await api.redeploy(id, type, { ...fields, triggerCredentials: credentialId });
       await api.waitForStatus(id, 'active');
     });
 
     it('is retried soon if its credential is replaced during a request with the former credential', async () => {
-      const credential = await storeKey('late', WEAK_KEY);
+      const credentialId = await storeKey('late', WEAK_KEY);
       const requestSent = Promise.withResolvers<void>();
       const response = Promise.withResolvers<undefined>();
-      providers.before = () => {
+      providers.beforeResponse = () => {
         requestSent.resolve();
         return response.promise;
       };
-      const id = await deployHook(credential);
+      const id = await deployHook(credentialId);
       await api.hookRowOf(id);
       await requestSent.promise;
       await storeKey('late', VALID_KEY);
-      providers.before = () => undefined;
+      providers.beforeResponse = () => undefined;
       response.resolve(undefined);
       await api.waitForStatus(id, 'failed');
       expect(await delayOf(id)).toBe(RETRY_MS);
@@ -128,15 +129,15 @@ describe.each(storesToTest('repaired credentials of hooks'))(
     });
 
     it('is not retried when a credential of another workspace, or another credential of its workspace, changes', async () => {
-      const credential = await storeKey('kept', WEAK_KEY);
-      const id = await deployRefused(credential);
+      const credentialId = await storeKey('kept', WEAK_KEY);
+      const id = await deployRefusedHook(credentialId);
       await storeKey('other', VALID_KEY);
       const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
-      const foreign = await storeKey('kept', WEAK_KEY, otherWorkspaceId);
+      const foreignId = await storeKey('kept', WEAK_KEY, otherWorkspaceId);
       await api.hookDb
         .updateTable('credentials' as never)
-        .set({ id: credential } as never)
-        .where('id' as never, '=', foreign as never)
+        .set({ id: credentialId } as never)
+        .where('id' as never, '=', foreignId as never)
         .where('workspace_id' as never, '=', otherWorkspaceId as never)
         .execute();
       await storeKey('other', WEAK_KEY);

@@ -1,41 +1,44 @@
 import { keysInText, rotateStoredSecrets, Sealer } from '@heddle/service';
 import { storeCredential } from '@heddle/service/credentials';
 import { describe, expect, it } from 'vitest';
-import { hookSecret } from '../../../packages/service/src/triggers/hooks/secret.ts';
+import { findHookSecret } from '../../../packages/service/src/triggers/hooks/secret.ts';
 import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
-import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
+import { HOOK_CREDENTIALS, startHookProviders } from '../../support/hook-providers.ts';
 import type { SimulatedHook } from '../../support/hook-providers.ts';
 import { JSON_TYPE, PROVIDERS, SECRETS } from '../webhook-setup.ts';
-import { HOOK_TYPES, hookApi, sealer } from './setup.ts';
+import { HOOK_TYPES, openHookApi, sealer } from './setup.ts';
 
 describe('a stored credential', () => {
   it('can be the secret of a generic webhook and of one for a provider, but not in another workspace', async () => {
-    const providers = await hookProviders();
-    const api = await hookApi('sqlite', providers);
-    const json = { 'Content-Type': 'application/json' };
+    const providers = await startHookProviders();
+    const api = await openHookApi('sqlite', providers);
+    const jsonHeaders = { 'Content-Type': 'application/json' };
     const send = async (id: string, token: string) =>
-      api.send(await api.pathOf(id), { headers: { ...json, Authorization: `Bearer ${token}` }, body: '{}' });
-    const generic = await api.deployHook('generic_webhook', { secretCredential: 'stripe' });
-    expect(await send(generic, HOOK_CREDENTIALS.stripe)).toMatchObject({ status: 200 });
-    expect(await send(generic, 'another')).toMatchObject({ status: 401 });
-    const slack = await api.deployHook('slack', { secretCredential: 'linear' });
-    const sent = PROVIDERS['slack']!.request(
+      api.send(await api.pathOf(id), {
+        headers: { ...jsonHeaders, Authorization: `Bearer ${token}` },
+        body: '{}',
+      });
+    const genericId = await api.deployHook('generic_webhook', { secretCredential: 'stripe' });
+    expect(await send(genericId, HOOK_CREDENTIALS.stripe)).toMatchObject({ status: 200 });
+    expect(await send(genericId, 'another')).toMatchObject({ status: 401 });
+    const slackId = await api.deployHook('slack', { secretCredential: 'linear' });
+    const slackRequest = PROVIDERS['slack']!.createRequest(
       {},
       { id: 'e1', nowMs: api.now.ms, secret: HOOK_CREDENTIALS.linear },
     );
-    expect(await api.send(await api.pathOf(slack), sent)).toMatchObject({ status: 200 });
+    expect(await api.send(await api.pathOf(slackId), slackRequest)).toMatchObject({ status: 200 });
     const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
     await api.hookDb
       .updateTable('credentials' as never)
       .set({ workspace_id: otherWorkspaceId } as never)
       .where('id' as never, '=', api.credentials['stripe'] as never)
       .execute();
-    const [foreign, unknown] = [
-      await send(generic, HOOK_CREDENTIALS.stripe),
+    const [foreignResponse, unknownResponse] = [
+      await send(genericId, HOOK_CREDENTIALS.stripe),
       await send(await api.deployHook('generic_webhook', { secretCredential: crypto.randomUUID() }), 'x'),
     ];
-    expect(foreign).toMatchObject({ status: 401 });
-    expect(foreign.body).toEqual(unknown.body);
+    expect(foreignResponse).toMatchObject({ status: 401 });
+    expect(foreignResponse.body).toEqual(unknownResponse.body);
     // A block can have both a credential and a secret in one of its fields.
     const fields = { secretCredential: 'github', token: '{{TOKEN}}' };
     const bothId = await api.deployHook('generic_webhook', fields);
@@ -47,8 +50,8 @@ describe('a stored credential', () => {
   });
 
   it('with several lines is one secret, so that a single line of a key file is not accepted', async () => {
-    const providers = await hookProviders();
-    const api = await hookApi('sqlite', providers);
+    const providers = await startHookProviders();
+    const api = await openHookApi('sqlite', providers);
     const key = JSON.stringify({ type: 'service_account', private_key: 'k' }, undefined, 2);
     const { credential } = await storeCredential(api.store.database, sealer, {
       ...{ workspaceId: api.workspaceId, name: 'file', provider: 'shop' },
@@ -65,8 +68,8 @@ describe('a stored credential', () => {
 
 describe('a webhook at a provider', () => {
   it('keeps its secret when the encryption keys are rotated, and encrypts it only with the new key', async () => {
-    const providers = await hookProviders();
-    const api = await hookApi('sqlite', providers);
+    const providers = await startHookProviders();
+    const api = await openHookApi('sqlite', providers);
     const id = await api.deployHook(HOOK_TYPES.github.type, HOOK_TYPES.github.fields);
     await api.waitForStatus(id, 'active');
     const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
@@ -76,8 +79,8 @@ describe('a webhook at a provider', () => {
     const rotate = () => rotateStoredSecrets(api.store.database, rotatingSealer, undefined);
     expect((await rotate()).resealed).toBeGreaterThan(0);
     const row = (await api.hookRowOf(id)) as ProviderHookRow;
-    expect(await hookSecret(api.hookDb, new Sealer(keysInText(newKey)), row)).toBe(secret);
-    await expect(hookSecret(api.hookDb, sealer, row)).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
+    expect(await findHookSecret(api.hookDb, new Sealer(keysInText(newKey)), row)).toBe(secret);
+    await expect(findHookSecret(api.hookDb, sealer, row)).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
     expect(await rotate()).toMatchObject({ resealed: 0 });
     await providers.close();
   });

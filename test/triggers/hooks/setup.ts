@@ -9,7 +9,7 @@ import type { TestApiOptions } from '../../support/api.ts';
 import { draftOf } from '../../support/draft.ts';
 import { HOOK_CREDENTIALS } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
-import { PROVIDERS, webhookApi, webhookWorkflow } from '../webhook-setup.ts';
+import { PROVIDERS, openWebhookApi, webhookWorkflow } from '../webhook-setup.ts';
 import type { WebhookApi, WebhookResponse } from '../webhook-setup.ts';
 import { manualInterval, openStore } from '../store.ts';
 
@@ -68,7 +68,7 @@ export interface HookApi extends WebhookApi {
   deployHook(type: string, fields: JsonObject, lastBlock?: { [name: string]: Json }): Promise<string>;
   /** Deploys another version of a workflow. */
   redeploy(id: string, type: string, fields: JsonObject): Promise<Deployment>;
-  deployment(id: string): Promise<Deployment>;
+  readDeployment(id: string): Promise<Deployment>;
   /** Waits until the latest deployment attempt has this status. */
   waitForStatus(id: string, status: string): Promise<Deployment>;
   hookRowOf(id: string): Promise<ProviderHookRow | undefined>;
@@ -82,24 +82,24 @@ export interface HookApi extends WebhookApi {
   /** Advances the clock and starts the due work. */
   advance(ms: number): void;
   /** Registers background work, which runs with that of the API. */
-  every: (ms: number, callback: () => void) => () => void;
+  repeat: (ms: number, callback: () => void) => () => void;
   /** Sends a delivery as the provider of a hook. */
   deliver(hook: SimulatedHook, id: string, properties?: JsonObject): Promise<WebhookResponse>;
 }
 
 /** Starts an API whose webhooks are created at simulated providers. */
-export async function hookApi(
+export async function openHookApi(
   kind: 'sqlite' | 'postgres',
   providers: HookProviders,
   options: TestApiOptions = {},
 ): Promise<HookApi> {
   // A tick is skipped while earlier work is still running, so the functions below tick again at each call.
-  const { every, tick } = manualInterval();
+  const { repeat, tick } = manualInterval();
   const store = options.store ?? (await openStore(kind));
   const tenantCredentials = storedCredentials(store.database, sealer);
   const egress = { allowPrivate: true, ports: 'any' as const };
-  const api = await webhookApi(kind, {
-    ...{ every, sealer },
+  const api = await openWebhookApi(kind, {
+    ...{ repeat, sealer },
     hooks: { origin: ORIGIN, egress, services: providers.services },
     ...options,
     feeds: { credentials: tenantCredentials, ...options.feeds },
@@ -109,14 +109,14 @@ export async function hookApi(
   const credentials: { [name: string]: string } = {};
   for (const [name, key] of Object.entries(HOOK_CREDENTIALS))
     credentials[name] = await storeKey(api, store.database, { name, key });
-  const withIds = (fields: JsonObject): { [name: string]: Json } =>
+  const replaceCredentialNames = (fields: JsonObject): { [name: string]: Json } =>
     Object.fromEntries(
       Object.entries(fields).map(([name, value]) => {
         const id = /credential/i.test(name) ? credentials[value as string] : undefined;
         return [name, id ?? value];
       }),
     );
-  const deployment = async (id: string): Promise<Deployment> => {
+  const readDeployment = async (id: string): Promise<Deployment> => {
     tick();
     return (await api.call<Deployment>('GET', `/api/v2/workflows/${id}/deployment`)).data;
   };
@@ -131,11 +131,11 @@ export async function hookApi(
     )?.path;
   return {
     ...api,
-    ...{ providers, hookDb, credentials, deployment, every },
+    ...{ providers, hookDb, credentials, readDeployment, repeat },
     deployHook: (type, fields, lastBlock = {}) =>
-      api.deploy(webhookWorkflow(withIds(fields), { type, last: lastBlock })),
+      api.deploy(webhookWorkflow(replaceCredentialNames(fields), { type, lastBlock })),
     async redeploy(id, type, fields) {
-      const draft = draftOf(webhookWorkflow(withIds(fields), { type }));
+      const draft = draftOf(webhookWorkflow(replaceCredentialNames(fields), { type }));
       const { block_id: blockId } = await api.db
         .selectFrom('webhook_paths')
         .select('block_id')
@@ -144,8 +144,8 @@ export async function hookApi(
       const [draftBlockId = ''] = Object.keys(draft['blocks'] as JsonObject);
       // The block keeps its id.
       const text = JSON.stringify(draft).replaceAll(draftBlockId, blockId);
-      const put = await api.call('PUT', `/api/v2/workflows/${id}/state`, { raw: text });
-      if (put.status !== 200) throw new Error(JSON.stringify(put.body));
+      const putResponse = await api.call('PUT', `/api/v2/workflows/${id}/state`, { rawBody: text });
+      if (putResponse.status !== 200) throw new Error(JSON.stringify(putResponse.body));
       const response = await api.call<Deployment>('POST', `/api/v2/workflows/${id}/deploy`);
       if (response.status !== 200) throw new Error(JSON.stringify(response.body));
       return response.data;
@@ -153,11 +153,11 @@ export async function hookApi(
     async waitForStatus(id, status) {
       await expect
         .poll(async () => {
-          const { latestDeploymentAttempt: attempt } = await deployment(id);
+          const { latestDeploymentAttempt: attempt } = await readDeployment(id);
           return attempt?.error?.message ?? attempt?.status;
         })
         .toEqual(status === 'failed' ? expect.stringMatching(/could not be (created|checked)/) : status);
-      return deployment(id);
+      return readDeployment(id);
     },
     hookRowOf(id) {
       tick();
@@ -185,8 +185,8 @@ export async function hookApi(
         ...properties,
       };
       const body = hook.provider === 'linear' ? { ...event, type: 'Issue' } : event;
-      const sent = provider!.request(body, { id, nowMs: api.now.ms, secret: hook.secret });
-      return api.send(new URL(hook.url).pathname, sent);
+      const request = provider!.createRequest(body, { id, nowMs: api.now.ms, secret: hook.secret });
+      return api.send(new URL(hook.url).pathname, request);
     },
   };
 }

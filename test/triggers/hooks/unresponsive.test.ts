@@ -1,19 +1,19 @@
 import { triggerTypes } from '@heddle/blocks/triggers';
 import { storeCredential, storedCredentials } from '@heddle/service/credentials';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { serviceClients } from '../../../packages/service/src/triggers/clients.ts';
+import { createServiceClients } from '../../../packages/service/src/triggers/clients.ts';
 import { HookJob } from '../../../packages/service/src/triggers/hooks/job.ts';
 import { hookWithNumericTimes } from '../../../packages/service/src/triggers/hooks/tables.ts';
 import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
-import { HOOK_CREDENTIALS, hookProviders } from '../../support/hook-providers.ts';
+import { HOOK_CREDENTIALS, startHookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
-import { HOOK_TYPES, hookApi, ORIGIN, sealer } from './setup.ts';
+import { HOOK_TYPES, openHookApi, ORIGIN, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const RETRY_MS = 5000;
 /** The time limit of a request, which is 10 seconds unless the egress policy has a lower one. */
-const LIMIT_MS = 1500;
+const REQUEST_TIMEOUT_MS = 1500;
 const { type, fields } = HOOK_TYPES.github;
 
 const BEHAVIOURS = [
@@ -28,30 +28,33 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   let requestCount = 0;
 
   beforeAll(async () => {
-    providers = await hookProviders();
-    const egress = { allowPrivate: true, ports: 'any' as const, timeoutMs: LIMIT_MS };
-    api = await hookApi('sqlite', providers, {
+    providers = await startHookProviders();
+    const egress = { allowPrivate: true, ports: 'any' as const, timeoutMs: REQUEST_TIMEOUT_MS };
+    api = await openHookApi('sqlite', providers, {
       hooks: { origin: ORIGIN, egress, services: providers.services },
     });
   });
   afterAll(() => providers.close());
 
-  /** Makes GitHub not finish its responses to requests of this method. `isDone`: GitHub still executes the requests. */
-  const hang = (method: string, isExecuted = false): void => {
+  /**
+   * Makes GitHub not finish its responses to requests of this method. `isExecuted`: GitHub still executes the requests.
+   */
+  const leaveUnfinished = (method: string, isExecuted = false): void => {
     requestCount = 0;
-    providers.before = (request) => {
+    providers.beforeResponse = (request) => {
       if (!request.startsWith(`${method} github`)) return undefined;
       requestCount += 1;
       return { unfinished, ...(isExecuted && { isExecuted }) };
     };
   };
-  const respondAgain = (): void => void (providers.before = () => undefined);
+  const respondAgain = (): void => void (providers.beforeResponse = () => undefined);
   const delayOf = async (id: string): Promise<number> =>
     Number((await api.hookRowOf(id))?.look_ms) - api.now.ms;
-  const failureCount = async (id: string): Promise<number | undefined> => (await api.hookRowOf(id))?.attempts;
+  const readFailureCount = async (id: string): Promise<number | undefined> =>
+    (await api.hookRowOf(id))?.attempts;
 
   it('are created once by a later attempt, even if the provider has created them without responding', async () => {
-    hang('POST');
+    leaveUnfinished('POST');
     const id = await api.deployHook(type, fields);
     const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(attempt).toMatchObject({
@@ -61,66 +64,66 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
     expect(await delayOf(id)).toBe(RETRY_MS);
     api.advance(RETRY_MS - 1);
     expect(requestCount).toBe(1);
-    hang('POST', true);
+    leaveUnfinished('POST', true);
     api.advance(1);
-    await expect.poll(() => failureCount(id)).toBe(2);
+    await expect.poll(() => readFailureCount(id)).toBe(2);
     expect(await delayOf(id)).toBe(2 * RETRY_MS);
     respondAgain();
     expect(await api.hooksOf(id)).toHaveLength(1);
     api.advance(2 * RETRY_MS);
     await api.waitForStatus(id, 'active');
     expect(await api.hooksOf(id)).toHaveLength(1);
-    expect(api.faults).toEqual([]);
+    expect(api.reportedErrors).toEqual([]);
   });
 
   it('stay active while checks fail', async () => {
     const id = await api.deployHook(type, fields);
     await api.waitForStatus(id, 'active');
-    hang('PATCH');
+    leaveUnfinished('PATCH');
     api.advance(DAY_MS);
-    await expect.poll(() => failureCount(id)).toBe(1);
+    await expect.poll(() => readFailureCount(id)).toBe(1);
     expect(await delayOf(id)).toBe(RETRY_MS);
     expect((await api.triggerOf(id)).health.lastError).toMatch(/could not be reached/);
-    expect((await api.deployment(id)).latestDeploymentAttempt).toMatchObject({
+    expect((await api.readDeployment(id)).latestDeploymentAttempt).toMatchObject({
       status: 'active',
       error: null,
     });
     respondAgain();
     api.advance(RETRY_MS);
-    await expect.poll(() => failureCount(id)).toBe(0);
+    await expect.poll(() => readFailureCount(id)).toBe(0);
     expect((await api.triggerOf(id)).health.lastError).toBeNull();
-    expect(api.faults).toEqual([]);
+    expect(api.reportedErrors).toEqual([]);
   });
 
   it('are removed by a later attempt', async () => {
     const id = await api.deployHook(type, fields);
     await api.waitForStatus(id, 'active');
     const [hook] = await api.hooksOf(id);
-    hang('DELETE');
+    leaveUnfinished('DELETE');
     await api.call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    await expect.poll(() => failureCount(id)).toBe(1);
+    await expect.poll(() => readFailureCount(id)).toBe(1);
     expect(await api.hookRowOf(id)).toMatchObject({ state: 'removing', lease_id: null });
     expect(await delayOf(id)).toBe(RETRY_MS);
     respondAgain();
     api.advance(RETRY_MS);
     await expect.poll(() => api.hookRowOf(id)).toBeUndefined();
     expect(providers.hooks).not.toContain(hook);
-    expect(api.faults).toEqual([]);
+    expect(api.reportedErrors).toEqual([]);
   });
 });
 
 /** Adds a copy of the webhook of a workflow to each of these workspaces. */
-async function addCopies(api: HookApi, id: string, workspaces: readonly string[]): Promise<void> {
+async function addCopies(api: HookApi, id: string, workspaceIds: readonly string[]): Promise<void> {
   const row = (await api.hookRowOf(id)) as ProviderHookRow;
   const { github: key } = HOOK_CREDENTIALS;
-  for (const [index, workspaceId] of workspaces.entries()) {
+  for (const [index, workspaceId] of workspaceIds.entries()) {
     const material = { type: 'service_account', key } as const;
     const newCredential = { workspaceId, name: 'copied', provider: 'github', material };
     const { credential } = await storeCredential(api.store.database, sealer, newCredential);
     const wanted = (row.wanted ?? '').replaceAll(api.credentials['github'] ?? '', credential.id);
-    const unleased = { attempts: 0, lease_id: null, lease_ms: null, look_ms: api.now.ms };
-    const initial = { ...unleased, present: '[]', key_id: null, sealed: null };
-    const copy = { ...row, ...initial, workspace_id: workspaceId, workflow_id: `0-${index}`, wanted };
+    const unleasedColumns = { attempts: 0, lease_id: null, lease_ms: null, look_ms: api.now.ms };
+    const initialColumns = { ...unleasedColumns, present: '[]', key_id: null, sealed: null };
+    const copy = { ...row, ...initialColumns, workspace_id: workspaceId, workflow_id: `0-${index}`, wanted };
     await api.hookDb.insertInto('provider_hooks').values(copy).execute();
   }
 }
@@ -128,42 +131,55 @@ async function addCopies(api: HookApi, id: string, workspaces: readonly string[]
 describe('while a provider never answers', () => {
   /** Starts an API with a webhook whose provider never answers. */
   async function startSilentApi() {
-    const providers = await hookProviders();
-    const api = await hookApi('sqlite', providers);
-    providers.before = (request) => (request.includes(' github') ? { unfinished: 'silent' } : undefined);
+    const providers = await startHookProviders();
+    const api = await openHookApi('sqlite', providers);
+    providers.beforeResponse = (request) =>
+      request.includes(' github') ? { unfinished: 'silent' } : undefined;
     const silentId = await api.deployHook(type, fields);
-    const requestCount = (): number =>
+    const countRequests = (): number =>
       providers.requests.filter((request) => request.includes(' github')).length;
-    await expect.poll(requestCount).toBe(1);
-    const maxAttempts = async (): Promise<number> => {
+    await expect.poll(countRequests).toBe(1);
+    const readMaxAttempts = async (): Promise<number> => {
       const rows = await api.hookDb.selectFrom('provider_hooks').select('attempts').execute();
       return Math.max(...rows.map(({ attempts }) => attempts));
     };
-    return { providers, api, silentId, requestCount, maxAttempts };
+    return { providers, api, silentId, requestCount: countRequests, maxAttempts: readMaxAttempts };
   }
 
   it('its webhooks of many workspaces do not delay webhooks at another provider', async () => {
-    const { providers, api, silentId, requestCount, maxAttempts } = await startSilentApi();
+    const {
+      providers,
+      api,
+      silentId,
+      requestCount: countRequests,
+      maxAttempts: readMaxAttempts,
+    } = await startSilentApi();
     const otherWorkspaces = Array.from({ length: 10 }, (_, index) =>
       api.store.workspaces.createWorkspace(`Others ${index}`, api.userId),
     );
     await addCopies(api, silentId, await Promise.all(otherWorkspaces));
     const id = await api.deployHook(HOOK_TYPES.stripe.type, HOOK_TYPES.stripe.fields);
     await api.waitForStatus(id, 'active');
-    expect(requestCount()).toBe(4);
+    expect(countRequests()).toBe(4);
     // None of the requests has reached its time limit.
-    expect(await maxAttempts()).toBe(0);
+    expect(await readMaxAttempts()).toBe(0);
     await providers.close();
   });
 
   it('its many webhooks of one workspace delay neither another workspace nor webhooks at another provider', async () => {
-    const { providers, api, silentId, requestCount, maxAttempts } = await startSilentApi();
+    const {
+      providers,
+      api,
+      silentId,
+      requestCount: countRequests,
+      maxAttempts: readMaxAttempts,
+    } = await startSilentApi();
     const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
-    const ownIds = Array.from({ length: 10 }, () => api.workspaceId);
-    await addCopies(api, silentId, [...ownIds, otherWorkspaceId]);
+    const ownWorkspaceIds = Array.from({ length: 10 }, () => api.workspaceId);
+    await addCopies(api, silentId, [...ownWorkspaceIds, otherWorkspaceId]);
     const id = await api.deployHook(HOOK_TYPES.stripe.type, HOOK_TYPES.stripe.fields);
     await api.waitForStatus(id, 'active');
-    await expect.poll(requestCount).toBe(3);
+    await expect.poll(countRequests).toBe(3);
     const leasedHooks = await api.hookDb
       .selectFrom('provider_hooks')
       .select('workspace_id')
@@ -172,14 +188,14 @@ describe('while a provider never answers', () => {
     expect(leasedHooks.map(({ workspace_id: workspaceId }) => workspaceId).toSorted()).toEqual(
       [api.workspaceId, api.workspaceId, otherWorkspaceId].toSorted(),
     );
-    expect(await maxAttempts()).toBe(0);
+    expect(await readMaxAttempts()).toBe(0);
     await providers.close();
   });
 
   it('the work on a webhook ends at its time limit, and is retried after a delay', async () => {
-    const providers = await hookProviders();
-    const api = await hookApi('sqlite', providers);
-    providers.before = () => ({ status: 503 });
+    const providers = await startHookProviders();
+    const api = await openHookApi('sqlite', providers);
+    providers.beforeResponse = () => ({ status: 503 });
     const id = await api.deployHook(type, fields);
     await api.waitForStatus(id, 'failed');
     const row = await api.hookDb
@@ -188,23 +204,28 @@ describe('while a provider never answers', () => {
       .where('workflow_id', '=', id)
       .returningAll()
       .executeTakeFirstOrThrow();
-    providers.before = () => ({ unfinished: 'silent' });
-    const clients = serviceClients({ services: providers.services });
+    providers.beforeResponse = () => ({ unfinished: 'silent' });
+    const clients = createServiceClients({ services: providers.services });
     const job = new HookJob(
       {
-        ...{ db: api.hookDb, sealer, report: (error) => api.faults.push(error), now: () => api.now.ms },
+        ...{
+          db: api.hookDb,
+          sealer,
+          onError: (error) => api.reportedErrors.push(error),
+          now: () => api.now.ms,
+        },
         types: new Map(triggerTypes.map((each) => [each.type, each])),
         credentials: storedCredentials(api.store.database, sealer),
         service: clients.service,
       },
       hookWithNumericTimes(row),
-      AbortSignal.timeout(LIMIT_MS),
+      AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     );
     await job.run();
-    const after = hookWithNumericTimes((await api.hookRowOf(id)) as ProviderHookRow);
-    expect(after).toMatchObject({ state: 'failed', is_retryable: 1, attempts: 4, lease_id: null });
-    expect((after.look_ms ?? 0) - api.now.ms).toBe(8 * RETRY_MS);
-    expect(api.faults).toEqual([]);
+    const rowAfter = hookWithNumericTimes((await api.hookRowOf(id)) as ProviderHookRow);
+    expect(rowAfter).toMatchObject({ state: 'failed', is_retryable: 1, attempts: 4, lease_id: null });
+    expect((rowAfter.look_ms ?? 0) - api.now.ms).toBe(8 * RETRY_MS);
+    expect(api.reportedErrors).toEqual([]);
     await clients.close();
     await providers.close();
   });

@@ -5,7 +5,7 @@ import { once } from './counter.ts';
 import { consumeRateLimit } from './limiter.ts';
 import type { Release, RunRequest, UsageRefusal } from './usage.ts';
 
-type Services = Pick<AreaContext, 'usage' | 'concurrency' | 'limiter' | 'now' | 'report'>;
+type Services = Pick<AreaContext, 'usage' | 'concurrency' | 'limiter' | 'now' | 'onError'>;
 
 /**
  * Admits a run: reserves its cost, takes a rate limit token of its kind, and takes a slot among the runs in flight.
@@ -25,7 +25,7 @@ export async function admitRun(
       nowMs: services.now(),
       reason: 'RATE_LIMIT_EXCEEDED',
     });
-    const releaseSlot = await acquireSlot(services, run);
+    const releaseSlot = await acquireRunSlot(services, run);
     if (!releaseUsage || !releaseSlot) return releaseUsage ?? releaseSlot;
     return () => {
       releaseUsage();
@@ -64,11 +64,14 @@ function usageRefused(refusal: UsageRefusal): ApiError {
 }
 
 /** Takes a slot for the run and returns its release function; undefined if runs are not limited. Throws 429, 503. */
-async function acquireSlot({ concurrency, report }: Services, run: RunRequest): Promise<Release | undefined> {
+async function acquireRunSlot(
+  { concurrency, onError }: Services,
+  run: RunRequest,
+): Promise<Release | undefined> {
   if (!concurrency) return undefined;
   const createOverloadError = () =>
     unavailable('Runs cannot be accepted at the moment. Please retry shortly.', 'SERVICE_OVERLOADED');
-  const release = await acquireFromHost(report, createOverloadError, () => concurrency.acquire(run));
+  const release = await acquireFromHost(onError, createOverloadError, () => concurrency.acquire(run));
   if (release) return once(release);
   throw tooManyRequests('Too many runs are in flight. Please retry shortly.', 'EXECUTION_CONCURRENCY_LIMIT');
 }
@@ -77,13 +80,13 @@ async function acquireSlot({ concurrency, report }: Services, run: RunRequest): 
  * Takes a slot for a call of the operation and returns its release function; undefined if calls are not limited. Throws
  * 429, 503.
  */
-export async function acquireCall(
-  { concurrency, report }: Pick<Services, 'concurrency' | 'report'>,
+export async function acquireCallSlot(
+  { concurrency, onError }: Pick<Services, 'concurrency' | 'onError'>,
   operation: string,
   caller: string,
 ): Promise<Release | undefined> {
   if (!concurrency?.acquireCall) return undefined;
-  const release = await acquireFromHost(report, unavailable, () =>
+  const release = await acquireFromHost(onError, unavailable, () =>
     concurrency.acquireCall?.(operation, caller),
   );
   if (release) return once(release);
@@ -95,14 +98,14 @@ export async function acquireCall(
  * `createError` returns.
  */
 async function acquireFromHost<T>(
-  report: Services['report'],
+  onError: Services['onError'],
   createError: () => ApiError,
   acquire: () => Promise<T> | T,
 ): Promise<T> {
   try {
     return await acquire();
   } catch (error) {
-    report(error);
+    onError(error);
     throw createError();
   }
 }

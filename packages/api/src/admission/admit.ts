@@ -1,19 +1,19 @@
 import type { AreaContext } from '../context.ts';
 import {
   anonymousPrincipal,
-  expectAccess,
-  expectOrganizationAccess,
-  expectPrincipal,
-  expectWorkspaceKeyAllowed,
+  requireAccess,
+  requireOrganizationAccess,
+  requirePrincipal,
+  requireWorkspaceKeyAllowed,
 } from '../auth/authorize.ts';
 import { capacitySubjectOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
 import { notFound, refusalOf } from '../errors.ts';
-import { withOnEnd } from '../http/stream.ts';
+import { withEndCallback } from '../http/stream.ts';
 import type { AnyOperation, Call, RecordedAction, Reply } from '../operation.ts';
 import type { AuditEvent } from '../ports.ts';
 import type { LocatedResource } from '../resource.ts';
-import { acquireCall } from './admit-run.ts';
+import { acquireCallSlot } from './admit-run.ts';
 import { callChainOf } from './call-chain.ts';
 import type { CapacitySlot } from './capacity.ts';
 import { AUTHENTICATED_LIMITS } from './input-limits.ts';
@@ -29,7 +29,7 @@ export interface ServedOperation {
 /** A call whose credential has been checked and whose input has not been read. */
 export interface UnreadCall extends Pick<
   Call<never, never, never>,
-  'headers' | 'signal' | 'origin' | 'basePath' | 'head'
+  'headers' | 'signal' | 'origin' | 'basePath' | 'isHead'
 > {
   /** Undefined for a call without a credential. */
   principal: Principal | undefined;
@@ -49,28 +49,28 @@ type AdmittedCall = Input & { principal: Principal } & Omit<UnreadCall, 'princip
 
 /**
  * Runs the operation and returns its reply. The checks run in this order: kind and scope of the caller, call chain,
- * anonymous access, input, capacity, rules between fields, access to the resource.
+ * anonymous access, input, capacity, cross-field rules, access to the resource.
  */
 export async function admit(
   context: AreaContext,
-  served: ServedOperation,
-  { principal: caller, workflowId, read, head = false, ...request }: UnreadCall,
+  servedOperation: ServedOperation,
+  { principal: caller, workflowId, read, isHead = false, ...request }: UnreadCall,
 ): Promise<Reply> {
-  const { operation } = served;
-  if (caller) expectPrincipal(caller, operation);
+  const { operation } = servedOperation;
+  if (caller) requirePrincipal(caller, operation);
   // Only validates the call chain. The handler reads it again.
   if (operation.executes) callChainOf(request.headers);
   const principal = caller ?? (await anonymousPrincipal(context, workflowId));
-  const input = await read(principal.anonymous ? context.publicInputs : AUTHENTICATED_LIMITS);
-  const call = { ...request, head, principal, ...input };
+  const input = await read(principal.anonymous ? context.publicInputLimits : AUTHENTICATED_LIMITS);
+  const call = { ...request, isHead, principal, ...input };
   const releases: Release[] = [];
   const release = () => releases.splice(0).forEach((each) => each());
   try {
     // The slots are taken after the body has arrived: a client that stops sending must not hold a slot.
     const slot = await takeSlots(context, { operation, principal }, releases);
-    const reply = await authorizeAndHandle(context, served, call, slot);
+    const reply = await authorizeAndHandle(context, servedOperation, call, slot);
     // A stream holds its slots until it ends.
-    if ('raw' in reply && releases.length > 0) return { raw: withOnEnd(reply.raw, release) };
+    if ('raw' in reply && releases.length > 0) return { raw: withEndCallback(reply.raw, release) };
     release();
     return reply;
   } catch (error) {
@@ -89,7 +89,7 @@ async function takeSlots(
   releases: Release[],
 ): Promise<CapacitySlot | undefined> {
   const caller = capacitySubjectOf(principal);
-  const releaseCall = await acquireCall(context, operation.id, caller);
+  const releaseCall = await acquireCallSlot(context, operation.id, caller);
   if (releaseCall) releases.push(releaseCall);
   if (!operation.executes) return undefined;
   const slot = context.capacity.acquire(caller);
@@ -106,7 +106,7 @@ async function authorizeAndHandle(
   operation.check?.(call as never);
   const { value, workspaceIds } = await findAuthorizedResource(context, { operation, services }, call);
   const [workspaceId] = workspaceIds;
-  if (workspaceId !== undefined) slot?.joinWorkspace(workspaceId);
+  if (workspaceId !== undefined) slot?.countForWorkspace(workspaceId);
   const recorder = createRecorder(context, operation, { principal: call.principal, workspaceId });
   return operation.handle(services as never, { ...call, ...recorder } as never, value as never);
 }
@@ -131,10 +131,10 @@ function createRecorder(
   }
   return {
     recordAudit: async (recordedAction, transaction) => audit.record(eventOf(recordedAction), transaction),
-    async runAudited(recordedAction, action, hasHappened = () => true) {
+    async runAudited(recordedAction, runAction, hasHappened = () => true) {
       const event = eventOf(recordedAction);
       const preparedEvent = await audit.prepare?.(event);
-      const result = await action().catch(async (error: unknown) => {
+      const result = await runAction().catch(async (error: unknown) => {
         // After an internal error it is unknown whether the action happened: the event stays, with the outcome
         // `intended`.
         if ((refusalOf(error)?.status ?? 500) < 500) await preparedEvent?.abort();
@@ -156,13 +156,13 @@ async function findAuthorizedResource(
 ): Promise<LocatedResource<unknown>> {
   const { resource } = operation;
   if (resource.kind === 'none' || resource.kind === 'organization')
-    expectWorkspaceKeyAllowed(call.principal, operation);
+    requireWorkspaceKeyAllowed(call.principal, operation);
   const { displayName } = resource;
   const locatedResource = await resource.find(call, services as never, context);
   if (!locatedResource) throw notFound(displayName);
   for (const workspaceId of new Set(locatedResource.workspaceIds))
-    await expectAccess(context, call.principal, workspaceId, { ...operation, displayName });
+    await requireAccess(context, call.principal, workspaceId, { ...operation, displayName });
   for (const organizationId of new Set(locatedResource.organizationIds))
-    await expectOrganizationAccess(context, call.principal, organizationId, { ...operation, displayName });
+    await requireOrganizationAccess(context, call.principal, organizationId, { ...operation, displayName });
   return locatedResource;
 }

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../test/support/api.ts';
-import { APPROVAL, GREETING, LONG, waitForStatus } from '../../../../test/support/api-workflows.ts';
+import { createTestApi } from '../../../../test/support/api.ts';
+import {
+  APPROVAL,
+  GREETING_WORKFLOW,
+  LONG_WORKFLOW,
+  waitForStatus,
+} from '../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../test/support/api-workflows.ts';
 import { capacityLimits, createCapacity } from './capacity.ts';
 import { memoryLimiter } from './limiter.ts';
@@ -9,9 +14,9 @@ import type { RunRequest } from './usage.ts';
 
 describe('executions in flight', () => {
   it('are limited by slots; a stream holds its slot until it ends', async () => {
-    const api = await testApi({ capacity: 1 });
-    const longId = await api.deploy(LONG);
-    const shortId = await api.deploy(GREETING);
+    const api = await createTestApi({ capacity: 1 });
+    const longId = await api.deploy(LONG_WORKFLOW);
+    const shortId = await api.deploy(GREETING_WORKFLOW);
     const run = () => api.call('POST', `/api/v2/workflows/${shortId}/execute`, { body: {} });
     const stream = await api.fetch('POST', `/api/v2/workflows/${longId}/execute`, { body: { stream: true } });
     const refusal = await run();
@@ -24,10 +29,10 @@ describe('executions in flight', () => {
   });
 
   it('release their slot when they are refused', async () => {
-    const api = await testApi({ capacity: 1 });
+    const api = await createTestApi({ capacity: 1 });
     const path = '/api/v2/workflows/nowhere/execute';
     expect((await api.call('POST', path, { body: {} })).status).toBe(404);
-    expect((await api.call('POST', path, { raw: '{' })).status).toBe(400);
+    expect((await api.call('POST', path, { rawBody: '{' })).status).toBe(400);
     expect((await api.call('POST', path, { body: {} })).status).toBe(404);
   });
 });
@@ -38,7 +43,7 @@ describe('shares of the capacity', () => {
     const acquire = (caller: string, workspace: string) => {
       const slot = capacity.acquire(caller);
       try {
-        slot.joinWorkspace(workspace);
+        slot.countForWorkspace(workspace);
         return slot;
       } catch (error) {
         slot.release();
@@ -68,9 +73,9 @@ describe('shares of the capacity', () => {
     expect(capacityLimits()).toEqual({ total: 500, perCaller: 250, perWorkspace: 375 });
   });
 
-  it('of anonymous callers are separate from those of people', async () => {
-    const api = await testApi({ capacity: { total: 3, perCaller: 1, perWorkspace: 3 } });
-    const longId = await api.deploy(LONG);
+  it('of anonymous callers are separate from those of users', async () => {
+    const api = await createTestApi({ capacity: { total: 3, perCaller: 1, perWorkspace: 3 } });
+    const longId = await api.deploy(LONG_WORKFLOW);
     const path = `/api/v2/workflows/${longId}`;
     await api.call('PATCH', `${path}/deployment`, { body: { isPublicApi: true } });
     const openStream = (key?: null) =>
@@ -84,14 +89,14 @@ describe('shares of the capacity', () => {
 describe('a body that does not arrive', () => {
   it('holds no slot, and times out', async () => {
     const timers: [ms: number, callback: () => void][] = [];
-    const api = await testApi({
+    const api = await createTestApi({
       capacity: 1,
-      every: (ms, callback) => {
+      repeat: (ms, callback) => {
         timers.push([ms, callback]);
         return () => undefined;
       },
     });
-    const path = `/api/v2/workflows/${await api.deploy(GREETING)}/execute`;
+    const path = `/api/v2/workflows/${await api.deploy(GREETING_WORKFLOW)}/execute`;
     const stalledRequests = Array.from({ length: 500 }, () => {
       const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([123])) });
       const headers = { 'X-API-Key': api.key };
@@ -112,8 +117,8 @@ describe('a body that does not arrive', () => {
 describe('rate limits of executions', () => {
   it('are reported with their own code, and the run id stays unused', async () => {
     const limiter = memoryLimiter({ sync: { capacity: 1, perMinute: 1 } }, () => 0);
-    const api = await testApi({ limiter, now: () => 0 });
-    const id = await api.deploy(GREETING);
+    const api = await createTestApi({ limiter, now: () => 0 });
+    const id = await api.deploy(GREETING_WORKFLOW);
     const path = `/api/v2/workflows/${id}/execute`;
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     expect((await api.call('POST', path, { body: {} })).status).toBe(200);
@@ -121,16 +126,16 @@ describe('rate limits of executions', () => {
       status: 429,
       body: { error: { code: 'RATE_LIMITED', details: { code: 'RATE_LIMIT_EXCEEDED' } } },
     });
-    const accepted = await api.call('POST', path, { body: { async: true }, headers });
-    expect(accepted.status).toBe(202);
+    const acceptedResponse = await api.call('POST', path, { body: { async: true }, headers });
+    expect(acceptedResponse.status).toBe(202);
   });
 });
 
 describe('runs in flight', () => {
   it('are limited per workspace; a run releases its slot when it ends or waits for a person', async () => {
-    const api = await testApi({ concurrency: memoryConcurrency(1) });
+    const api = await createTestApi({ concurrency: memoryConcurrency(1) });
     const [longId, shortId, approvalId] = await Promise.all(
-      [LONG, GREETING, APPROVAL].map((each) => api.deploy(each)),
+      [LONG_WORKFLOW, GREETING_WORKFLOW, APPROVAL].map((each) => api.deploy(each)),
     );
     const run = (id: string | undefined, body: object = {}) =>
       api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body });
@@ -166,8 +171,10 @@ describe('runs in flight', () => {
 
 describe('limits of an operation', () => {
   it('apply to the calls in flight of one caller; a stream holds its slot until it ends', async () => {
-    const api = await testApi({ concurrency: memoryConcurrency({ calls: { executeWorkflowV2: 1 } }) });
-    const [longId, shortId] = await Promise.all([LONG, GREETING].map((each) => api.deploy(each)));
+    const api = await createTestApi({ concurrency: memoryConcurrency({ calls: { executeWorkflowV2: 1 } }) });
+    const [longId, shortId] = await Promise.all(
+      [LONG_WORKFLOW, GREETING_WORKFLOW].map((each) => api.deploy(each)),
+    );
     const run = (options: object = {}) =>
       api.call('POST', `/api/v2/workflows/${shortId}/execute`, { body: {}, ...options });
     const stream = await api.fetch('POST', `/api/v2/workflows/${longId}/execute`, { body: { stream: true } });
@@ -189,28 +196,29 @@ describe('limits of an operation', () => {
 
   it('that cannot be checked refuse calls with 503, and the error is reported', async () => {
     const acquireCall = () => Promise.reject(new Error('the database is gone'));
-    const api = await testApi({ concurrency: { acquire: () => () => undefined, acquireCall } });
+    const api = await createTestApi({ concurrency: { acquire: () => () => undefined, acquireCall } });
     expect((await api.call('GET', '/api/v2/meta')).status).toBe(503);
-    expect(api.faults).toEqual([expect.objectContaining({ message: 'the database is gone' })]);
+    expect(api.reportedErrors).toEqual([expect.objectContaining({ message: 'the database is gone' })]);
   });
 
   it('apply to the size of the request body, with or without a declared length', async () => {
-    const api = await testApi({ bodyBytes: { createWorkflowV2: 200, undeployWorkflow: 2 } });
+    const api = await createTestApi({ bodyBytes: { createWorkflowV2: 200, undeployWorkflow: 2 } });
     const body = (name: string) => JSON.stringify({ workspaceId: api.workspaceId, name });
-    const create = (raw: string, headers = {}) => api.call('POST', '/api/v2/workflows', { raw, headers });
+    const create = (raw: string, headers = {}) =>
+      api.call('POST', '/api/v2/workflows', { rawBody: raw, headers });
     expect((await create(body('short'))).status).toBe(201);
     for (const headers of [{}, { 'Content-Length': '300' }])
       expect(await create(body('x'.repeat(200)), headers)).toMatchObject({
         status: 413,
         body: { error: { code: 'PAYLOAD_TOO_LARGE' } },
       });
-    const id = await api.deploy(GREETING);
-    const undeploy = (raw: string) => api.call('DELETE', `/api/v2/workflows/${id}/deploy`, { raw });
+    const id = await api.deploy(GREETING_WORKFLOW);
+    const undeploy = (raw: string) => api.call('DELETE', `/api/v2/workflows/${id}/deploy`, { rawBody: raw });
     expect([(await undeploy('{   }')).status, (await undeploy('{}')).status]).toEqual([413, 200]);
   });
 
   it('are refused at startup if no area has the operation', async () => {
-    await expect(testApi({ bodyBytes: { listNothing: 1 } })).rejects.toThrow(
+    await expect(createTestApi({ bodyBytes: { listNothing: 1 } })).rejects.toThrow(
       'limits.bodyBytes has the operation "listNothing", which no area has.',
     );
   });
@@ -225,7 +233,7 @@ describe('usage', () => {
         return { release: () => calls.push(`settled ${runId}`) };
       },
     };
-    const api = await testApi({ usage });
+    const api = await createTestApi({ usage });
     const id = await api.deploy(APPROVAL);
     const { data } = await api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const { runId } = data;
@@ -239,7 +247,7 @@ describe('usage', () => {
 
   it('at its limit prevents a resume, and the pause point stays open', async () => {
     const refusals: object[] = [];
-    const api = await testApi({ usage: { reserve: () => refusals.pop() ?? {} } });
+    const api = await createTestApi({ usage: { reserve: () => refusals.pop() ?? {} } });
     const id = await api.deploy(APPROVAL);
     const { data } = await api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const runPath = `/api/v2/workflows/${id}/runs/${data.runId}`;
@@ -254,12 +262,12 @@ describe('usage', () => {
   });
 
   it('that cannot be reserved is an internal error, and nothing runs', async () => {
-    const api = await testApi({ usage: { reserve: () => Promise.reject(new Error('usage is down')) } });
-    const id = await api.deploy(GREETING);
+    const api = await createTestApi({ usage: { reserve: () => Promise.reject(new Error('usage is down')) } });
+    const id = await api.deploy(GREETING_WORKFLOW);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const response = await api.call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
     expect(response.body).toEqual({ error: { code: 'INTERNAL_ERROR', message: 'Internal server error' } });
-    expect(api.faults).toEqual([expect.objectContaining({ message: 'usage is down' })]);
+    expect(api.reportedErrors).toEqual([expect.objectContaining({ message: 'usage is down' })]);
     const runPath = `/api/v2/workflows/${id}/runs/${headers['X-Run-Id']}`;
     expect((await api.call('GET', runPath)).status).toBe(404);
   });

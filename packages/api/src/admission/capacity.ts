@@ -4,7 +4,7 @@ import { createCounter } from './counter.ts';
 /** Limits on the executions in flight in this process. */
 export interface CapacityLimits {
   total: number;
-  /** Per caller: a person with all their keys, the keys of a workspace, or all anonymous callers of a workspace. */
+  /** Per caller: a user with all their keys, the keys of a workspace, or all anonymous callers of a workspace. */
   perCaller: number;
   /** Per workspace, over all callers. */
   perWorkspace: number;
@@ -13,7 +13,7 @@ export interface CapacityLimits {
 /** The slot of one execution in flight. */
 export interface CapacitySlot {
   /** Counts the execution against its workspace as well, once the workspace is known. Throws 429. */
-  joinWorkspace(workspaceId: string): void;
+  countForWorkspace(workspaceId: string): void;
   /** Frees the slot. Further calls do nothing. */
   release(): void;
 }
@@ -54,7 +54,7 @@ export function createCapacity({ total, perCaller, perWorkspace }: CapacityLimit
       const releases = [callers.increment(caller, perCaller) ?? refuse()];
       inFlight += 1;
       return {
-        joinWorkspace(workspaceId) {
+        countForWorkspace(workspaceId) {
           releases.push(workspaces.increment(workspaceId, perWorkspace) ?? refuse());
         },
         release() {

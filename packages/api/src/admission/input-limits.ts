@@ -24,7 +24,7 @@ export const ANONYMOUS_LIMITS = {
 };
 
 /** Throws 413 when `value` contains more values than the limit. */
-export function expectValueLimit(value: unknown, { values }: Pick<InputLimits, 'values'>): void {
+export function requireValueLimit(value: unknown, { values }: Pick<InputLimits, 'values'>): void {
   const pending: unknown[] = [value];
   let count = 0;
   while (pending.length > 0) {

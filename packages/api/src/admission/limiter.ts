@@ -22,9 +22,9 @@ type LimitResult = Promise<LimitState | undefined> | LimitState | undefined;
 /** Rate limits. A host with several processes provides a shared limiter; without a limiter nothing is limited. */
 export interface Limiter {
   /**
-   * Takes a token from the bucket of each subject. Returns the state of the tightest bucket (`tightestOf`); undefined
-   * if there is no limit of this kind. `operation` is the id of the called operation, for limiters that limit some
-   * operations separately.
+   * Takes a token from the bucket of each subject. Returns the state of the tightest bucket (`tightestState`);
+   * undefined if there is no limit of this kind. `operation` is the id of the called operation, for limiters that limit
+   * some operations separately.
    */
   take(kind: LimitKind, subjects: readonly string[], operation?: string): LimitResult;
   /** Returns the state of the bucket and takes nothing. Without this method callers cannot see their limits. */
@@ -59,10 +59,10 @@ const MAX_BUCKETS = 100_000;
 export function memoryLimiter(bucketsByKind: Buckets, now: () => number = Date.now): Limiter {
   const storedBuckets = new Map<string, { tokens: number; atMs: number }>();
   const tokensOf = (bucket: Bucket, key: string, atMs: number): number => {
-    const saved = storedBuckets.get(key) ?? { tokens: bucket.capacity, atMs };
+    const storedBucket = storedBuckets.get(key) ?? { tokens: bucket.capacity, atMs };
     // A clock that is set back removes no tokens.
-    const elapsedMs = Math.max(0, atMs - saved.atMs);
-    return Math.min(bucket.capacity, saved.tokens + (elapsedMs * bucket.perMinute) / MINUTE_MS);
+    const elapsedMs = Math.max(0, atMs - storedBucket.atMs);
+    return Math.min(bucket.capacity, storedBucket.tokens + (elapsedMs * bucket.perMinute) / MINUTE_MS);
   };
   return {
     take(kind, subjects, operation) {
@@ -81,7 +81,7 @@ export function memoryLimiter(bucketsByKind: Buckets, now: () => number = Date.n
         if (storedBuckets.size <= MAX_BUCKETS) break;
         storedBuckets.delete(oldest);
       }
-      return tightestOf(bucket, checks);
+      return tightestState(bucket, checks);
     },
     peek(kind, subject) {
       const bucket = bucketsByKind[kind];
@@ -116,7 +116,7 @@ function stateOf({ capacity, perMinute }: Bucket, { allowed, tokensLeft, atMs }:
  * Returns the state of the tightest of several buckets of one size: the empty bucket with the longest wait, else the
  * bucket with the fewest tokens.
  */
-export function tightestOf(bucket: Bucket, checks: readonly BucketCheck[]): LimitState | undefined {
+export function tightestState(bucket: Bucket, checks: readonly BucketCheck[]): LimitState | undefined {
   const states = checks.map((check) => stateOf(bucket, check));
   const [tightest] = states.toSorted((a, b) => b.retryAfterMs - a.retryAfterMs || a.remaining - b.remaining);
   return tightest;
@@ -126,7 +126,7 @@ export function tightestOf(bucket: Bucket, checks: readonly BucketCheck[]): Limi
 const NO_LIMIT = 2_147_483_647;
 
 /** Returns the state of a bucket that is always full. */
-export function unlimited(nowMs: number): LimitState {
+export function unlimitedState(nowMs: number): LimitState {
   return { allowed: true, limit: NO_LIMIT, remaining: NO_LIMIT, resetAtMs: nowMs, retryAfterMs: 0 };
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { errorIn, testApi } from '../../../../test/support/api.ts';
+import { errorIn, createTestApi } from '../../../../test/support/api.ts';
 import type { ParsedResponse } from '../../../../test/support/api.ts';
-import { GREETING, LONG, waitForStatus } from '../../../../test/support/api-workflows.ts';
-import { rowCountingApi } from '../../../../test/support/row-counting-api.ts';
+import { GREETING_WORKFLOW, LONG_WORKFLOW, waitForStatus } from '../../../../test/support/api-workflows.ts';
+import { createRowCountingApi } from '../../../../test/support/row-counting-api.ts';
 import type { Principal } from '../auth/principal.ts';
 import { AUTHENTICATED_LIMITS } from './input-limits.ts';
 import type { LimitKind, LimitState } from './limiter.ts';
@@ -39,9 +39,9 @@ const EMPTY_BUCKET: LimitState = {
   resetAtMs: 90_000,
   retryAfterMs: 60_000,
 };
-const failAsDown = (): Promise<never> => Promise.reject(new Error('The port is down.'));
+const rejectPortCall = (): Promise<never> => Promise.reject(new Error('The port is down.'));
 
-const api = await rowCountingApi({
+const api = await createRowCountingApi({
   capacity: 1,
   now: () => 0,
   limiter: { take: (kind) => (faults.has(kind === 'async' ? 'sync' : kind) ? EMPTY_BUCKET : undefined) },
@@ -55,18 +55,22 @@ const api = await rowCountingApi({
   },
   concurrency: {
     acquire: () =>
-      faults.has('concurrency is down') ? failAsDown() : faults.has('no slot') ? undefined : () => undefined,
+      faults.has('concurrency is down')
+        ? rejectPortCall()
+        : faults.has('no slot')
+          ? undefined
+          : () => undefined,
   },
-  authenticator: { authenticate: ({ apiKey, bearer }) => authenticate(apiKey, bearer) },
+  authenticator: { authenticate: ({ apiKey, bearerToken }) => authenticate(apiKey, bearerToken) },
 });
 
 /** Accepts one key, and a token with the scope api:read. */
 function authenticate(
   apiKey: string | undefined,
-  bearer: string | undefined,
+  bearerToken: string | undefined,
 ): Promise<Principal | undefined> {
-  if (faults.has('keys are down')) return failAsDown();
-  if (apiKey === undefined ? bearer !== 'reader' : apiKey !== api.key) return Promise.resolve(undefined);
+  if (faults.has('keys are down')) return rejectPortCall();
+  if (apiKey === undefined ? bearerToken !== 'reader' : apiKey !== api.key) return Promise.resolve(undefined);
   const scopes = apiKey === undefined ? (['api:read'] as const) : (['api:write'] as const);
   const userId = api.userId;
   const principal = { kind: 'oauth', credentialId: 'c', userId, workspaceId: null } as const;
@@ -76,13 +80,13 @@ function authenticate(
 const { reservations, workspaces } = api.store;
 const { queue } = reservations;
 const add = queue.add.bind(queue);
-queue.add = (...args) => (faults.has('queue is down') ? failAsDown() : add(...args));
+queue.add = (...args) => (faults.has('queue is down') ? rejectPortCall() : add(...args));
 const reserve = reservations.reserve.bind(reservations);
-reservations.reserve = (row) => (faults.has('reservations are down') ? failAsDown() : reserve(row));
+reservations.reserve = (row) => (faults.has('reservations are down') ? rejectPortCall() : reserve(row));
 
-const deployedId = await api.deploy(GREETING);
-const draftId = await api.createDraft(GREETING);
-const longId = await api.deploy(LONG);
+const deployedId = await api.deploy(GREETING_WORKFLOW);
+const draftId = await api.createDraft(GREETING_WORKFLOW);
+const longId = await api.deploy(LONG_WORKFLOW);
 const foreignId = await createForeignWorkflow();
 const usedId = crypto.randomUUID();
 // The first request has no faults, and uses `usedId`.
@@ -93,7 +97,7 @@ async function createForeignWorkflow(): Promise<string> {
   const workspaceId = await workspaces.createWorkspace('Elsewhere', otherUser);
   const { key } = await api.store.keys.create({ workspaceId }, 'elsewhere');
   const body = { workspaceId, name: 'Foreign' };
-  const otherApi = await testApi({ engine: api.engine, store: api.store });
+  const otherApi = await createTestApi({ engine: api.engine, store: api.store });
   return (await otherApi.call<{ id: string }>('POST', '/api/v2/workflows', { body, key })).data.id;
 }
 
@@ -125,7 +129,7 @@ function send(): Promise<ParsedResponse<unknown>> {
   const key = faults.has('bad key') ? 'sk-heddle-guess' : validKey;
   const isBroken = faults.has('broken body') || faults.has('XML body');
   const raw = JSON.stringify(createBody()) + (isBroken ? '}' : '');
-  return api.call('POST', `/api/v2/workflows/${id}/execute`, { key, headers: createHeaders(), raw });
+  return api.call('POST', `/api/v2/workflows/${id}/execute`, { key, headers: createHeaders(), rawBody: raw });
 }
 
 interface Refusal {
@@ -149,24 +153,24 @@ const LIMIT_HEADERS = {
   'x-ratelimit-reset': '1970-01-01T00:01:30.000Z',
 };
 const RETRY_HEADERS = { 'retry-after': '5' };
-const RATE = {
+const RATE_LIMITED = {
   ...{ code: 'RATE_LIMITED', message: 'API rate limit exceeded' },
   ...{ status: 429, headers: LIMIT_HEADERS },
 };
 const HEADROOM_MESSAGE = 'The remaining usage limit does not cover the run';
 const UNAVAILABLE = { code: 'SERVICE_UNAVAILABLE', status: 503 };
-const DOWN = { ...UNAVAILABLE, message: 'Service temporarily unavailable', headers: RETRY_HEADERS };
+const PORT_DOWN = { ...UNAVAILABLE, message: 'Service temporarily unavailable', headers: RETRY_HEADERS };
 const OVER_LIMIT = { code: 'USAGE_LIMIT_EXCEEDED', status: 402 };
 
 /** The refusals of the checks, in the order of the checks. */
 const REFUSALS: readonly Refusal[] = [
-  { stage: 1, fault: 'address', ...RATE, details: { retryAfter } },
+  { stage: 1, fault: 'address', ...RATE_LIMITED, details: { retryAfter } },
   {
     ...{ stage: 2, fault: 'bad key', status: 401, code: 'UNAUTHORIZED', message: 'Invalid API key' },
     headers: { 'www-authenticate': 'ApiKey realm="Heddle API", header="x-api-key"' },
   },
-  { stage: 2, fault: 'keys are down', ...DOWN },
-  { stage: 3, fault: 'operation', ...RATE, details: { retryAfter } },
+  { stage: 2, fault: 'keys are down', ...PORT_DOWN },
+  { stage: 3, fault: 'operation', ...RATE_LIMITED, details: { retryAfter } },
   {
     ...{ stage: 4, fault: 'narrow scope', status: 403, code: 'FORBIDDEN' },
     ...{ message: 'This operation needs the scope api:write', details: { code: 'INSUFFICIENT_SCOPE' } },
@@ -211,7 +215,7 @@ const REFUSALS: readonly Refusal[] = [
     ...{ stage: 11, fault: 'used id', status: 409, code: 'CONFLICT', headers: { 'x-run-id': usedId } },
     ...{ message: 'Run ID has already been used', details: { code: 'RUN_ID_CONFLICT', runId: usedId } },
   },
-  { stage: 11, fault: 'reservations are down', ...DOWN },
+  { stage: 11, fault: 'reservations are down', ...PORT_DOWN },
   {
     ...{ stage: 12.1, fault: 'draft', status: 403, code: 'FORBIDDEN' },
     ...{ message: 'Workflow is not deployed', details: { code: 'WORKFLOW_NOT_DEPLOYED' } },
@@ -229,7 +233,7 @@ const REFUSALS: readonly Refusal[] = [
     ...{ stage: 12.2, fault: 'member', ...OVER_LIMIT, message: HEADROOM_MESSAGE },
     details: { code: 'EXECUTION_MEMBER_HEADROOM_EXHAUSTED' },
   },
-  { stage: 12.3, fault: 'sync', ...RATE, details: { code: 'RATE_LIMIT_EXCEEDED', retryAfter } },
+  { stage: 12.3, fault: 'sync', ...RATE_LIMITED, details: { code: 'RATE_LIMIT_EXCEEDED', retryAfter } },
   {
     ...{ stage: 12.4, fault: 'no slot', status: 429, code: 'RATE_LIMITED', headers: RETRY_HEADERS },
     message: 'Too many runs are in flight. Please retry shortly.',
@@ -257,9 +261,9 @@ const REFUSALS: readonly Refusal[] = [
 async function sendWithFaults(...requestFaults: Fault[]) {
   for (const fault of requestFaults) faults.add(fault);
   const stream = faults.has('no capacity') ? await holdSlot() : undefined;
-  const rowsBefore = api.rowCounts();
+  const rowsBefore = api.countRows();
   const response = await send();
-  const rowsAfter = api.rowCounts();
+  const rowsAfter = api.countRows();
   faults.clear();
   await stream?.body?.cancel();
   return { response, rowsBefore, rowsAfter };
@@ -305,11 +309,11 @@ describe.each(CASES)('a request with the fault "%s"', (fault, refusal) => {
 
   const laterRefusals = REFUSALS.filter(({ stage }) => stage > refusal.stage);
   // An asynchronous request with selected outputs is refused earlier, as a combination.
-  const combinable = laterRefusals.filter(
+  const combinableRefusals = laterRefusals.filter(
     ({ fault: other }) => !(fault === 'queue is down' && other === 'selector'),
   );
-  it(`gets this refusal even with one of ${combinable.length} faults of later checks`, async () => {
-    for (const other of combinable) {
+  it(`gets this refusal even with one of ${combinableRefusals.length} faults of later checks`, async () => {
+    for (const other of combinableRefusals) {
       const { response } = await sendWithFaults(fault, other.fault);
       expectRefusal(response, refusal);
     }

@@ -6,14 +6,14 @@ export interface RunRequest {
   runId: string;
   workflowId: string;
   workspaceId: string;
-  /** The acting person; null for workspace keys and anonymous calls. */
+  /** The acting user; null for workspace keys and anonymous calls. */
   userId: string | null;
   mode: 'sync' | 'stream' | 'async' | 'resume';
 }
 
 /**
  * The reason why the cost of a run cannot be reserved. `suspended`: the account is suspended; `limit`: a usage limit is
- * reached; `payer`, `member`: the remaining limit of the account or of the person does not cover the run.
+ * reached; `payer`, `member`: the remaining limit of the account or of the user does not cover the run.
  */
 export type UsageRefusal = 'suspended' | 'limit' | 'payer' | 'member';
 
@@ -28,7 +28,7 @@ export interface Usage {
   /** Reserves the cost of a run. When it rejects, the run does not start. */
   reserve(run: RunRequest): Promise<UsageDecision> | UsageDecision;
   /** Returns the caller's usage; undefined for a caller who may not see it. Without this method, usage is not shown. */
-  summary?(caller: {
+  getSummary?(caller: {
     userId: string | null;
     workspaceId: string | null;
   }): Promise<UsageSummary | undefined> | UsageSummary | undefined;
@@ -52,7 +52,7 @@ export interface Concurrency {
    */
   acquire(run: RunRequest): Promise<Release | undefined> | Release | undefined;
   /**
-   * Takes a slot for a call of an operation, in the same way. A caller is a person with all their keys, the keys of a
+   * Takes a slot for a call of an operation, in the same way. A caller is a user with all their keys, the keys of a
    * workspace, or all anonymous callers of a workspace. Without this method calls are not limited.
    */
   acquireCall?(operation: string, caller: string): Promise<Release | undefined> | Release | undefined;

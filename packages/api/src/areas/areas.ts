@@ -3,7 +3,7 @@ import type { Area } from '../area.ts';
 import { pickOperations } from '../area.ts';
 import type { PrincipalKind } from '../auth/principal.ts';
 import type { AreaContext } from '../context.ts';
-import { operationsOf } from '../operation.ts';
+import { operationFactory } from '../operation.ts';
 import { noResource } from '../resource.ts';
 import {
   cancelExecution,
@@ -26,11 +26,11 @@ import { cancelRun, getWorkflowRun, listWorkflowRuns } from './runs/operations.t
 import { previewRunFromBlock } from './runs/preview.ts';
 import { rerunWorkflowRun } from './runs/rerun.ts';
 import { resumeRun } from './runs/resume.ts';
-import { noQuery, timestamp } from './shapes.ts';
+import { noQuery, timestamp } from './common-schemas.ts';
 
-const EXECUTE = { executeWorkflow } as const;
+const EXECUTE_OPERATIONS = { executeWorkflow } as const;
 
-const RUNS = {
+const RUN_OPERATIONS = {
   listWorkflowRuns,
   previewRunFromBlock,
   getWorkflowRun,
@@ -40,7 +40,7 @@ const RUNS = {
   rerunRun: rerunWorkflowRun,
 } as const;
 
-const LEGACY = {
+const LEGACY_OPERATIONS = {
   executeLegacy,
   getExecution,
   cancelExecution,
@@ -66,7 +66,7 @@ const KEY_TYPES: { [kind in PrincipalKind]?: string } = {
   oauth: 'oauth_access_token',
 };
 
-const getApiMeta = operationsOf<unknown>()({
+const getApiMeta = operationFactory<unknown>()({
   id: 'getApiMeta',
   method: 'GET',
   path: '/api/v2/meta',
@@ -86,32 +86,40 @@ const getApiMeta = operationsOf<unknown>()({
   },
 });
 
-const META = { getApiMeta } as const;
+const META_OPERATIONS = { getApiMeta } as const;
 
 /** Returns the area (module of API operations) that executes workflows. */
-export function execute(): Area<AreaContext, typeof EXECUTE> {
-  return { name: 'execute', operations: EXECUTE, services: (context) => context };
+export function execute(): Area<AreaContext, typeof EXECUTE_OPERATIONS> {
+  return { name: 'execute', operations: EXECUTE_OPERATIONS, services: (context) => context };
 }
 
 /**
  * Returns the area of runs: their states, results and files, and the operations that resume, cancel, preview and rerun
  * them. `only`: the operations to serve; default: all.
  */
-export function runs<Name extends keyof typeof RUNS = keyof typeof RUNS>(
+export function runs<Name extends keyof typeof RUN_OPERATIONS = keyof typeof RUN_OPERATIONS>(
   options: { only?: readonly Name[] } = {},
-): Area<AreaContext, Pick<typeof RUNS, Name>> {
-  return { name: 'runs', operations: pickOperations(RUNS, options.only), services: (context) => context };
+): Area<AreaContext, Pick<typeof RUN_OPERATIONS, Name>> {
+  return {
+    name: 'runs',
+    operations: pickOperations(RUN_OPERATIONS, options.only),
+    services: (context) => context,
+  };
 }
 
 /** Returns the area of the legacy API. `hasResumePage`: the host serves the page on which pauses are answered. */
 export function legacy({ hasResumePage = false }: { hasResumePage?: boolean } = {}): Area<
   AreaContext & { hasResumePage: boolean },
-  typeof LEGACY
+  typeof LEGACY_OPERATIONS
 > {
-  return { name: 'legacy', operations: LEGACY, services: (context) => ({ ...context, hasResumePage }) };
+  return {
+    name: 'legacy',
+    operations: LEGACY_OPERATIONS,
+    services: (context) => ({ ...context, hasResumePage }),
+  };
 }
 
 /** Returns the area that describes the credential of the caller. */
-export function meta(): Area<AreaContext, typeof META> {
-  return { name: 'meta', operations: META, services: (context) => context };
+export function meta(): Area<AreaContext, typeof META_OPERATIONS> {
+  return { name: 'meta', operations: META_OPERATIONS, services: (context) => context };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { errorIn, testApi } from '../../../../test/support/api.ts';
+import { errorIn, createTestApi } from '../../../../test/support/api.ts';
 import { requestOf } from '../../../../test/support/requests.ts';
 import { SERVED_OPERATIONS } from '../../../../test/support/served-operations.ts';
 import { deployTriggers } from '../../../../test/support/trigger-workflow.ts';
@@ -10,7 +10,7 @@ import { meta } from '../areas/areas.ts';
 import type { AnyOperation } from '../operation.ts';
 import { USER_PRINCIPALS } from './principal.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 const { call, store, workspaceId } = api;
 
 const ASK = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
@@ -25,7 +25,7 @@ const triggers = await deployTriggers({
 });
 const subject = { workflowId, runId, workspaceId, triggers };
 
-async function createMember(role: 'read' | 'write' | 'admin' | null): Promise<string> {
+async function createMemberKey(role: 'read' | 'write' | 'admin' | null): Promise<string> {
   const userId = await store.workspaces.createUser({
     email: `${crypto.randomUUID()}@heddle.test`,
     name: 'Bob',
@@ -35,10 +35,10 @@ async function createMember(role: 'read' | 'write' | 'admin' | null): Promise<st
 }
 
 const keys = {
-  read: await createMember('read'),
-  write: await createMember('write'),
-  admin: await createMember('admin'),
-  stranger: await createMember(null),
+  read: await createMemberKey('read'),
+  write: await createMemberKey('write'),
+  admin: await createMemberKey('admin'),
+  stranger: await createMemberKey(null),
   workspace: (await store.keys.create({ workspaceId }, 'shared')).key,
   foreign: (await store.keys.create({ workspaceId: await createOtherWorkspace() }, 'other')).key,
 };
@@ -68,7 +68,7 @@ describe.each(CASES)('%s', (_id, operation) => {
   };
   const { displayName } = operation.resource;
 
-  it('returns 404 for people and keys of other workspaces', async () => {
+  it('returns 404 for users and keys of other workspaces', async () => {
     for (const key of [keys.stranger, keys.foreign]) {
       const response = await callAs(key);
       expect(response.status).toBe(404);
@@ -91,7 +91,7 @@ describe.each(CASES)('%s', (_id, operation) => {
 
 describe('personal keys', () => {
   it('are refused if the workspace has disabled them; workspace keys are not', async () => {
-    const separateApi = await testApi();
+    const separateApi = await createTestApi();
     const listPath = `/api/v2/workflows?workspaceId=${separateApi.workspaceId}`;
     const { key } = await separateApi.store.keys.create({ workspaceId: separateApi.workspaceId }, 'shared');
     await separateApi.store.workspaces.setPersonalKeys(separateApi.workspaceId, false);
@@ -148,7 +148,7 @@ describe('a key', () => {
   });
 
   it('is refused when it has expired', async () => {
-    const separateApi = await testApi({ now: () => Date.parse('2030-01-01T00:00:00Z') });
+    const separateApi = await createTestApi({ now: () => Date.parse('2030-01-01T00:00:00Z') });
     const { store: separateStore, userId } = separateApi;
     const expiredKey = await separateStore.keys.create({ userId }, 'a', '2030-01-01T00:00:00.000Z');
     const validKey = await separateStore.keys.create({ userId }, 'b', '2030-01-01T00:00:00.001Z');
@@ -170,13 +170,13 @@ describe('a key', () => {
   });
 
   it('is invalid in an API with another store', async () => {
-    const otherApi = await testApi();
+    const otherApi = await createTestApi();
     expect(await otherApi.call('GET', '/api/v2/meta', { key: api.key })).toMatchObject({ status: 401 });
   });
 });
 
 let principal: object;
-const { call: callAsPrincipal } = await testApi({
+const { call: callAsPrincipal } = await createTestApi({
   engine: api.engine,
   store,
   authenticator: { authenticate: () => Promise.resolve(principal as never) },
@@ -242,9 +242,11 @@ it('an operation without a resource refuses a workspace key unless it allows wor
   });
   // The operation does not use the context.
   const context = {} as AreaContext;
-  const served = { operation, services: undefined };
-  await expect(admit(context, served, callOf('workspace'))).rejects.toMatchObject({
+  const servedOperation = { operation, services: undefined };
+  await expect(admit(context, servedOperation, callOf('workspace'))).rejects.toMatchObject({
     details: { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' },
   });
-  expect(await admit(context, served, callOf('personal'))).toMatchObject({ data: { keyType: 'personal' } });
+  expect(await admit(context, servedOperation, callOf('personal'))).toMatchObject({
+    data: { keyType: 'personal' },
+  });
 });

@@ -7,7 +7,7 @@ import { AUTHENTICATED_PRINCIPALS } from './principal.ts';
 import type { Principal, Role, Scope } from './principal.ts';
 
 /** Throws 403 when the credential lacks the scope; for an access token with the challenge of RFC 6750. */
-function expectScope({ kind, scopes }: Principal, scope: Scope): void {
+function requireScope({ kind, scopes }: Principal, scope: Scope): void {
   if (scopes.includes(scope) || (scope === 'api:read' && scopes.includes('api:write'))) return;
   const challenge = `Bearer realm="Heddle API", error="insufficient_scope", scope="${scope}"`;
   throw new ApiError(403, `This operation needs the scope ${scope}`, {
@@ -20,7 +20,7 @@ function expectScope({ kind, scopes }: Principal, scope: Scope): void {
  * Throws 401 or 403 when the principal may not call the operation on any resource, because of its kind or scopes. A
  * workspace key is refused later: with 404 for a resource of another workspace.
  */
-export function expectPrincipal(
+export function requirePrincipal(
   principal: Principal,
   { principals, scope }: Pick<AnyOperation, 'principals' | 'scope'>,
 ): void {
@@ -29,11 +29,11 @@ export function expectPrincipal(
   if (kind !== 'workspace' && !principals.includes(kind)) {
     throw forbidden('PRINCIPAL_KIND_NOT_PERMITTED', 'Credentials of this kind cannot call this operation');
   }
-  expectScope(principal, scope);
+  requireScope(principal, scope);
 }
 
 /** Throws 403 for a workspace key when the operation does not allow workspace keys. */
-export function expectWorkspaceKeyAllowed(
+export function requireWorkspaceKeyAllowed(
   { kind }: Principal,
   { principals }: Pick<AnyOperation, 'principals'>,
 ): void {
@@ -48,7 +48,7 @@ export interface RequiredAccess extends Pick<AnyOperation, 'principals' | 'capab
   displayName: string;
 }
 
-const REASONS: { [code in ApiDetailCode]?: (required: RequiredAccess) => string } = {
+const REASONS: { [code in ApiDetailCode]?: (requiredAccess: RequiredAccess) => string } = {
   ORGANIZATION_MEMBERSHIP_REQUIRED: () => 'This operation is for members of the organization',
   ORGANIZATION_ADMIN_REQUIRED: () => 'This operation is for admins of the organization',
   PERSONAL_API_KEYS_DISABLED: () => 'Personal API keys are disabled in this workspace',
@@ -61,40 +61,40 @@ const REASONS: { [code in ApiDetailCode]?: (required: RequiredAccess) => string 
  * Throws when the caller lacks this access in the workspace: 404 with `displayName` for callers from whom the workspace
  * is concealed, 403 with the reason for others.
  */
-export async function expectAccess(
+export async function requireAccess(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,
   workspaceId: string,
-  required: RequiredAccess,
+  requiredAccess: RequiredAccess,
 ): Promise<void> {
-  const { role, capability, displayName } = required;
+  const { role, capability, displayName } = requiredAccess;
   if (principal.kind === 'workspace') {
     if (principal.workspaceId !== workspaceId) throw notFound(displayName);
-    return expectWorkspaceKeyAllowed(principal, required);
+    return requireWorkspaceKeyAllowed(principal, requiredAccess);
   }
-  expectGranted(await access.check(principal, workspaceId, role, capability), required);
+  requireGranted(await access.check(principal, workspaceId, role, capability), requiredAccess);
 }
 
 /**
- * Throws as `expectAccess` does. A workspace key, which belongs to no organization, gets the same 403 for every
+ * Throws as `requireAccess` does. A workspace key, which belongs to no organization, gets the same 403 for every
  * organization.
  */
-export async function expectOrganizationAccess(
+export async function requireOrganizationAccess(
   { access }: Pick<AreaContext, 'access'>,
   principal: Principal,
   organizationId: string,
-  required: RequiredAccess,
+  requiredAccess: RequiredAccess,
 ): Promise<void> {
-  expectWorkspaceKeyAllowed(principal, { principals: [] });
-  const { role, capability } = required;
+  requireWorkspaceKeyAllowed(principal, { principals: [] });
+  const { role, capability } = requiredAccess;
   const decision = await access.checkOrganization?.(principal, organizationId, role, capability);
-  expectGranted(decision ?? 'concealed', required);
+  requireGranted(decision ?? 'concealed', requiredAccess);
 }
 
-function expectGranted(decision: AccessDecision, required: RequiredAccess): void {
+function requireGranted(decision: AccessDecision, requiredAccess: RequiredAccess): void {
   if (decision === 'granted') return;
-  if (decision === 'concealed') throw notFound(required.displayName);
-  throw forbidden(decision, REASONS[decision]?.(required) ?? 'This operation is not permitted here');
+  if (decision === 'concealed') throw notFound(requiredAccess.displayName);
+  throw forbidden(decision, REASONS[decision]?.(requiredAccess) ?? 'This operation is not permitted here');
 }
 
 /** Returns true if the caller may start, resume and cancel runs in the workspace. */
@@ -105,7 +105,7 @@ export async function mayWrite(
 ): Promise<boolean> {
   if (!principal.scopes.includes('api:write')) return false;
   try {
-    await expectAccess(context, principal, workspaceId, {
+    await requireAccess(context, principal, workspaceId, {
       role: 'write',
       principals: AUTHENTICATED_PRINCIPALS,
       displayName: 'Workspace',
@@ -124,7 +124,7 @@ export async function workspacesOf(
 ): Promise<readonly string[]> {
   const { kind, workspaceId } = principal;
   if (kind === 'workspace') return workspaceId === null ? [] : [workspaceId];
-  return (await access.workspaces?.(principal)) ?? [];
+  return (await access.listWorkspaceIds?.(principal)) ?? [];
 }
 
 /**
@@ -136,7 +136,8 @@ export async function anonymousPrincipal(
   workflowId: string | undefined,
 ): Promise<Principal> {
   const workflow = workflowId === undefined ? undefined : await definitions.find(workflowId);
-  const isPublic = workflow?.isPublic === true && workflow.live !== undefined && workflow.isArchived !== true;
+  const isPublic =
+    workflow?.isPublic === true && workflow.liveVersion !== undefined && workflow.isArchived !== true;
   if (!isPublic || !(await publicRuns?.allows(workflow.workspaceId))) throw unauthorized('Unauthorized');
   return publicPrincipal(workflow);
 }

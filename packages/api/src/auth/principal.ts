@@ -4,7 +4,7 @@ export type Scope = 'api:read' | 'api:write';
 /** The role of a member in a workspace. Each role includes the roles before it. */
 export type Role = 'read' | 'write' | 'admin';
 
-/** A part of the API that a host can withhold from people. */
+/** A part of the API that a host can withhold from users. */
 export type Capability =
   | 'deploy.api'
   | 'deploy.chat'
@@ -31,17 +31,17 @@ export type Capability =
   | 'logs.export';
 
 /**
- * The kind of credential of a caller: a person's API key, a workspace's API key, an access token, or an interactive
+ * The kind of credential of a caller: a user's API key, a workspace's API key, an access token, or an interactive
  * session of the host.
  */
 export type PrincipalKind = 'personal' | 'workspace' | 'oauth' | 'session';
 
-/** The caller: a person, or a workspace, which is identified by its key. */
+/** The caller: a user, or a workspace, which is identified by its key. */
 export interface Principal {
   kind: PrincipalKind;
   /** Id of the key, token or session. The rate limits of operations apply to each id. */
   credentialId: string;
-  /** The acting person; null for a workspace key. */
+  /** The acting user; null for a workspace key. */
   userId: string | null;
   /** The workspace of a workspace key; null for other credentials. */
   workspaceId: string | null;
@@ -52,16 +52,16 @@ export interface Principal {
   anonymous?: true;
 }
 
-/** People, with any kind of credential. */
+/** Users, with any kind of credential. */
 export const USER_PRINCIPALS = ['personal', 'oauth', 'session'] as const satisfies PrincipalKind[];
 
-/** People, and the keys of workspaces. */
+/** Users, and the keys of workspaces. */
 export const AUTHENTICATED_PRINCIPALS = [...USER_PRINCIPALS, 'workspace'] as const satisfies PrincipalKind[];
 
 /** The credentials of a request. */
 export interface Credentials {
   apiKey: string | undefined;
-  bearer: string | undefined;
+  bearerToken: string | undefined;
 }
 
 /** Identifies callers. */
@@ -74,7 +74,7 @@ export interface Authenticator {
   authenticate(credentials: Credentials, headers: Headers): Promise<Principal | undefined>;
 }
 
-/** Returns the account whose credentials share rate limits: the person, else the workspace. */
+/** Returns the account whose credentials share rate limits: the user, else the workspace. */
 export function accountOf({ userId, workspaceId, credentialId }: Principal): string {
   return userId ?? workspaceId ?? credentialId;
 }

@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { errorIn, testApi } from '../../../../test/support/api.ts';
+import { errorIn, createTestApi } from '../../../../test/support/api.ts';
 import type { CallOptions } from '../../../../test/support/api.ts';
-import { GREETING, LONG } from '../../../../test/support/api-workflows.ts';
+import { GREETING_WORKFLOW, LONG_WORKFLOW } from '../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../test/support/api-workflows.ts';
-import { rowCountingApi } from '../../../../test/support/row-counting-api.ts';
+import { createRowCountingApi } from '../../../../test/support/row-counting-api.ts';
 import { memoryLimiter } from '../admission/limiter.ts';
 import type { RunRequest } from '../admission/usage.ts';
 
 let arePublicRunsAllowed = true;
 const requests: RunRequest[] = [];
-const api = await rowCountingApi({
+const api = await createRowCountingApi({
   allowsPublicRuns: () => arePublicRunsAllowed,
   usage: { reserve: (request) => (requests.push(request), {}) },
 });
 const { call } = api;
 
-async function publish(exported: Parameters<typeof api.deploy>[0] = GREETING): Promise<string> {
-  const id = await api.deploy(exported);
+async function publish(definition: Parameters<typeof api.deploy>[0] = GREETING_WORKFLOW): Promise<string> {
+  const id = await api.deploy(definition);
   const body = { isPublicApi: true };
   expect(await call('PATCH', `/api/v2/workflows/${id}/deployment`, { body })).toMatchObject({
     status: 200,
@@ -61,9 +61,9 @@ describe('a public workflow', () => {
     expect(anonymousRun.headers.get('x-run-id')).toBe(anonymousRun.data.runId);
     const memberRun = await call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
     expect(memberRun).toMatchObject({ status: 200, data: { runId } });
-    const rowsBefore = api.rowCounts();
+    const rowsBefore = api.countRows();
     expect(await runAnonymously(id, { headers: { 'X-Run-Id': 'a b' } })).toMatchObject({ status: 400 });
-    expect(api.rowCounts()).toEqual(rowsBefore);
+    expect(api.countRows()).toEqual(rowsBefore);
   });
 
   it('refuses an invalid credential', async () => {
@@ -91,15 +91,15 @@ describe('a public workflow', () => {
     [{ executionTimeoutSeconds: 5 }, 400, 'executionTimeoutSeconds is supported only for async execution'],
   ])('refuses %j without a credential', async (body, status, message) => {
     const id = await publish();
-    const rowsBefore = api.rowCounts();
+    const rowsBefore = api.countRows();
     const response = await runAnonymously(id, { body });
     expect([response.status, errorIn(response.body).message]).toEqual([status, message]);
-    expect(api.rowCounts()).toEqual(rowsBefore);
+    expect(api.countRows()).toEqual(rowsBefore);
   });
 
   it('counts against the rate limit of its workspace', async () => {
     const limiter = memoryLimiter({ sync: { capacity: 1, perMinute: 1 } }, () => 0);
-    const separateApi = await testApi({ engine: api.engine, store: api.store, limiter, now: () => 0 });
+    const separateApi = await createTestApi({ engine: api.engine, store: api.store, limiter, now: () => 0 });
     const id = await publish();
     const executePath = `/api/v2/workflows/${id}/execute`;
     expect((await separateApi.call('POST', executePath, { key: null, body: {} })).status).toBe(200);
@@ -133,30 +133,30 @@ describe('a workflow that is not public', () => {
     await call('PATCH', `/api/v2/workflows/${withdrawnId}/deployment`, { body });
     const undeployedId = await publish();
     await call('DELETE', `/api/v2/workflows/${undeployedId}/deploy`);
-    const privateIds = [await api.deploy(GREETING), await api.createDraft(GREETING)];
+    const privateIds = [await api.deploy(GREETING_WORKFLOW), await api.createDraft(GREETING_WORKFLOW)];
     const ids = [...privateIds, 'nowhere', withdrawnId, undeployedId];
-    const rowsBefore = api.rowCounts();
+    const rowsBefore = api.countRows();
     for (const id of ids) {
       for (const raw of ['{}', '{', '{"async":true,"stream":true}', '{"run":{"source":"manual"}}']) {
-        const response = await runAnonymously(id, { body: undefined, raw });
+        const response = await runAnonymously(id, { body: undefined, rawBody: raw });
         expect([response.status, response.body]).toEqual([401, UNAUTHORIZED]);
         expect(response.headers.get('www-authenticate')).toContain('header="x-api-key"');
       }
     }
-    expect(api.rowCounts()).toEqual(rowsBefore);
+    expect(api.countRows()).toEqual(rowsBefore);
   });
 
   it('is refused if its workspace may not have public workflows, and can be made private', async () => {
     const id = await publish();
     arePublicRunsAllowed = false;
     const deploymentPath = `/api/v2/workflows/${id}/deployment`;
-    const rowsBefore = api.rowCounts();
+    const rowsBefore = api.countRows();
     expect((await runAnonymously(id)).body).toEqual(UNAUTHORIZED);
     expect(await call('PATCH', deploymentPath, { body: { isPublicApi: true } })).toMatchObject({
       status: 403,
       body: { error: { code: 'FORBIDDEN', details: { code: 'PUBLIC_SHARING_NOT_ALLOWED' } } },
     });
-    expect(api.rowCounts()).toEqual(rowsBefore);
+    expect(api.countRows()).toEqual(rowsBefore);
     expect(await call('PATCH', deploymentPath, { body: { isPublicApi: false } })).toMatchObject({
       status: 200,
     });
@@ -165,9 +165,9 @@ describe('a workflow that is not public', () => {
   });
 
   it('is refused after the call chain check and before the body is read; the capacity is checked last', async () => {
-    const separateApi = await testApi({ engine: api.engine, store: api.store, capacity: 1 });
-    const longId = await publish(LONG);
-    const chain = { 'X-Sim-Via': Array<string>(25).fill('w').join(',') };
+    const separateApi = await createTestApi({ engine: api.engine, store: api.store, capacity: 1 });
+    const longId = await publish(LONG_WORKFLOW);
+    const chainHeaders = { 'X-Sim-Via': Array<string>(25).fill('w').join(',') };
     const executePathOf = (id: string) => `/api/v2/workflows/${id}/execute`;
     const stream = await separateApi.fetch('POST', executePathOf(longId), {
       key: null,
@@ -175,12 +175,12 @@ describe('a workflow that is not public', () => {
     });
     const run = (id: string, options: CallOptions) =>
       separateApi.call('POST', executePathOf(id), { key: null, ...options });
-    expect((await run('nowhere', { headers: chain, raw: '{' })).status).toBe(409);
-    expect((await run('nowhere', { raw: '{' })).status).toBe(401);
-    expect((await run(longId, { raw: '{' })).status).toBe(400);
+    expect((await run('nowhere', { headers: chainHeaders, rawBody: '{' })).status).toBe(409);
+    expect((await run('nowhere', { rawBody: '{' })).status).toBe(401);
+    expect((await run(longId, { rawBody: '{' })).status).toBe(400);
     expect((await run(longId, { body: {} })).status).toBe(429);
     await stream.body?.cancel();
-    expect((await run(longId, { raw: '{' })).status).toBe(400);
+    expect((await run(longId, { rawBody: '{' })).status).toBe(400);
   });
 });
 

@@ -6,11 +6,11 @@ export type BodyKind =
   | { kind: 'bytes'; types: readonly string[]; maxBytes: number }
   | { kind: 'form'; maxBytes: number };
 
-const KINDS = z.registry<BodyKind>();
+const BODY_KINDS = z.registry<BodyKind>();
 
 /** Returns how the body with this schema is sent: as JSON, unless a function below created the schema. */
 export function bodyKindOf(schema: z.ZodType): BodyKind {
-  return KINDS.get(schema) ?? { kind: 'json' };
+  return BODY_KINDS.get(schema) ?? { kind: 'json' };
 }
 
 /** Returns the schema of a JSON body of at most `maxBytes`, if that is lower than the limit for all operations. */
@@ -44,7 +44,7 @@ export function formBody<Shape extends z.ZodRawShape>(
   return register(z.strictObject(shape), { kind: 'form', maxBytes });
 }
 
-function register<Schema extends z.ZodType>(schema: Schema, kind: BodyKind): Schema {
-  KINDS.add(schema, kind);
+function register<Schema extends z.ZodType>(schema: Schema, bodyKind: BodyKind): Schema {
+  BODY_KINDS.add(schema, bodyKind);
   return schema;
 }

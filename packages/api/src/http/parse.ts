@@ -1,12 +1,13 @@
 import type * as z from 'zod';
 import type { Json } from '@heddle/core';
-import { expectValueLimit } from '../admission/input-limits.ts';
+import { requireValueLimit } from '../admission/input-limits.ts';
 import type { InputLimits } from '../admission/input-limits.ts';
 import { ApiError, badRequest, isApiError, payloadTooLarge } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
 import { bodyKindOf } from './body.ts';
 import type { BodyKind } from './body.ts';
 import { unstorablePaths } from './unstorable.ts';
+import type { RepeatFunction } from '../defaults.ts';
 
 /** Time limit for receiving a JSON body; for bytes and forms, for receiving the next chunk. */
 const BODY_TIMEOUT_MS = 30_000;
@@ -17,7 +18,7 @@ export interface ReceiveOptions {
   /** Maximum number of bytes; other limits of the body may be lower. */
   maxBytes: number;
   /** Calls `callback` every `ms` milliseconds. Returns a function that stops it. */
-  every: (ms: number, callback: () => void) => () => void;
+  repeat: RepeatFunction;
 }
 
 const BOOLEANS: { [text: string]: boolean } = { true: true, '1': true, false: false, '0': false };
@@ -28,17 +29,17 @@ export async function readRequest(
   request: Request,
   { params, ...options }: ReceiveOptions & { params: { [name: string]: string } },
 ): Promise<{ path: object; query: object; body: unknown }> {
-  expectDecodable(new URL(request.url).pathname);
+  requireDecodable(new URL(request.url).pathname);
   const path = validate(operation.params, params, 'Invalid path parameters');
   const query = validate(operation.query, readQuery(operation, request.url), 'Invalid query parameters');
   const body = operation.body
     ? await readBody(operation, { schema: operation.body, request, options })
-    : await expectNoBody(request, options);
+    : await requireNoBody(request, options);
   return { path, query, body };
 }
 
 /** Throws 400 for a path with percent-encoding that is not UTF-8: the router would pass it on unchanged. */
-function expectDecodable(path: string): void {
+function requireDecodable(path: string): void {
   try {
     decodeURIComponent(path);
   } catch {
@@ -60,7 +61,7 @@ export function validate<Schema extends z.ZodType>(
   const paths = unstorablePaths(schema, result.data);
   if (paths.length === 0) return result.data;
   const issues = paths.map((path) => {
-    const message = `${nameOf(path)} must not contain NUL or half of a surrogate pair`;
+    const message = `${nameOf(path)} must not contain NUL or a lone surrogate`;
     return { code: 'custom', path, message };
   });
   throw badRequest(issues[0]?.message ?? fallbackMessage, issues);
@@ -187,17 +188,17 @@ export async function readJson<Schema extends z.ZodType>(
  */
 export function bodyOfCall(operation: AnyOperation, value: unknown, options: ReceiveOptions): unknown {
   const { body: schema } = operation;
-  expectValueLimit(value, options.limits);
+  requireValueLimit(value, options.limits);
   const bodyKind = withLowestLimit(schema ? bodyKindOf(schema) : { kind: 'json' }, options);
   const { maxBytes } = bodyKind;
   let body = value ?? {};
   if (bodyKind.kind === 'bytes' && value instanceof ReadableStream)
-    body = limitedBody({ headers: new Headers(), body: value }, { maxBytes, every: options.every });
+    body = limitedBody({ headers: new Headers(), body: value }, { maxBytes, repeat: options.repeat });
   else if ((bodyKind.kind === 'form' ? formSize(body) : jsonSize(body)) > maxBytes) throw payloadTooLarge();
   return schema && validate(schema, body, 'Invalid request body');
 }
 
-/** Returns the bytes of a value as JSON. Throws 400 for a value that is not JSON, and for deep nesting. */
+/** Returns the number of bytes of a value as JSON. Throws 400 for a value that is not JSON, and for deep nesting. */
 function jsonSize(value: unknown): number {
   let text: string | undefined;
   try {
@@ -206,11 +207,11 @@ function jsonSize(value: unknown): number {
     // A BigInt, a cycle, or nesting that overflows the stack.
   }
   if (text === undefined) throw badRequest('Request body must be valid JSON');
-  expectDepth(text);
+  requireAllowedDepth(text);
   return Buffer.byteLength(text);
 }
 
-/** Returns the bytes of the files and strings of a form. */
+/** Returns the number of bytes of the files and strings of a form. */
 function formSize(form: object): number {
   const parts: unknown[] = Object.values(form).flat();
   return parts.reduce<number>((sum, part) => {
@@ -224,9 +225,9 @@ function jsonOf<Schema extends z.ZodType>(
   text: string,
   { schema, limits }: { schema: Schema; limits: InputLimits },
 ): z.output<Schema> {
-  expectJson(request);
+  requireJson(request);
   const value = parseJsonText(text);
-  expectValueLimit(value, limits);
+  requireValueLimit(value, limits);
   return validate(schema, value, 'Invalid request body');
 }
 
@@ -241,7 +242,7 @@ function withLowestLimit(
   return { ...bodyKind, maxBytes: Math.min(kindLimit, operationLimit) };
 }
 
-async function expectNoBody(request: Request, options: ReceiveOptions): Promise<undefined> {
+async function requireNoBody(request: Request, options: ReceiveOptions): Promise<undefined> {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
   const { maxBytes } = withLowestLimit({ kind: 'json' }, options);
   const text = (await receiveText(request, { ...options, maxBytes })).trim();
@@ -265,12 +266,12 @@ export function parseJsonText(text: string): unknown {
   if (MAY_OVERFLOW.test(text) && containsInfinity(value)) {
     throw badRequest('Request body has a number that is out of range');
   }
-  expectDepth(text);
+  requireAllowedDepth(text);
   return value;
 }
 
 /** Throws 400 for deep nesting. Deeper values overflow the stack of the code that reads and writes them. */
-function expectDepth(text: string): void {
+function requireAllowedDepth(text: string): void {
   if (isDeeperThan(text, MAX_DEPTH))
     throw badRequest(`Request body is nested more than ${MAX_DEPTH} levels deep`);
 }
@@ -289,10 +290,10 @@ const CLOSING_BRACKET = 0x5d;
 function isDeeperThan(json: string, maxDepth: number): boolean {
   let depth = 0;
   for (let index = 0; index < json.length; index += 1) {
-    const unit = json.charCodeAt(index);
-    if (unit === QUOTE) index = endOfString(json, index);
-    else if ((unit & WITHOUT_BRACE_BIT) === OPENING_BRACKET) depth += 1;
-    else if ((unit & WITHOUT_BRACE_BIT) === CLOSING_BRACKET) depth -= 1;
+    const codeUnit = json.charCodeAt(index);
+    if (codeUnit === QUOTE) index = endOfString(json, index);
+    else if ((codeUnit & WITHOUT_BRACE_BIT) === OPENING_BRACKET) depth += 1;
+    else if ((codeUnit & WITHOUT_BRACE_BIT) === CLOSING_BRACKET) depth -= 1;
     if (depth > maxDepth) return true;
   }
   return false;
@@ -331,7 +332,7 @@ export function accepts(headers: Headers, type: string): boolean {
 const JSON_SUFFIX = /^application\/[\w.+-]+\+json$/;
 
 /** Throws 415 for a body whose media type is not JSON. A missing media type and `text/plain` count as JSON. */
-function expectJson(request: Request): void {
+function requireJson(request: Request): void {
   const { type, parameters } = contentTypeOf(request);
   if (type === '' && parameters.length === 0) return;
   const isJson = ['application/json', 'text/plain'].includes(type) || JSON_SUFFIX.test(type);
@@ -359,23 +360,23 @@ type Kind<Name extends BodyKind['kind']> = Extract<BodyKind, { kind: Name }>;
 function bytesOf(
   request: Request,
   { types, maxBytes }: Kind<'bytes'>,
-  { every }: ReceiveOptions,
+  { repeat }: ReceiveOptions,
 ): ReadableStream<Uint8Array> {
   if (types.length > 0 && !types.includes(contentTypeOf(request).type))
     throw new ApiError(415, `Request body must be sent as ${types.join(' or ')}`);
-  return limitedBody(request, { maxBytes, every });
+  return limitedBody(request, { maxBytes, repeat });
 }
 
 /** Returns the parts of a form by name. Throws 400, 408, 413, 415. */
 async function formOf(
   request: Request,
   { maxBytes }: Kind<'form'>,
-  { every }: ReceiveOptions,
+  { repeat }: ReceiveOptions,
 ): Promise<object> {
   if (contentTypeOf(request).type !== 'multipart/form-data')
     throw new ApiError(415, 'Request body must be sent as multipart/form-data');
   const { headers } = request;
-  const init = { method: 'POST', headers, body: limitedBody(request, { maxBytes, every }), duplex: 'half' };
+  const init = { method: 'POST', headers, body: limitedBody(request, { maxBytes, repeat }), duplex: 'half' };
   let form: FormData;
   try {
     form = await new Request(request.url, init as RequestInit).formData();
@@ -396,7 +397,7 @@ async function formOf(
  */
 export function limitedBody(
   request: Pick<Request, 'headers' | 'body'>,
-  { maxBytes, every }: { maxBytes: number } & Pick<ReceiveOptions, 'every'>,
+  { maxBytes, repeat }: { maxBytes: number } & Pick<ReceiveOptions, 'repeat'>,
 ): ReadableStream<Uint8Array> {
   if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw payloadTooLarge();
   const reader = request.body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
@@ -404,7 +405,7 @@ export function limitedBody(
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        const chunk = reader ? await withBodyTimeout(() => reader.read(), every) : { done: true as const };
+        const chunk = reader ? await withBodyTimeout(() => reader.read(), repeat) : { done: true as const };
         if (chunk.done) return controller.close();
         bytes += chunk.value.byteLength;
         if (bytes > maxBytes) throw payloadTooLarge();
@@ -419,18 +420,18 @@ export function limitedBody(
 /** Returns the text of the body. Throws 408 when it does not arrive in time, 413 when it is too large. */
 async function receiveText(
   request: Request,
-  { maxBytes, every }: Pick<ReceiveOptions, 'maxBytes' | 'every'>,
+  { maxBytes, repeat }: Pick<ReceiveOptions, 'maxBytes' | 'repeat'>,
 ): Promise<string> {
-  return withBodyTimeout(() => textOf(request, maxBytes), every);
+  return withBodyTimeout(() => textOf(request, maxBytes), repeat);
 }
 
 /** Waits for `receive`, at most 30 seconds. Throws 408. */
 export async function withBodyTimeout<T>(
   receive: () => Promise<T>,
-  every: ReceiveOptions['every'],
+  repeat: ReceiveOptions['repeat'],
 ): Promise<T> {
   const { promise: timeout, reject } = Promise.withResolvers<never>();
-  const stop = every(BODY_TIMEOUT_MS, () => {
+  const stop = repeat(BODY_TIMEOUT_MS, () => {
     reject(new ApiError(408, `Request body did not arrive within ${BODY_TIMEOUT_MS / 1000} seconds`));
   });
   try {

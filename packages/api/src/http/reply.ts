@@ -34,11 +34,11 @@ export function respond(reply: Reply, headers: { [name: string]: string }): Resp
 export function respondError(
   error: unknown,
   headers: { [name: string]: string },
-  report: (error: unknown) => void,
+  onError: (error: unknown) => void,
   isLegacy = false,
 ): Response {
   const refusal = refusalOf(error);
-  if (!refusal) report(error);
+  if (!refusal) onError(error);
   const apiError = refusal ?? new ApiError(500, 'Internal server error');
   const { status, code, message, details } = apiError;
   const detailsField = details !== undefined && details !== null && { details };

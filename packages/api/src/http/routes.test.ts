@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { errorIn, testApi } from '../../../../test/support/api.ts';
-import { GREETING } from '../../../../test/support/api-workflows.ts';
+import { errorIn, createTestApi } from '../../../../test/support/api.ts';
+import { GREETING_WORKFLOW } from '../../../../test/support/api-workflows.ts';
 import { memoryLimiter } from '../admission/limiter.ts';
 import { SERVED_OPERATIONS } from '../../../../test/support/served-operations.ts';
 import { AUTHENTICATED_LIMITS } from '../admission/input-limits.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 const { call, fetch, workspaceId } = api;
 
 /** Returns the path of an operation with unknown ids. */
@@ -13,11 +13,11 @@ function pathOf(path: string): string {
   return path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing');
 }
 
-const TABLE = SERVED_OPERATIONS.map(
+const CASES = SERVED_OPERATIONS.map(
   (operation) => [`${operation.method} ${operation.path}`, operation] as const,
 );
 
-describe.each(TABLE)('%s', (_title, operation) => {
+describe.each(CASES)('%s', (_title, operation) => {
   const { method, path } = operation;
   const body = operation.body && !operation.bodyOptional ? {} : undefined;
 
@@ -40,14 +40,14 @@ describe.each(TABLE)('%s', (_title, operation) => {
     expect(errorIn(response.body)).toMatchObject({ message: 'Invalid API key' });
   });
 
-  it('refuses query keys that are unknown, empty or repeated', async () => {
+  it('refuses query parameters that are unknown, empty or repeated', async () => {
     const requestPath = pathOf(path);
     expect(await call(method, `${requestPath}?colour=red`, { body })).toMatchObject({ status: 400 });
-    const emptyValue = await call(method, `${requestPath}?colour=`, { body });
-    expect(emptyValue.status).toBe(400);
-    expect(errorIn(emptyValue.body)).toMatchObject({ message: 'colour must not be empty' });
-    const repeatedKey = await call(method, `${requestPath}?colour=a&colour=b`, { body });
-    expect(errorIn(repeatedKey.body)).toMatchObject({ message: 'colour must be sent once' });
+    const emptyValueResponse = await call(method, `${requestPath}?colour=`, { body });
+    expect(emptyValueResponse.status).toBe(400);
+    expect(errorIn(emptyValueResponse.body)).toMatchObject({ message: 'colour must not be empty' });
+    const repeatedKeyResponse = await call(method, `${requestPath}?colour=a&colour=b`, { body });
+    expect(errorIn(repeatedKeyResponse.body)).toMatchObject({ message: 'colour must be sent once' });
   });
 
   it('refuses a credential without its scope', async () => {
@@ -63,7 +63,7 @@ describe.each(TABLE)('%s', (_title, operation) => {
           expiresAt: null,
         }),
     };
-    const separateApi = await testApi({ engine, store, authenticator });
+    const separateApi = await createTestApi({ engine, store, authenticator });
     const headers = { Authorization: 'Bearer x' };
     const response = await separateApi.call(method, pathOf(path), { key: null, headers, body });
     expect(response.status).toBe(403);
@@ -97,10 +97,10 @@ describe('a request', () => {
   });
 
   it('keeps a well-formed request id, or gets a new one', async () => {
-    const validId = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'mine-1' } });
-    expect(validId.headers.get('x-request-id')).toBe('mine-1');
-    const invalidId = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'a b' } });
-    expect(invalidId.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    const validIdResponse = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'mine-1' } });
+    expect(validIdResponse.headers.get('x-request-id')).toBe('mine-1');
+    const invalidIdResponse = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'a b' } });
+    expect(invalidIdResponse.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     expect((await call('GET', '/nowhere')).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
   });
 
@@ -113,10 +113,10 @@ describe('a request', () => {
   });
 
   it('with HEAD is answered like GET, without a body', async () => {
-    const existing = await fetch('HEAD', '/api/v2/meta');
-    expect([existing.status, await existing.text()]).toEqual([200, '']);
-    const missing = await fetch('HEAD', '/api/v2/workflows/nothing/state');
-    expect([missing.status, await missing.text()]).toEqual([404, '']);
+    const existingResponse = await fetch('HEAD', '/api/v2/meta');
+    expect([existingResponse.status, await existingResponse.text()]).toEqual([200, '']);
+    const missingResponse = await fetch('HEAD', '/api/v2/workflows/nothing/state');
+    expect([missingResponse.status, await missingResponse.text()]).toEqual([404, '']);
   });
 
   it('for the API metadata returns the kind of the credential', async () => {
@@ -142,7 +142,7 @@ describe('a body', () => {
     ['[]', 'application/json', 400, expect.any(String)],
     ['null', 'application/json; charset=utf-8', 400, expect.any(String)],
   ])('%j sent as %s is answered with %i', async (raw, type, status, message) => {
-    const response = await call('POST', path, { raw, headers: { 'Content-Type': type } });
+    const response = await call('POST', path, { rawBody: raw, headers: { 'Content-Type': type } });
     expect(response.status).toBe(status);
     expect(response.body).toMatchObject({ error: { message } });
   });
@@ -162,75 +162,81 @@ describe('a body', () => {
 
   it('cannot set a prototype', async () => {
     const raw = `{"workspaceId": "${workspaceId}", "name": "a", "__proto__": {"x": 1}}`;
-    expect(await call('POST', path, { raw })).toMatchObject({ status: 400 });
+    expect(await call('POST', path, { rawBody: raw })).toMatchObject({ status: 400 });
   });
 
   it('has a size limit, with and without Content-Length', async () => {
     const raw = JSON.stringify({ name: 'x'.repeat(AUTHENTICATED_LIMITS.bytes) });
     const refusal = { code: 'PAYLOAD_TOO_LARGE', message: 'Request body is too large' };
-    expect(await call('POST', path, { raw })).toMatchObject({ status: 413, body: { error: refusal } });
+    expect(await call('POST', path, { rawBody: raw })).toMatchObject({
+      status: 413,
+      body: { error: refusal },
+    });
     const headers = { 'Content-Length': String(AUTHENTICATED_LIMITS.bytes + 1) };
-    expect(await call('POST', path, { raw: '{}', headers })).toMatchObject({ status: 413 });
+    expect(await call('POST', path, { rawBody: '{}', headers })).toMatchObject({ status: 413 });
   });
 });
 
 describe('rate limits', () => {
   it('are in the headers of each response, and refuse with 429', async () => {
     const limiter = memoryLimiter({ operation: { capacity: 2, perMinute: 60 } }, () => 0);
-    const separateApi = await testApi({ limiter, now: () => 0 });
-    const first = await separateApi.call('GET', '/api/v2/meta');
-    expect([...first.headers].filter(([name]) => name.startsWith('x-ratelimit'))).toEqual([
+    const separateApi = await createTestApi({ limiter, now: () => 0 });
+    const firstResponse = await separateApi.call('GET', '/api/v2/meta');
+    expect([...firstResponse.headers].filter(([name]) => name.startsWith('x-ratelimit'))).toEqual([
       ['x-ratelimit-limit', '2'],
       ['x-ratelimit-remaining', '1'],
       ['x-ratelimit-reset', '1970-01-01T00:00:01.000Z'],
     ]);
     await separateApi.call('GET', '/api/v2/meta');
-    const third = await separateApi.call('GET', '/api/v2/meta');
-    expect(third).toMatchObject({
+    const thirdResponse = await separateApi.call('GET', '/api/v2/meta');
+    expect(thirdResponse).toMatchObject({
       status: 429,
       body: { error: { code: 'RATE_LIMITED', details: { retryAfter: '1970-01-01T00:00:01.000Z' } } },
     });
-    expect(third.headers.get('retry-after')).toBe('1');
+    expect(thirdResponse.headers.get('retry-after')).toBe('1');
     // Each operation has its own bucket.
-    const list = `/api/v2/workflows?workspaceId=${separateApi.workspaceId}`;
-    expect(await separateApi.call('GET', list)).toMatchObject({ status: 200 });
+    const listPath = `/api/v2/workflows?workspaceId=${separateApi.workspaceId}`;
+    expect(await separateApi.call('GET', listPath)).toMatchObject({ status: 200 });
   });
 
   it('of an operation replace the limit of all operations', async () => {
     const operations = { getApiMeta: { capacity: 1, perMinute: 60 } };
     const limiter = memoryLimiter({ operation: { capacity: 9, perMinute: 60 }, operations }, () => 0);
-    const separateApi = await testApi({ limiter, now: () => 0 });
+    const separateApi = await createTestApi({ limiter, now: () => 0 });
     const getMeta = () => separateApi.call('GET', '/api/v2/meta');
     expect(await getMeta()).toMatchObject({ status: 200 });
     expect(await getMeta()).toMatchObject({ status: 429, body: { error: { code: 'RATE_LIMITED' } } });
-    const list = await separateApi.call('GET', `/api/v2/workflows?workspaceId=${separateApi.workspaceId}`);
-    expect(list.headers.get('x-ratelimit-limit')).toBe('9');
+    const listResponse = await separateApi.call(
+      'GET',
+      `/api/v2/workflows?workspaceId=${separateApi.workspaceId}`,
+    );
+    expect(listResponse.headers.get('x-ratelimit-limit')).toBe('9');
   });
 
-  it('are in the headers of each success, for every caller and kind of response', async () => {
+  it('are in the headers of each successful response, for every caller and kind of response', async () => {
     const limiter = memoryLimiter({ address: { capacity: 100, perMinute: 60 } }, () => 0);
-    const separateApi = await testApi({ limiter, clientAddress: () => '192.0.2.1', now: () => 0 });
-    const id = await separateApi.deploy(GREETING);
+    const separateApi = await createTestApi({ limiter, clientAddress: () => '192.0.2.1', now: () => 0 });
+    const id = await separateApi.deploy(GREETING_WORKFLOW);
     await separateApi.call('PATCH', `/api/v2/workflows/${id}/deployment`, { body: { isPublicApi: true } });
-    const execute = `/api/v2/workflows/${id}/execute`;
+    const executePath = `/api/v2/workflows/${id}/execute`;
     const limitValuesOf = (response: { headers: Headers }): string[] =>
       ['limit', 'remaining', 'reset'].map((name) => response.headers.get(`x-ratelimit-${name}`) ?? 'none');
-    const anonymous = await separateApi.fetch('POST', execute, { body: {}, key: null });
-    expect(limitValuesOf(anonymous)).toEqual([
+    const anonymousResponse = await separateApi.fetch('POST', executePath, { body: {}, key: null });
+    expect(limitValuesOf(anonymousResponse)).toEqual([
       '100',
       expect.stringMatching(/^\d+$/),
       expect.stringMatching(/Z$/),
     ]);
     // Without a limit, the headers have the largest number that clients can parse.
-    const unlimited = ['2147483647', '2147483647', '1970-01-01T00:00:00.000Z'];
+    const unlimitedValues = ['2147483647', '2147483647', '1970-01-01T00:00:00.000Z'];
     for (const body of [{}, { stream: true }, { async: true }])
-      expect(limitValuesOf(await separateApi.fetch('POST', execute, { body }))).toEqual(unlimited);
+      expect(limitValuesOf(await separateApi.fetch('POST', executePath, { body }))).toEqual(unlimitedValues);
     const ndjsonHeaders = { Accept: 'application/x-ndjson' };
-    const ndjsonResponse = await separateApi.fetch('POST', execute, { body: {}, headers: ndjsonHeaders });
-    expect(limitValuesOf(ndjsonResponse)).toEqual(unlimited);
+    const ndjsonResponse = await separateApi.fetch('POST', executePath, { body: {}, headers: ndjsonHeaders });
+    expect(limitValuesOf(ndjsonResponse)).toEqual(unlimitedValues);
     const legacyResponse = await separateApi.fetch('POST', `/api/workflows/${id}/execute`, { body: {} });
-    expect(limitValuesOf(legacyResponse)).toEqual(unlimited);
-    expect(limitValuesOf(await separateApi.fetch('HEAD', '/api/v2/meta'))).toEqual(unlimited);
+    expect(limitValuesOf(legacyResponse)).toEqual(unlimitedValues);
+    expect(limitValuesOf(await separateApi.fetch('HEAD', '/api/v2/meta'))).toEqual(unlimitedValues);
     expect(limitValuesOf(await separateApi.fetch('GET', '/api/v2/workflows/none'))).toEqual([
       'none',
       'none',
@@ -238,9 +244,9 @@ describe('rate limits', () => {
     ]);
   });
 
-  it('per address count before authentication', async () => {
+  it('per address apply before authentication', async () => {
     const limiter = memoryLimiter({ address: { capacity: 1, perMinute: 1 } }, () => 0);
-    const separateApi = await testApi({ limiter, clientAddress: () => '192.0.2.1' });
+    const separateApi = await createTestApi({ limiter, clientAddress: () => '192.0.2.1' });
     expect(await separateApi.call('GET', '/api/v2/meta', { key: null })).toMatchObject({ status: 401 });
     expect(await separateApi.call('GET', '/api/v2/meta', { key: null })).toMatchObject({ status: 429 });
   });
@@ -261,7 +267,7 @@ describe('rate limits', () => {
 describe('errors', () => {
   it('that are internal reveal nothing, and are reported', async () => {
     const store = { ...api.store, workspaces: { check: () => Promise.reject(new Error('secret place')) } };
-    const separateApi = await testApi({
+    const separateApi = await createTestApi({
       engine: api.engine,
       store: {
         ...store,
@@ -273,12 +279,12 @@ describe('errors', () => {
     });
     const response = await separateApi.call('GET', `/api/v2/workflows?workspaceId=${workspaceId}`);
     expect(response.body).toEqual({ error: { code: 'INTERNAL_ERROR', message: 'Internal server error' } });
-    expect(separateApi.faults).toEqual([expect.objectContaining({ message: 'secret place' })]);
+    expect(separateApi.reportedErrors).toEqual([expect.objectContaining({ message: 'secret place' })]);
   });
 
   it('of the authenticator become 503, not 401', async () => {
     const authenticator = { authenticate: () => Promise.reject(new Error('down')) };
-    const separateApi = await testApi({ engine: api.engine, store: api.store, authenticator });
+    const separateApi = await createTestApi({ engine: api.engine, store: api.store, authenticator });
     const response = await separateApi.call('GET', '/api/v2/meta');
     expect(response).toMatchObject({ status: 503, body: { error: { code: 'SERVICE_UNAVAILABLE' } } });
     expect(response.headers.get('retry-after')).toBe('5');

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import { admit } from '../admission/admit.ts';
 import type { ServedOperation } from '../admission/admit.ts';
-import { limitHeaders, consumeRateLimit, unlimited } from '../admission/limiter.ts';
+import { limitHeaders, consumeRateLimit, unlimitedState } from '../admission/limiter.ts';
 import type { LimitKind, LimitState } from '../admission/limiter.ts';
 import type { AreaContext } from '../context.ts';
 import { accountOf } from '../auth/principal.ts';
@@ -32,9 +32,9 @@ export function createRoutes(
 ): Hono {
   const app = new Hono().basePath(options.basePath);
   for (const group of groupsBySpecificity(servedOperations)) {
-    for (const served of group) {
-      app.on(served.operation.method, routePath(served.operation), (c) =>
-        handleRequest(context, served, {
+    for (const servedOperation of group) {
+      app.on(servedOperation.operation.method, routePath(servedOperation.operation), (c) =>
+        handleRequest(context, servedOperation, {
           request: c.req.raw,
           params: c.req.param() as RoutedRequest['params'],
           options,
@@ -45,13 +45,13 @@ export function createRoutes(
     const [{ operation }] = group;
     app.all(routePath(operation), (c) => {
       const refusal = new ApiError(405, 'Method not allowed', { headers: { Allow: allowedMethods(group) } });
-      return respondError(refusal, requestIdHeader(c.req.raw), context.report);
+      return respondError(refusal, requestIdHeader(c.req.raw), context.onError);
     });
   }
   app.notFound((c) =>
-    respondError(new ApiError(404, 'Not found'), requestIdHeader(c.req.raw), context.report),
+    respondError(new ApiError(404, 'Not found'), requestIdHeader(c.req.raw), context.onError),
   );
-  app.onError((error, c) => respondError(error, requestIdHeader(c.req.raw), context.report));
+  app.onError((error, c) => respondError(error, requestIdHeader(c.req.raw), context.onError));
   return app;
 }
 
@@ -63,10 +63,10 @@ type Group = readonly [ServedOperation, ...ServedOperation[]];
  */
 function groupsBySpecificity(servedOperations: readonly ServedOperation[]): Group[] {
   const groups = new Map<string, Group>();
-  for (const served of servedOperations) {
-    const key = served.operation.path.replaceAll(/\{[^}]*\}/g, '\uffff');
+  for (const servedOperation of servedOperations) {
+    const key = servedOperation.operation.path.replaceAll(/\{[^}]*\}/g, '\uffff');
     const group = groups.get(key);
-    groups.set(key, group ? [...group, served] : [served]);
+    groups.set(key, group ? [...group, servedOperation] : [servedOperation]);
   }
   return [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, group]) => group);
 }
@@ -85,36 +85,36 @@ interface RoutedRequest {
 
 async function handleRequest(
   context: AreaContext,
-  served: ServedOperation,
+  servedOperation: ServedOperation,
   routedRequest: RoutedRequest,
 ): Promise<Response> {
   const { request, params, options } = routedRequest;
-  const { operation } = served;
+  const { operation } = servedOperation;
   const { basePath } = options;
   const headers: HeaderRecord = requestIdHeader(request);
   try {
     const { principal, addressLimit } = await identify(context, operation, routedRequest);
     const limit = principal ? await takeOperationToken(context, operation, principal) : addressLimit;
     if (limit) Object.assign(headers, limitHeaders(limit));
-    const reply = await admit(context, served, {
+    const reply = await admit(context, servedOperation, {
       principal,
       workflowId: params['workflowId'],
       headers: request.headers,
       signal: request.signal,
       origin: (options.origin ?? new URL(request.url).origin) + basePath,
       basePath,
-      head: request.method === 'HEAD',
+      isHead: request.method === 'HEAD',
       read: (limits) => {
         const maxBytes = context.bodyBytes.get(operation.id) ?? Infinity;
-        return readRequest(operation, request, { params, limits, maxBytes, every: context.every });
+        return readRequest(operation, request, { params, limits, maxBytes, repeat: context.repeat });
       },
     });
-    const response = respond(reply, { ...limitHeaders(limit ?? unlimited(context.now())), ...headers });
+    const response = respond(reply, { ...limitHeaders(limit ?? unlimitedState(context.now())), ...headers });
     if (request.method !== 'HEAD') return response;
     await response.body?.cancel();
     return new Response(null, response);
   } catch (error) {
-    return respondError(error, headers, context.report, operation.legacy);
+    return respondError(error, headers, context.onError, operation.legacy);
   }
 }
 
@@ -132,8 +132,8 @@ async function identify(
   const { headers } = request;
   const apiKey = headers.get('x-api-key') ?? undefined;
   const authorization = headers.get('authorization') ?? undefined;
-  const bearer = apiKey === undefined ? /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] : undefined;
-  const principal = await authenticate(context, options.authenticator, [{ apiKey, bearer }, headers]);
+  const bearerToken = apiKey === undefined ? /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] : undefined;
+  const principal = await authenticate(context, options.authenticator, [{ apiKey, bearerToken }, headers]);
   if (principal) return { principal, addressLimit };
   if (apiKey !== undefined) throw unauthorized('Invalid API key');
   if (authorization !== undefined) throw unauthorized('Invalid access token', true);
@@ -143,14 +143,14 @@ async function identify(
 
 /** Throws 503 if the authenticator is unavailable. */
 async function authenticate(
-  { report }: AreaContext,
+  { onError }: AreaContext,
   authenticator: Authenticator,
   args: Parameters<Authenticator['authenticate']>,
 ): Promise<Principal | undefined> {
   try {
     return await authenticator.authenticate(...args);
   } catch (error) {
-    report(error);
+    onError(error);
     throw unavailable();
   }
 }
@@ -167,7 +167,7 @@ async function takeOperationToken(
 
 /** Takes a token from the buckets of the subjects. Throws 429, and 503 if the limiter is unavailable. */
 async function takeToken(
-  { limiter, now, report }: AreaContext,
+  { limiter, now, onError }: AreaContext,
   kind: LimitKind,
   subjects: readonly string[],
   operation?: string,
@@ -179,7 +179,7 @@ async function takeToken(
     });
   } catch (error) {
     if (isApiError(error)) throw error;
-    report(error);
+    onError(error);
     throw unavailable();
   }
 }

@@ -1,31 +1,31 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../test/support/api.ts';
-import { LONG, waitForStatus } from '../../../../test/support/api-workflows.ts';
+import { createTestApi } from '../../../../test/support/api.ts';
+import { LONG_WORKFLOW, waitForStatus } from '../../../../test/support/api-workflows.ts';
 import { SERVED_OPERATIONS } from '../../../../test/support/served-operations.ts';
-import { eventStream, ndjson, withOnEnd } from './stream.ts';
+import { eventStream, ndjson, withEndCallback } from './stream.ts';
 
 /** Returns endless items, and a function that returns how many of them were read. */
-function createCountedItems(): { items: AsyncIterable<{ data: number }>; read: () => number } {
-  let read = 0;
+function createCountedItems(): { items: AsyncIterable<{ data: number }>; readCount: () => number } {
+  let readCount = 0;
   async function* items(): AsyncGenerator<{ data: number }> {
     for (;;) {
       await Promise.resolve();
-      yield { data: (read += 1) };
+      yield { data: (readCount += 1) };
     }
   }
-  return { items: items(), read: () => read };
+  return { items: items(), readCount: () => readCount };
 }
 
 const noop = (): void => undefined;
 
 describe('a stream', () => {
   it('reads an item only when the client has taken the previous one', async () => {
-    const { items, read } = createCountedItems();
+    const { items, readCount } = createCountedItems();
     const reader = eventStream(items, { onCancel: noop }).body!.getReader();
-    expect(read()).toBe(0);
+    expect(readCount()).toBe(0);
     for (const count of [1, 2, 3]) {
       expect(new TextDecoder().decode((await reader.read()).value)).toBe(`data: ${count}\n\n`);
-      expect(read()).toBe(count);
+      expect(readCount()).toBe(count);
     }
     await reader.cancel();
   });
@@ -56,7 +56,7 @@ describe('a stream', () => {
     ['is cancelled', (response: Response) => response.body?.cancel()],
   ])('calls `onEnd` once when it %s', async (_ending, end) => {
     let endCount = 0;
-    const response = withOnEnd(new Response('text'), () => (endCount += 1));
+    const response = withEndCallback(new Response('text'), () => (endCount += 1));
     expect(endCount).toBe(0);
     await end(response);
     expect(endCount).toBe(1);
@@ -67,7 +67,7 @@ describe('a stream', () => {
     async function* items(): AsyncGenerator<object> {
       yield await Promise.reject(new Error('It is down.'));
     }
-    const response = withOnEnd(ndjson(items(), { onCancel: noop }), () => (endCount += 1));
+    const response = withEndCallback(ndjson(items(), { onCancel: noop }), () => (endCount += 1));
     await expect(response.text()).rejects.toThrow('It is down.');
     expect(endCount).toBe(1);
   });
@@ -84,9 +84,9 @@ const HEARTBEATS: { [stream: string]: boolean } = {
 
 describe('heartbeats', () => {
   const callbacks: (() => void)[] = [];
-  const every = (_ms: number, callback: () => void) => (callbacks.push(callback), noop);
+  const repeat = (_ms: number, callback: () => void) => (callbacks.push(callback), noop);
 
-  it('are declared in this test for each stream of the operation table', () => {
+  it('are declared in this test for each stream of an operation', () => {
     const streams = SERVED_OPERATIONS.flatMap(({ id, streams: types = [] }) =>
       types.filter(({ type }) => type !== '*/*').map(({ type }) => `${id} ${type}`),
     );
@@ -94,13 +94,13 @@ describe('heartbeats', () => {
   });
 
   it.each(Object.entries(HEARTBEATS))('of the stream "%s" are sent: %s', async (stream, hasHeartbeats) => {
-    const api = await testApi({ every });
-    const id = await api.deploy(LONG);
-    const runs = `/api/v2/workflows/${id}/runs`;
+    const api = await createTestApi({ repeat });
+    const id = await api.deploy(LONG_WORKFLOW);
+    const runsPath = `/api/v2/workflows/${id}/runs`;
     const startPausedRun = async (): Promise<string> => {
       const path = `/api/v2/workflows/${id}/execute`;
       const { data } = await api.call<{ runId: string }>('POST', path, { body: { async: true } });
-      await waitForStatus(api, `${runs}/${data.runId}`, 'paused');
+      await waitForStatus(api, `${runsPath}/${data.runId}`, 'paused');
       return data.runId;
     };
     const openers: { [stream: string]: () => Promise<Response> } = {
@@ -119,12 +119,12 @@ describe('heartbeats', () => {
         api.fetch('GET', `/api/v2/logs/${await startPausedRun()}/events`),
     };
     const text = (await openers[stream]!()).text();
-    const listRuns = async () => (await api.call<{ runId: string; status: string }[]>('GET', runs)).data;
+    const listRuns = async () => (await api.call<{ runId: string; status: string }[]>('GET', runsPath)).data;
     await expect.poll(async () => (await listRuns()).map(({ status }) => status)).toEqual(['paused']);
     for (const callback of callbacks.splice(0)) callback();
     await new Promise((resolve) => setImmediate(resolve));
     const [run] = await listRuns();
-    await api.call('POST', `${runs}/${run?.runId}/cancel`);
+    await api.call('POST', `${runsPath}/${run?.runId}/cancel`);
     const lines = (await text).trim().split('\n');
     expect(lines.filter((line) => line.includes('"heartbeat"'))).toHaveLength(hasHeartbeats ? 2 : 0);
     // In server-sent events, heartbeats are comments, which begin with a colon.

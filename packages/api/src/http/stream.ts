@@ -68,7 +68,7 @@ function streamResponse<Item>(
 }
 
 /** Returns `response`; calls `onEnd` once its body has been read or cancelled, or has failed. */
-export function withOnEnd(response: Response, onEnd: () => void): Response {
+export function withEndCallback(response: Response, onEnd: () => void): Response {
   if (!response.body) {
     onEnd();
     return response;

@@ -1,8 +1,9 @@
 import type { Json, JsonObject } from '@heddle/core';
-import { expectValueLimit } from '../admission/input-limits.ts';
+import { requireValueLimit } from '../admission/input-limits.ts';
 import { ApiError, badRequest, isApiError, payloadTooLarge } from '../errors.ts';
 import { contentTypeOf, withBodyTimeout, limitedBody, parseJsonText } from '../http/parse.ts';
 import type { DeliveredFile } from './port.ts';
+import type { RepeatFunction } from '../defaults.ts';
 
 /** Limits of the body of a delivery. */
 export interface WebhookLimits {
@@ -23,19 +24,19 @@ export interface ParsedBody {
 export async function bodyOf(
   request: Request,
   { bytes: maxBytes }: WebhookLimits,
-  every: (ms: number, callback: () => void) => () => void,
+  repeat: RepeatFunction,
 ): Promise<Uint8Array> {
   const length = Number(request.headers.get('content-length') ?? Infinity);
   // A connection delivers at most its Content-Length. arrayBuffer() is faster than reading chunks, but slow if
   // `request.body` was accessed before.
   if (length <= maxBytes) {
-    const bytes = new Uint8Array(await withBodyTimeout(() => request.arrayBuffer(), every));
+    const bytes = new Uint8Array(await withBodyTimeout(() => request.arrayBuffer(), repeat));
     if (bytes.byteLength <= maxBytes) return bytes;
     throw payloadTooLarge();
   }
   if (!request.body) return new Uint8Array();
   const chunks: Uint8Array[] = [];
-  for await (const chunk of limitedBody(request, { maxBytes, every })) chunks.push(chunk);
+  for await (const chunk of limitedBody(request, { maxBytes, repeat })) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
 
@@ -68,7 +69,7 @@ function textOf(bytes: Uint8Array): string {
 
 function jsonPayload(text: string, limits: WebhookLimits): Json {
   const value = parseJsonText(text);
-  expectValueLimit(value, limits);
+  requireValueLimit(value, limits);
   return value as Json;
 }
 

@@ -5,7 +5,7 @@ import type { TriggerInfo } from '@heddle/core/drafts';
 // may import the other. A type of webhook of that package fits `WebhookType` by its structure.
 
 /** A request from another system whose signature is to be checked. The body is not parsed. */
-export interface SignedDelivery {
+export interface UnverifiedDelivery {
   headers: Headers;
   body: Uint8Array;
   nowMs: number;
@@ -76,7 +76,7 @@ export interface WebhookType extends TriggerInfo {
    */
   isTest?(config: JsonObject, body: Uint8Array): boolean;
   /** Returns the code of the problem if the request is not authentic. */
-  problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
+  problemOf(config: JsonObject, delivery: UnverifiedDelivery): string | undefined;
   /** Returns what the receiver does with an authentic request. */
   actionFor(config: JsonObject, delivery: ParsedDelivery): WebhookAction;
 }
@@ -111,7 +111,7 @@ export interface AcceptedEvent {
    */
   flow?: { state: 'waiting' | 'dropped'; reason: string };
   /** Returns the response of the ended run; undefined if the run waits for a person, or does not end in time. */
-  response(signal: AbortSignal): Promise<Response | undefined>;
+  waitForResponse(signal: AbortSignal): Promise<Response | undefined>;
 }
 
 /** Finds triggers, and stores accepted events. */

@@ -4,6 +4,7 @@ import { createCounter } from '../admission/counter.ts';
 import { memoryLimiter, consumeRateLimit } from '../admission/limiter.ts';
 import type { Bucket, Limiter } from '../admission/limiter.ts';
 import { repeat, warn } from '../defaults.ts';
+import type { RepeatFunction } from '../defaults.ts';
 import { ApiError, refusalOf, tooManyRequests } from '../errors.ts';
 import { requestIdOf, respondError } from '../http/reply.ts';
 import { bodyOf, fieldsOf, parseBody } from './body.ts';
@@ -18,18 +19,18 @@ export interface WebhookReceiverOptions {
   /** Deliveries to one trigger. Default: 100 per second, bursts of 1,000. */
   rate?: Bucket;
   /** Requests from one client address to unknown paths. Default: 1 per second, bursts of 100. */
-  unknownRate?: Bucket;
+  unknownPathRate?: Bucket;
   /** Requests in progress in this process. Default: 100 for each trigger, 300 for each workspace, 1,000 in total. */
   concurrency?: { perTrigger: number; perWorkspace: number; total: number };
   now?: () => number;
   /** Calls `callback` every `ms` milliseconds. Returns a function that stops it. */
-  every?: (ms: number, callback: () => void) => () => void;
+  repeat?: RepeatFunction;
   /** Receives errors that reach no caller. Default: a process warning. */
   onError?: (error: unknown) => void;
 }
 
 /** Data about a request besides its URL and headers. */
-export interface WebhookRequest {
+export interface WebhookRequestDetails {
   /** The client's address, for the limit of requests to unknown paths. */
   address?: string | undefined;
   /** The prefix of the paths of triggers. Default: `/api/webhooks/trigger/`. */
@@ -37,13 +38,13 @@ export interface WebhookRequest {
 }
 
 /** Handles a request from another system. Never rejects. */
-export type WebhookReceiver = (request: Request, details?: WebhookRequest) => Promise<Response>;
+export type WebhookReceiver = (request: Request, details?: WebhookRequestDetails) => Promise<Response>;
 
 /** The prefix of the paths of triggers. */
 export const WEBHOOK_PREFIX = '/api/webhooks/trigger/';
 const DEFAULT_LIMITS: WebhookLimits = { bytes: 5 * 1024 * 1024, values: 100_000, parts: 100 };
 const DEFAULT_RATE: Bucket = { capacity: 1000, perMinute: 6000 };
-const DEFAULT_UNKNOWN_RATE: Bucket = { capacity: 100, perMinute: 60 };
+const DEFAULT_UNKNOWN_PATH_RATE: Bucket = { capacity: 100, perMinute: 60 };
 const DEFAULT_CONCURRENCY = { perTrigger: 100, perWorkspace: 300, total: 1000 };
 const PATH_PATTERN = /^[\w.-]{1,128}$/;
 
@@ -52,7 +53,7 @@ const NOT_FOUND = new ApiError(404, 'Not found');
 const BAD_SIGNATURE = 'The request is not signed with the secret of this webhook';
 const BAD_TIMESTAMP = 'The timestamp of the request is too far from the current time';
 
-type ReceiverContext = Required<Omit<WebhookReceiverOptions, 'rate' | 'unknownRate' | 'limits'>> & {
+type ReceiverContext = Required<Omit<WebhookReceiverOptions, 'rate' | 'unknownPathRate' | 'limits'>> & {
   limits: WebhookLimits;
   limiter: Limiter;
   counter: ReturnType<typeof createCounter>;
@@ -64,14 +65,14 @@ type ReceiverContext = Required<Omit<WebhookReceiverOptions, 'rate' | 'unknownRa
  * read.
  */
 export function webhookReceiver(options: WebhookReceiverOptions): WebhookReceiver {
-  const { rate = DEFAULT_RATE, unknownRate = DEFAULT_UNKNOWN_RATE, now = Date.now } = options;
+  const { rate = DEFAULT_RATE, unknownPathRate = DEFAULT_UNKNOWN_PATH_RATE, now = Date.now } = options;
   const context: ReceiverContext = {
     store: options.store,
     limits: { ...DEFAULT_LIMITS, ...options.limits },
-    limiter: memoryLimiter({ operation: rate, address: unknownRate }, now),
+    limiter: memoryLimiter({ operation: rate, address: unknownPathRate }, now),
     counter: createCounter(),
     concurrency: options.concurrency ?? DEFAULT_CONCURRENCY,
-    every: options.every ?? repeat,
+    repeat: options.repeat ?? repeat,
     onError: options.onError ?? warn,
     now,
   };
@@ -98,14 +99,14 @@ interface Call {
 
 async function handle(context: ReceiverContext, call: Call): Promise<Response> {
   const { store } = context;
-  await expectBelowUnknownPathLimit(context, call.address);
+  await requireBelowUnknownPathLimit(context, call.address);
   const webhook = PATH_PATTERN.test(call.path) ? await store.find(call.path) : undefined;
   if (!webhook || !webhook.type.accepts(webhook.config, call.request.method))
     return refuseUnknownPath(context, call.address);
   await consumeRateLimit(context.limiter, 'operation', [webhook.key], { nowMs: context.now() });
   const release = acquireSlots(context, webhook);
   try {
-    return await deliver(context, webhook, call);
+    return await handleDelivery(context, webhook, call);
   } catch (error) {
     const refusal = refusalOf(error);
     if (refusal && refusal.status !== 404) store.recordRefusal(webhook, reasonOf(error, refusal));
@@ -130,7 +131,7 @@ function reasonOf(error: unknown, { status, message }: ApiError): string {
 }
 
 /** Throws 429 for an address that has sent many requests to unknown paths. */
-async function expectBelowUnknownPathLimit(
+async function requireBelowUnknownPathLimit(
   { limiter }: ReceiverContext,
   address: string | undefined,
 ): Promise<void> {
@@ -170,14 +171,14 @@ function acquireSlots(
   return release;
 }
 
-async function deliver(
+async function handleDelivery(
   context: ReceiverContext,
   webhook: FoundWebhook,
   { request, url, path }: Call,
 ): Promise<Response> {
   const { store, limits } = context;
   const { headers, method } = request;
-  const bytes = await bodyOf(request, limits, context.every);
+  const bytes = await bodyOf(request, limits, context.repeat);
   if (webhook.type.isTest?.(webhook.config, bytes))
     return Response.json({ success: true }, { headers: SECURE_HEADERS });
   const secrets = webhook.type.isSigned(webhook.config) ? await store.secretsOf(webhook) : [];
@@ -237,7 +238,7 @@ async function respond(
     const isEmpty = body === null || status === 204 || status === 205 || status === 304;
     return isEmpty ? new Response(null, { status, headers }) : Response.json(body, { status, headers });
   }
-  const response = await acceptedEvent.response(signal);
+  const response = await acceptedEvent.waitForResponse(signal);
   if (!response) return Response.json(responseBody, { status: 202, headers });
   response.headers.set('X-Run-Id', runId);
   response.headers.set('X-Content-Type-Options', 'nosniff');

@@ -12,16 +12,16 @@ import type { ModelResponse } from '../models/call.ts';
 import { FallbackModels } from '../models/fallback.ts';
 import { resolveModels } from '../models/resolve.ts';
 import type { ResolvedModels } from '../models/resolve.ts';
-import { addCost, addTokens, costOf, costOutput, NO_TOKENS } from '../models/usage.ts';
+import { addCosts, addTokens, costOf, costOutput, NO_TOKENS } from '../models/usage.ts';
 import type { Cost } from '../models/usage.ts';
 import type { BlocksOptions } from '../options.ts';
 import { Approvals } from './approvals.ts';
 import { memoryOf } from './memory.ts';
 import { promptOf } from './prompt.ts';
-import { isEmpty } from './tool-rows.ts';
-import { formatOptions, readFormatted, responseFormatOf } from './response-format.ts';
+import { isEmpty } from './tool-configs.ts';
+import { formatOptions, parseFormattedAnswer, responseFormatOf } from './response-format.ts';
 import type { ResponseFormat } from './response-format.ts';
-import { parsedInput, ToolCalls } from './tool-calls.ts';
+import { parseInput, ToolCalls } from './tool-calls.ts';
 import { skillsOf } from './skills.ts';
 import { toolChoice, toolsOf } from './tools.ts';
 import type { ReadyTool } from './ready-tool.ts';
@@ -42,7 +42,7 @@ export async function runAgent(context: Context, options: BlocksOptions): Promis
   const tools = await toolsOf(context, { options, skills });
   const memory = await memoryOf(context, models[0], skills.addTo(promptOf(context)));
   const prompt = await withFiles(memory.prompt, context);
-  const approvals = await Approvals.open(context);
+  const approvals = await Approvals.load(context);
   const result = await new Agent({ context, models, format, tools, approvals }).run(prompt);
   if ('pause' in result) return { pause: result.pause, continues: true };
   await memory.add(result.text);
@@ -87,7 +87,7 @@ interface AgentDependencies {
 }
 
 /** The output of a pause, with the calls that wait for a person. */
-interface Paused {
+interface PauseResult {
   pause: JsonObject;
 }
 
@@ -107,27 +107,30 @@ class Agent {
   }
 
   /** Returns the output of the block and the text of the answer, or the pause in which calls wait for a person. */
-  async run(prompt: LanguageModelV4Prompt): Promise<{ output: JsonObject; text: string } | Paused> {
+  async run(prompt: LanguageModelV4Prompt): Promise<{ output: JsonObject; text: string } | PauseResult> {
     const messages = [...prompt];
     const response = await this.#converse(messages);
     if ('pause' in response) return response;
     const { format } = this.#dependencies;
     const text = textOf(response);
     if (!format) return { output: { content: text, ...this.#metadata() }, text };
-    const formatted = await this.#parseOrRepair(format, messages, text);
-    return { output: { ...fieldsOf(formatted.value), ...this.#metadata() }, text: formatted.text };
+    const formattedAnswer = await this.#parseOrRepair(format, messages, text);
+    return {
+      output: { ...fieldsOf(formattedAnswer.value), ...this.#metadata() },
+      text: formattedAnswer.text,
+    };
   }
 
   /**
    * Calls the model, and the tools of its responses, until a response calls none. Returns that response, or the pause.
    * Adds earlier responses and the results of their calls to `messages`.
    */
-  async #converse(messages: LanguageModelV4Message[]): Promise<ModelResponse | Paused> {
+  async #converse(messages: LanguageModelV4Message[]): Promise<ModelResponse | PauseResult> {
     const { tools, context } = this.#dependencies;
     for (let round = 1; round <= MAX_ROUNDS; round++) {
       const response = await this.#ask(`model ${round}`, messages, {
         ...(tools.size > 0 && {
-          tools: this.#calls.offeredTools().map(({ definition }) => definition),
+          tools: this.#calls.callableTools().map(({ definition }) => definition),
           toolChoice: toolChoice(tools, round),
         }),
       });
@@ -159,7 +162,8 @@ class Agent {
       this.#models.ask(stepName, callOptions),
     );
     this.#tokens = addTokens(this.#tokens, response.tokens);
-    if (resolvedModel.prices) this.#cost = addCost(this.#cost, costOf(response.tokens, resolvedModel.prices));
+    if (resolvedModel.prices)
+      this.#cost = addCosts(this.#cost, costOf(response.tokens, resolvedModel.prices));
     if (response.finishReason === 'content-filter')
       throw new BlockError(
         'MODEL_REFUSED',
@@ -180,21 +184,21 @@ class Agent {
     messages: LanguageModelV4Prompt,
     text: string,
   ): Promise<{ value: Json; text: string }> {
-    const first = readFormatted(text, format);
+    const first = parseFormattedAnswer(text, format);
     if ('value' in first) return { value: first.value, text };
     const repairRequest = `The answer does not match the JSON Schema: ${first.problems}. Answer again, with JSON that matches it and nothing else.`;
     this.#dependencies.context.emit({ type: 'reset' });
-    const repaired = await this.#ask('repair', [
+    const repairedResponse = await this.#ask('repair', [
       ...messages,
       ...(text === '' ? [] : [{ role: 'assistant' as const, content: [{ type: 'text' as const, text }] }]),
       { role: 'user', content: [{ type: 'text', text: repairRequest }] },
     ]);
-    const second = readFormatted(textOf(repaired), format);
-    if ('value' in second) return { value: second.value, text: textOf(repaired) };
+    const second = parseFormattedAnswer(textOf(repairedResponse), format);
+    if ('value' in second) return { value: second.value, text: textOf(repairedResponse) };
     throw new BlockError(
       'AGENT_OUTPUT_INVALID',
       `The model's answer for "${this.#dependencies.context.block.name}" does not match the response format, even after one repair: ${second.problems}`,
-      { details: { answer: textOf(repaired).slice(0, 2000) } },
+      { details: { answer: textOf(repairedResponse).slice(0, 2000) } },
     );
   }
 
@@ -232,7 +236,7 @@ function assistantContent({ content }: ModelResponse): AssistantPart[] {
     const options = providerOptions ? { providerOptions } : {};
     if (part.type !== 'tool-call') return [{ type: part.type, text: part.text, ...options }];
     const { type, toolCallId, toolName, input } = part;
-    return [{ type, toolCallId, toolName, input: parsedInput(input) ?? {}, ...options }];
+    return [{ type, toolCallId, toolName, input: parseInput(input) ?? {}, ...options }];
   });
 }
 

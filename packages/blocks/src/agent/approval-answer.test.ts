@@ -8,7 +8,7 @@ const PARAMETERS = {
   required: ['to'],
   additionalProperties: false,
 };
-const paused = {
+const pauseOutput = {
   calls: [
     { id: '1.1', name: 'pay', arguments: { to: 'ada', amount: 1 }, parameters: PARAMETERS },
     { id: '1.3', name: 'note', arguments: { text: 'Dear {{name}}' }, parameters: { type: 'object' } },
@@ -16,12 +16,12 @@ const paused = {
 };
 const block = { name: 'A' } as BlockConfig;
 
-function checkAnswer(input: Json, pause: JsonObject = paused): JsonObject {
-  return validateAnswer({ block, paused: pause, input, pausedMs: 0, nowMs: 0 });
+function checkAnswer(input: Json, pause: JsonObject = pauseOutput): JsonObject {
+  return validateAnswer({ block, pausedOutput: pause, input, pausedMs: 0, nowMs: 0 });
 }
 
-function edit(edited: Json, id = '1.3'): Json {
-  return { decisions: { [id]: { decision: 'edit', arguments: edited } } };
+function edit(editedArguments: Json, id = '1.3'): Json {
+  return { decisions: { [id]: { decision: 'edit', arguments: editedArguments } } };
 }
 
 function nestedObject(depth: number): JsonObject {
@@ -35,8 +35,8 @@ describe('the answer to a pause of an agent', () => {
     expect(checkAnswer({ decision: 'approve' })).toEqual({
       decisions: { '1.1': { decision: 'approve' }, '1.3': { decision: 'approve' } },
     });
-    const denied = { decision: 'deny', reason: 'Not today.' };
-    expect(checkAnswer(denied)).toEqual({ decisions: { '1.1': denied, '1.3': denied } });
+    const denial = { decision: 'deny', reason: 'Not today.' };
+    expect(checkAnswer(denial)).toEqual({ decisions: { '1.1': denial, '1.3': denial } });
   });
 
   it('may decide about some calls, and may edit a single call without its id', () => {
@@ -44,12 +44,12 @@ describe('the answer to a pause of an agent', () => {
       decisions: { '1.3': { decision: 'edit', arguments: { text: 'Hello {{name}}' } } },
     };
     expect(checkAnswer(partialAnswer)).toEqual(partialAnswer);
-    const single = { calls: paused.calls.slice(0, 1) };
-    const edited = { decision: 'edit', arguments: { to: 'bob' } };
-    expect(checkAnswer(edited, single)).toEqual({ decisions: { '1.1': edited } });
+    const singleCallPause = { calls: pauseOutput.calls.slice(0, 1) };
+    const editedAnswer = { decision: 'edit', arguments: { to: 'bob' } };
+    expect(checkAnswer(editedAnswer, singleCallPause)).toEqual({ decisions: { '1.1': editedAnswer } });
   });
 
-  it.each<[why: string, input: Json, message: RegExp]>([
+  it.each<[reason: string, input: Json, message: RegExp]>([
     ['is empty', {}, /use {"decision": "approve"}/],
     ['is a string', 'approve', /use {"decision": "approve"}/],
     ['decides about no call', { decisions: {} }, /"decisions" is empty/],
@@ -139,7 +139,7 @@ describe('the answer to a pause of an agent', () => {
 
   it('is refused with at most ten problems, and with only the beginning of long ids', () => {
     const decisions = Object.fromEntries(
-      Array.from({ length: 1000 }, (_, at) => [`${at}${'x'.repeat(1000)}`, {}]),
+      Array.from({ length: 1000 }, (_, index) => [`${index}${'x'.repeat(1000)}`, {}]),
     );
     expect(() => checkAnswer({ decisions })).toThrow(/^.{1,600}$/);
   });

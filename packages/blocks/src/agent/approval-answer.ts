@@ -1,4 +1,4 @@
-import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
+import { EngineError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject, ResumeContext } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { compileSchema } from './json-schema.ts';
@@ -7,7 +7,7 @@ const MAX_EDITED_CHARS = 1_000_000;
 const MAX_EDITED_DEPTH = 100;
 const MAX_REASON_CHARS = 2000;
 /** Maximum number of problems and of ids in one error. */
-const MAX_LISTED = 10;
+const MAX_LISTED_ITEMS = 10;
 
 /** A call that waits for a person, as the pause shows it. */
 export interface WaitingCall {
@@ -32,17 +32,19 @@ export type Decision = z.output<typeof decisionSchema>;
  *
  * Throws RESUME_INPUT_INVALID with the first problems.
  */
-export function validateAnswer({ block, paused, input }: ResumeContext): JsonObject {
-  const calls = waitingCalls(paused);
+export function validateAnswer({ block, pausedOutput, input }: ResumeContext): JsonObject {
+  const calls = waitingCalls(pausedOutput);
   const { decisions, problems } = readAnswer(input, calls);
   for (const { id, arguments: modelArguments, parameters } of calls) {
     const decision = decisions.get(id);
-    const edited = decision?.decision === 'edit' ? decision.arguments : undefined;
-    const problem = edited && (problemOfEdit(edited, modelArguments) ?? schemaMismatch(edited, parameters));
+    const editedArguments = decision?.decision === 'edit' ? decision.arguments : undefined;
+    const problem =
+      editedArguments &&
+      (problemOfEdit(editedArguments, modelArguments) ?? schemaMismatch(editedArguments, parameters));
     if (problem !== undefined) problems.push(`the arguments of call ${id} ${problem}`);
   }
   if (problems.length === 0) return { decisions: Object.fromEntries(decisions) as unknown as JsonObject };
-  const listedProblems = problems.slice(0, MAX_LISTED);
+  const listedProblems = problems.slice(0, MAX_LISTED_ITEMS);
   throw new EngineError(
     'RESUME_INPUT_INVALID',
     `The answer does not fit the calls that "${block.name}" asks about: ${listedProblems.join('; ')}.`,
@@ -51,8 +53,8 @@ export function validateAnswer({ block, paused, input }: ResumeContext): JsonObj
 }
 
 /** Returns the calls in the output of a pause. */
-export function waitingCalls(paused: JsonObject): WaitingCall[] {
-  const calls = own(paused, 'calls');
+export function waitingCalls(pauseOutput: JsonObject): WaitingCall[] {
+  const calls = getOwn(pauseOutput, 'calls');
   return Array.isArray(calls) ? (calls as unknown as WaitingCall[]) : [];
 }
 
@@ -67,7 +69,7 @@ export function readAnswer(
   const problems: string[] = [];
   const decisions = new Map<string, Decision>();
   for (const [id, value] of decisionValues(answer, calls, problems)) {
-    if (problems.length >= MAX_LISTED) break;
+    if (problems.length >= MAX_LISTED_ITEMS) break;
     const decision = readDecision(id, value, problems);
     if (decision) decisions.set(id, decision);
   }
@@ -82,13 +84,13 @@ function decisionValues(
 ): [id: string, value: Json][] {
   const ids = calls.map(({ id }) => id);
   const fields = isJsonObject(answer) ? answer : {};
-  const decision = own(fields, 'decision');
+  const decision = getOwn(fields, 'decision');
   if (decision !== undefined) {
     if (decision !== 'edit' || ids.length === 1) return ids.map((id) => [id, fields]);
     problems.push(`an edit names its call: {"decisions": {"${ids[0]}": {"decision": "edit", …}}}`);
     return [];
   }
-  const decisions = own(fields, 'decisions');
+  const decisions = getOwn(fields, 'decisions');
   if (isJsonObject(decisions) && Object.keys(fields).length === 1)
     return valuesById(decisions, ids, problems);
   problems.push(
@@ -108,24 +110,26 @@ function valuesById(
     .map(([id]) => JSON.stringify(id.slice(0, 20)));
   if (entries.length === 0) problems.push('"decisions" is empty');
   if (unknownIds.length > 0)
-    problems.push(`no call ${unknownIds.slice(0, MAX_LISTED).join(', ')} waits here, only ${ids.join(', ')}`);
+    problems.push(
+      `no call ${unknownIds.slice(0, MAX_LISTED_ITEMS).join(', ')} waits here, only ${ids.join(', ')}`,
+    );
   return entries.filter(([id]) => ids.includes(id));
 }
 
-const reason = z
+const reasonSchema = z
   .string()
   .max(MAX_REASON_CHARS, `its reason has more than ${MAX_REASON_CHARS} characters`)
   .optional();
-const editedArguments = z.custom<JsonObject>(
+const editedArgumentsSchema = z.custom<JsonObject>(
   (value) => isJsonObject(value as Json),
   'its edit needs "arguments", an object',
 );
 const decisionSchema = z.discriminatedUnion(
   'decision',
   [
-    z.strictObject({ decision: z.literal('approve'), reason }),
-    z.strictObject({ decision: z.literal('edit'), arguments: editedArguments, reason }),
-    z.strictObject({ decision: z.literal('deny'), reason }),
+    z.strictObject({ decision: z.literal('approve'), reason: reasonSchema }),
+    z.strictObject({ decision: z.literal('edit'), arguments: editedArgumentsSchema, reason: reasonSchema }),
+    z.strictObject({ decision: z.literal('deny'), reason: reasonSchema }),
   ],
   { error: 'its decision is neither "approve", "edit" nor "deny"' },
 );
@@ -139,7 +143,7 @@ function readDecision(id: string, value: Json, problems: string[]): Decision | u
 }
 
 /** The beginning of the text that replaces a secret in recorded data. */
-const REDACTED = '«redacted:';
+const REDACTED_PREFIX = '«redacted:';
 const PLACEHOLDER = /\{\{[^{}]{1,200}\}\}/g;
 /** A string that is exactly one reference. */
 const REFERENCE = /^\s*<[A-Za-z][\w-]{0,100}\.[\w.[\]-]{1,200}>\s*$/;
@@ -149,14 +153,14 @@ const REFERENCE = /^\s*<[A-Za-z][\w-]{0,100}\.[\w.[\]-]{1,200}>\s*$/;
  * template. Arguments are data: templates in them are not resolved. `modelArguments`: the arguments of the model, whose
  * templates are allowed.
  */
-export function problemOfEdit(edited: JsonObject, modelArguments: JsonObject): string | undefined {
+export function problemOfEdit(editedArguments: JsonObject, modelArguments: JsonObject): string | undefined {
   const allowedTemplates = new Set<string>();
   firstProblem(modelArguments, (text) => {
     for (const template of templatesIn(text)) allowedTemplates.add(template);
     return undefined;
   });
-  return firstProblem(edited, (text) => {
-    if (text.includes(REDACTED))
+  return firstProblem(editedArguments, (text) => {
+    if (text.includes(REDACTED_PREFIX))
       return 'contain a secret, or the text that replaces it: secrets are not filled in here';
     const addedTemplate = templatesIn(text).find((template) => !allowedTemplates.has(template));
     return addedTemplate && `contain ${addedTemplate}, which is not filled in here: enter the value itself`;
@@ -189,8 +193,8 @@ function firstProblem(
   return undefined;
 }
 
-function schemaMismatch(edited: JsonObject, parameters: JsonObject): string | undefined {
-  const problemsOf = compileSchema(parameters, (why) => new Error(`The schema of a tool ${why}.`));
-  const problems = problemsOf(edited);
+function schemaMismatch(editedArguments: JsonObject, parameters: JsonObject): string | undefined {
+  const problemsOf = compileSchema(parameters, (problem) => new Error(`The schema of a tool ${problem}.`));
+  const problems = problemsOf(editedArguments);
   return problems && `do not match the schema: ${problems}`;
 }

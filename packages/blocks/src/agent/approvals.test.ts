@@ -20,33 +20,33 @@ function contextOf(answers: Json[], steps: Map<string, Json> = new Map()): Conte
 describe('approvals of an agent', () => {
   it('record the calls that a pause shows, and compare its answer with them', async () => {
     const steps = new Map<string, Json>();
-    const first = await Approvals.open(contextOf([], steps));
+    const first = await Approvals.load(contextOf([], steps));
     expect(first.decisionOf(CALL)).toBeUndefined();
     expect(await first.ask([CALL])).toEqual({ calls: [CALL] });
     // Other calls in a repeated attempt change nothing: a person may already see the first calls.
     expect(await first.ask([{ ...CALL, arguments: { to: 'eve' } }])).toEqual({ calls: [CALL] });
-    const second = await Approvals.open(contextOf([{ decision: 'approve' }], steps));
+    const second = await Approvals.load(contextOf([{ decision: 'approve' }], steps));
     expect(second.decisionOf(CALL)).toEqual({ decision: { decision: 'approve' }, call: CALL });
     expect(second.decisionOf({ id: '1.1', name: 'refund' })).toBeUndefined();
     expect(second.decisionOf({ id: '1.2', name: 'pay' })).toBeUndefined();
   });
 
-  it.each<[why: string, answer: Json]>([
-    ['is no decision', 'yes'],
+  it.each<[reason: string, answer: Json]>([
+    ['is not a decision', 'yes'],
     ['names a call that was not shown', { decisions: { '2.1': { decision: 'approve' } } }],
     ['is partly invalid', { decisions: { '1.1': { decision: 'approve' }, '2.1': { decision: 'approve' } } }],
   ])('ask again after an unchecked answer that %s', async (_why, answer) => {
     const steps = new Map<string, Json>([['approval 1', { calls: [CALL] }]]);
-    const approvals = await Approvals.open(contextOf([answer], steps));
+    const approvals = await Approvals.load(contextOf([answer], steps));
     expect(approvals.decisionOf(CALL)).toBeUndefined();
     const pause = (await approvals.ask([CALL])) as JsonObject;
     expect(pause).toEqual({ calls: [CALL], problem: expect.any(String) });
-    const after = await Approvals.open(contextOf([answer, { decision: 'deny' }], steps));
+    const after = await Approvals.load(contextOf([answer, { decision: 'deny' }], steps));
     expect(after.decisionOf(CALL)).toMatchObject({ decision: { decision: 'deny' } });
   });
 
   it('ignore the answer to a pause that was never recorded', async () => {
-    const approvals = await Approvals.open(contextOf([{ decision: 'approve' }]));
+    const approvals = await Approvals.load(contextOf([{ decision: 'approve' }]));
     expect(approvals.decisionOf(CALL)).toBeUndefined();
   });
 });

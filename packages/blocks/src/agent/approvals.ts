@@ -36,7 +36,7 @@ export class Approvals {
   }
 
   /** Reads the answers to the earlier pauses of the block. */
-  static async open(context: Context): Promise<Approvals> {
+  static async load(context: Context): Promise<Approvals> {
     const answers = await context.answers();
     const decidedCalls = new Map<string, DecidedCall>();
     let problem: string | undefined;
@@ -67,7 +67,13 @@ export class Approvals {
   }
 }
 
-/** Returns the recorded calls of pause `number` of the block. Records `calls` if none are recorded yet. */
-function recordedCalls(context: Context, number: number, calls: readonly WaitingCall[]): Promise<JsonObject> {
-  return context.step(`approval ${number}`, () => ({ calls }) as unknown as JsonObject, { idempotent: true });
+/** Returns the recorded calls of pause `pauseNumber` of the block. Records `calls` if none are recorded yet. */
+function recordedCalls(
+  context: Context,
+  pauseNumber: number,
+  calls: readonly WaitingCall[],
+): Promise<JsonObject> {
+  return context.step(`approval ${pauseNumber}`, () => ({ calls }) as unknown as JsonObject, {
+    idempotent: true,
+  });
 }

@@ -1,7 +1,7 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import type { OfferedTool } from './ready-tool.ts';
 
 const MAX_TOOL_MS = 300_000;
@@ -15,19 +15,22 @@ export interface ToolCode {
   schema: JsonObject;
 }
 
-/** Returns the tool whose code is in this row of an agent's `tools`. Throws BLOCK_CONFIG_INVALID. */
-export function createCodeTool(context: Context, row: JsonObject): OfferedTool {
-  const schema = isJsonObject(row['schema']) ? row['schema'] : {};
+/** Returns the tool whose code is in this item of an agent's `tools`. Throws BLOCK_CONFIG_INVALID. */
+export function createCodeTool(context: Context, config: JsonObject): OfferedTool {
+  const schema = isJsonObject(config['schema']) ? config['schema'] : {};
   const definition = isJsonObject(schema['function']) ? schema['function'] : {};
   const { parameters } = definition;
   const [name, description] = [textOf(definition['name']), textOf(definition['description'])];
-  const [code, language] = [textOf(row['code']), row['language'] ?? 'javascript'];
+  const [code, language] = [textOf(config['code']), config['language'] ?? 'javascript'];
   if (name === '' || code.trim() === '') {
-    const title = textOf(row['title']) || 'without a title';
-    throw invalid(context, `has a tool (${title}) without code, or without a schema with a name`);
+    const title = textOf(config['title']) || 'without a title';
+    throw invalidConfigError(context, `has a tool (${title}) without code, or without a schema with a name`);
   }
   if (language !== 'javascript' && language !== 'python')
-    throw invalid(context, `has a tool "${name}" with an invalid language: it must be javascript or python`);
+    throw invalidConfigError(
+      context,
+      `has a tool "${name}" with an invalid language: it must be javascript or python`,
+    );
   const inputSchema = isJsonObject(parameters) ? parameters : { type: 'object', properties: {} };
   return {
     definition: {

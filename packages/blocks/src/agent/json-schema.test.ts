@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema, withCheckedPatterns } from './json-schema.ts';
 import type { SchemaCheck } from './json-schema.ts';
 
-const compile = (schema: JsonObject): SchemaCheck => compileSchema(schema, (why) => new Error(why));
+const compile = (schema: JsonObject): SchemaCheck => compileSchema(schema, (problem) => new Error(problem));
 
 /** Returns `n` definitions that each refer twice to the previous one: they need 2^n evaluations. */
 const doublingSchema = (n: number, first: JsonObject): JsonObject => ({
@@ -73,11 +73,11 @@ describe('schemas of arguments', () => {
     ['b', 'abc', 'acd'],
     ['^(a|b)?$', '', 'ab'],
     [String.raw`^[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,8}[a-z]{2,63}$`, 'ada@mail.example.com', 'ada@'],
-  ])('check the pattern %s', (text, right, wrong) => {
+  ])('check the pattern %s', (text, match, mismatch) => {
     const check = compilePattern(text);
-    expect(check({ text: right })).toBeUndefined();
-    expect(check({ text: wrong })).toContain('#/text: String does not match its pattern');
-    expect(check({ text: right })).toBeUndefined();
+    expect(check({ text: match })).toBeUndefined();
+    expect(check({ text: mismatch })).toContain('#/text: String does not match its pattern');
+    expect(check({ text: match })).toBeUndefined();
   });
 
   it('check several patterns, each for its value', () => {
@@ -206,7 +206,7 @@ describe('schemas of arguments', () => {
     expect(cpuMs).toBeLessThan(5000);
   });
 
-  it('with "patternProperties" that cannot be checked are refused, or get them moved to the description', () => {
+  it('with "patternProperties" that cannot be checked are refused, or have them moved to the description', () => {
     const schema = { patternProperties: { '^(?=x)': {}, '^b': {} }, additionalProperties: false };
     expect(() => compile(schema)).toThrow(/^has patterns of names .* that cannot be checked/);
     expect(withCheckedPatterns(schema)).toEqual({

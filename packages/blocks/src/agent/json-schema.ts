@@ -1,7 +1,7 @@
 import { Validator } from '@cfworker/json-schema';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { formatOf, nameCollector, patternBudget, patternProblem } from './patterns.ts';
+import { formatOf, createNameCollector, createPatternBudget, patternProblem } from './patterns.ts';
 import type { PatternBudget } from './patterns.ts';
 
 const MAX_SCHEMA_CHARS = 100_000;
@@ -23,25 +23,27 @@ export type SchemaCheck = (value: Json) => string | undefined;
  * cannot be read by the validator, takes too long to check, or has patterns that cannot be checked in linear time.
  * `withCheckedPatterns` removes such patterns.
  */
-export function compileSchema(schema: JsonObject, toError: (why: string) => Error): SchemaCheck {
+export function compileSchema(schema: JsonObject, toError: (problem: string) => Error): SchemaCheck {
   const text = JSON.stringify(schema);
   if (text.length > MAX_SCHEMA_CHARS) throw toError(`has more than ${MAX_SCHEMA_CHARS} characters`);
   if (depthOf(schema) > MAX_DEPTH) throw toError(`is nested more than ${MAX_DEPTH} levels deep`);
   const externalReference = text.match(/"\$ref":"(?!#)[^"]*"/);
   if (externalReference) throw toError(`refers to another document (${externalReference[0].slice(0, 100)})`);
-  const budget: Budget = { evaluations: 0, patterns: patternBudget() };
+  const budget: Budget = { remainingEvaluations: 0, patternBudget: createPatternBudget() };
   let validator: Validator;
   const validate = (value: Json): ReturnType<Validator['validate']> => {
-    budget.evaluations = MAX_EVALUATIONS;
+    budget.remainingEvaluations = MAX_EVALUATIONS;
     return validator.validate(value);
   };
   try {
-    validator = new Validator(toCheckable(schema, budget) as never, '2020-12', false);
+    validator = new Validator(toCheckableSchema(schema, budget) as never, '2020-12', false);
     // The validator reports some errors of a schema only when it checks a value.
     validate(null);
   } catch (error) {
     if (error instanceof PatternError) throw toError(error.message);
-    throw toError(isTooLong(error) ? 'takes too long to check' : `is not a JSON Schema: ${messageOf(error)}`);
+    throw toError(
+      isBudgetExceeded(error) ? 'takes too long to check' : `is not a JSON Schema: ${messageOf(error)}`,
+    );
   }
   return (value) => {
     try {
@@ -56,7 +58,7 @@ export function compileSchema(schema: JsonObject, toError: (why: string) => Erro
         )
         .join('; ');
     } catch (error) {
-      if (isTooLong(error)) return 'the check takes too long: use a smaller value';
+      if (isBudgetExceeded(error)) return 'the check takes too long: use a smaller value';
       throw error;
     }
   };
@@ -65,8 +67,8 @@ export function compileSchema(schema: JsonObject, toError: (why: string) => Erro
 /** The remaining budget of a validator. */
 interface Budget {
   /** The number of evaluations that remain until the check is stopped. */
-  evaluations: number;
-  patterns: PatternBudget;
+  remainingEvaluations: number;
+  patternBudget: PatternBudget;
 }
 
 class BudgetError extends Error {}
@@ -77,7 +79,7 @@ class PatternError extends Error {}
  * True for the error of a check that takes too long. The validator recurses, and copies lists of errors as arguments,
  * so such a check can also end with a stack overflow.
  */
-function isTooLong(error: unknown): boolean {
+function isBudgetExceeded(error: unknown): boolean {
   return error instanceof BudgetError || error instanceof RangeError;
 }
 
@@ -93,9 +95,9 @@ function depthOf(value: Json): number {
 /** Keywords that could keep the validator busy with one small value. */
 const REMOVED_KEYWORDS: ReadonlySet<string> = new Set(['pattern', 'format', '$recursiveRef', 'uniqueItems']);
 /** Returns a function that subtracts evaluations. Each character that is checked against a pattern counts as one. */
-const createConsume = (budget: Budget) => (evaluations: number) => {
-  budget.evaluations -= evaluations;
-  if (budget.evaluations < 0) throw new BudgetError();
+const createBudgetConsumer = (budget: Budget) => (evaluations: number) => {
+  budget.remainingEvaluations -= evaluations;
+  if (budget.remainingEvaluations < 0) throw new BudgetError();
 };
 /** A property that the validator reads once for each evaluated subschema, and never enumerates. */
 const EVALUATION_PROPERTY = '__absolute_recursive_ref__';
@@ -104,15 +106,15 @@ const EVALUATION_PROPERTY = '__absolute_recursive_ref__';
  * Returns the schema without the keywords that are not checked, and with formats in place of patterns. Each subschema
  * counts its own evaluations.
  */
-function toCheckable(schema: Json, budget: Budget): Json {
+function toCheckableSchema(schema: Json, budget: Budget): Json {
   if (typeof schema !== 'object' || schema === null) return schema;
-  if (Array.isArray(schema)) return schema.map((item) => toCheckable(item, budget));
+  if (Array.isArray(schema)) return schema.map((item) => toCheckableSchema(item, budget));
   if (isJsonObject(schema['patternProperties'])) return replaceNamePatterns(schema, budget);
   const entries = Object.entries(schema).filter(
     ([key, value]) => !REMOVED_KEYWORDS.has(key) || typeof value === 'object',
   );
   const copy: { [key: string]: unknown } = Object.fromEntries(
-    entries.map(([key, value]) => [key, mapSchemas(key, value, (part) => toCheckable(part, budget))]),
+    entries.map(([key, value]) => [key, mapSchemas(key, value, (part) => toCheckableSchema(part, budget))]),
   );
   const { pattern } = schema;
   if (typeof pattern === 'string') copy['format'] = patternFormat(pattern, budget);
@@ -135,7 +137,7 @@ function countEvaluations(schema: object, budget: Budget, onEvaluation?: () => v
   return Object.defineProperty(schema, EVALUATION_PROPERTY, {
     enumerable: false,
     get: () => {
-      if (--budget.evaluations < 0) throw new BudgetError();
+      if (--budget.remainingEvaluations < 0) throw new BudgetError();
       onEvaluation?.();
       return undefined;
     },
@@ -143,7 +145,7 @@ function countEvaluations(schema: object, budget: Budget, onEvaluation?: () => v
 }
 
 /** The key under which the validator finds the schemas of name patterns, to resolve references in them. */
-const NAME_PATTERN_SCHEMAS = 'patterned';
+const NAME_PATTERN_SCHEMAS_KEY = 'patterned';
 
 /**
  * Returns a replacement for a schema with `patternProperties`, which the validator would check with a backtracking
@@ -155,22 +157,22 @@ function replaceNamePatterns(schema: JsonObject, budget: Budget): Json {
   const schemas = Object.fromEntries(
     Object.entries(patternProperties as JsonObject).map(([pattern, value]) => [
       pattern,
-      toCheckable(value, budget),
+      toCheckableSchema(value, budget),
     ]),
   );
-  const collector = collectorOf(Object.keys(schemas), budget);
+  const collector = createCollector(Object.keys(schemas), budget);
   const collectingSchema = countEvaluations({ propertyNames: { format: collector.format } }, budget, () =>
     collector.reset(),
   );
   const matchingSchema = countEvaluations(
     {
       ...(properties !== undefined && {
-        properties: mapSchemas('properties', properties, (part) => toCheckable(part, budget)),
+        properties: mapSchemas('properties', properties, (part) => toCheckableSchema(part, budget)),
       }),
       ...(additionalProperties !== undefined && {
-        additionalProperties: toCheckable(additionalProperties, budget),
+        additionalProperties: toCheckableSchema(additionalProperties, budget),
       }),
-      [NAME_PATTERN_SCHEMAS]: schemas,
+      [NAME_PATTERN_SCHEMAS_KEY]: schemas,
     },
     budget,
   );
@@ -178,7 +180,7 @@ function replaceNamePatterns(schema: JsonObject, budget: Budget): Json {
     enumerable: false,
     get: () => {
       // The validator compares each pattern with each name.
-      createConsume(budget)(collector.matches.size ** 2);
+      createBudgetConsumer(budget)(collector.matches.size ** 2);
       return Object.fromEntries(
         [...collector.matches].map(([name, patterns]) => [
           exactPattern(name),
@@ -187,7 +189,7 @@ function replaceNamePatterns(schema: JsonObject, budget: Budget): Json {
       );
     },
   });
-  const otherSchema = toCheckable(
+  const otherSchema = toCheckableSchema(
     { ...otherKeywords, ...(allOf !== undefined && { allOf }) },
     budget,
   ) as JsonObject;
@@ -200,9 +202,9 @@ function exactPattern(name: string): string {
   return `^${Array.from(name, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`).join('')}$`;
 }
 
-function collectorOf(patterns: readonly string[], budget: Budget) {
+function createCollector(patterns: readonly string[], budget: Budget) {
   try {
-    return nameCollector(patterns, budget.patterns, createConsume(budget));
+    return createNameCollector(patterns, budget.patternBudget, createBudgetConsumer(budget));
   } catch (error) {
     const quotedPatterns = patterns.map(quotePattern).join(', ').slice(0, 200);
     throw new PatternError(
@@ -213,7 +215,7 @@ function collectorOf(patterns: readonly string[], budget: Budget) {
 
 function patternFormat(pattern: string, budget: Budget): object {
   try {
-    return formatOf(pattern, budget.patterns, createConsume(budget));
+    return formatOf(pattern, budget.patternBudget, createBudgetConsumer(budget));
   } catch (error) {
     throw new PatternError(
       `has the pattern ${quotePattern(pattern)}, which cannot be checked: ${messageOf(error)}`,
@@ -233,14 +235,17 @@ export function withCheckedPatterns<Schema extends Json>(
   schema: Schema,
   onUnchecked: (pattern: string) => void = () => {},
 ): Schema {
-  return moveUncheckedPatterns(schema, patternBudget(), onUnchecked) as Schema;
+  return moveUncheckedPatterns(schema, createPatternBudget(), onUnchecked) as Schema;
 }
 
 /**
  * Returns the check against a schema of a third party: patterns that cannot be checked are ignored. Throws like
  * `compileSchema`.
  */
-export function compileThirdPartySchema(schema: JsonObject, toError: (why: string) => Error): SchemaCheck {
+export function compileThirdPartySchema(
+  schema: JsonObject,
+  toError: (problem: string) => Error,
+): SchemaCheck {
   return compileSchema(withCheckedPatterns(schema), toError);
 }
 
@@ -293,7 +298,7 @@ function withNote(schema: JsonObject, note: string): JsonObject {
 }
 
 /** Throws an error if the arguments of a model do not match the schema. */
-export function expectMatch(args: JsonObject, problemsOf: SchemaCheck): void {
+export function requireMatch(args: JsonObject, problemsOf: SchemaCheck): void {
   const problems = problemsOf(args);
   if (problems !== undefined) throw new Error(`The arguments do not match the schema: ${problems}`);
 }

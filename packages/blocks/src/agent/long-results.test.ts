@@ -28,9 +28,9 @@ describe('results that are too long', () => {
       signal,
       step: 'tool 2.1',
       toolCallId: 'c',
-      othersDone: Promise.resolve(),
+      otherWorkDone: Promise.resolve(),
     };
-    const read = await longResults.tool()?.run({ id: '1.1', offset: 5_000_000 }, call);
-    expect(longResults.textForModel('2.1', read as string)).toBe(read);
+    const part = await longResults.tool()?.run({ id: '1.1', offset: 5_000_000 }, call);
+    expect(longResults.textForModel('2.1', part as string)).toBe(part);
   });
 });

@@ -2,14 +2,16 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema } from './json-schema.ts';
 import type { ReadyTool } from './ready-tool.ts';
 
-/** Default maximum number of characters of a tool's result for the model: 25 such results fit into most contexts. */
+/**
+ * Default maximum number of characters of a tool's result for the model: 25 such results fit into most context windows.
+ */
 export const DEFAULT_RESULT_CHARS = 20_000;
 /** The bounds of `maxToolResultChars`. */
 export const MIN_RESULT_CHARS = 1000;
 export const MAX_RESULT_CHARS = 100_000;
 
 const TOOL_NAME = 'read_result';
-/** Room for the line that says which part of a result follows. */
+/** Characters reserved for the line that says which part of a result follows. */
 const NOTE_CHARS = 100;
 
 /**
@@ -69,7 +71,7 @@ export class LongResults {
       isIdempotent: () => true,
       requiresApproval: false,
       forced: false,
-      problemsOf: compileSchema(parameters, (why) => new Error(`The schema of ${TOOL_NAME} ${why}.`)),
+      problemsOf: compileSchema(parameters, (problem) => new Error(`The schema of ${TOOL_NAME} ${problem}.`)),
       run: async ({ id = '', offset, length = maxLength }) => this.#read(id, Number(offset), Number(length)),
     };
   }
@@ -84,7 +86,7 @@ export class LongResults {
   }
 }
 
-/** Returns a part of a text. Replaces halves of characters at its ends, because providers refuse them. */
+/** Returns a part of a text. Replaces lone surrogates at its ends, because providers refuse them. */
 function slice(text: string, start: number, end: number): string {
   return text.slice(start, end).toWellFormed();
 }

@@ -3,7 +3,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Conversation } from '@heddle/engine';
 import type { Context } from '../define.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import type { ResolvedModel } from '../models/resolve.ts';
 import { numberOf } from './settings.ts';
 
@@ -13,8 +13,8 @@ const CHARS_PER_TOKEN = 4;
 const DEFAULT_CONTEXT_TOKENS = 32_000;
 /** The part of a model's context that earlier exchanges may fill. */
 const HISTORY_SHARE = 0.5;
-const DEFAULT_MESSAGES = 10;
-const DEFAULT_TOKENS = 4000;
+const DEFAULT_MAX_MESSAGES = 10;
+const DEFAULT_MAX_TOKENS = 4000;
 
 /** The conversation of an agent: its earlier exchanges, and a function that adds the new one. */
 export interface Memory {
@@ -25,7 +25,7 @@ export interface Memory {
 }
 
 /** The limits of the earlier exchanges that the model gets. Both apply. */
-interface Window {
+interface HistoryWindow {
   maxChars: number;
   maxMessages: number;
 }
@@ -50,7 +50,7 @@ export async function memoryOf(
   const window = windowOf(context, info?.context ?? DEFAULT_CONTEXT_TOKENS);
   if (!window) return { prompt, add: async () => undefined };
   const conversation = conversationOf(context);
-  const readExchanges = async (): Promise<Json[]> => conversation.newest(window.maxChars);
+  const readExchanges = async (): Promise<Json[]> => conversation.newestExchanges(window.maxChars);
   const exchanges = (await context.step('memory', readExchanges, { idempotent: true })).map(messagesIn);
   const start = questionStart(prompt);
   const question = prompt.slice(start);
@@ -69,19 +69,22 @@ export async function memoryOf(
   };
 }
 
-function windowOf(context: Context, modelTokens: number): Window | undefined {
+function windowOf(context: Context, contextTokens: number): HistoryWindow | undefined {
   const type = context.field('memoryType') ?? '';
-  const maxChars = Math.floor(modelTokens * HISTORY_SHARE) * CHARS_PER_TOKEN;
+  const maxChars = Math.floor(contextTokens * HISTORY_SHARE) * CHARS_PER_TOKEN;
   const limits = { maxChars, maxMessages: Infinity };
   if (type === '' || type === 'none') return undefined;
   if (type === 'conversation') return limits;
   if (type === 'sliding_window')
-    return { ...limits, maxMessages: numberOf(context, 'slidingWindowSize', 1, 10_000) ?? DEFAULT_MESSAGES };
+    return {
+      ...limits,
+      maxMessages: numberOf(context, 'slidingWindowSize', 1, 10_000) ?? DEFAULT_MAX_MESSAGES,
+    };
   if (type === 'sliding_window_tokens') {
-    const tokens = numberOf(context, 'slidingWindowTokens', 1, 10_000_000) ?? DEFAULT_TOKENS;
+    const tokens = numberOf(context, 'slidingWindowTokens', 1, 10_000_000) ?? DEFAULT_MAX_TOKENS;
     return { ...limits, maxChars: Math.min(maxChars, Math.floor(tokens) * CHARS_PER_TOKEN) };
   }
-  throw invalid(
+  throw invalidConfigError(
     context,
     `has the unknown memory type ${JSON.stringify(type)}: it must be none, conversation, sliding_window or sliding_window_tokens`,
   );
@@ -90,7 +93,7 @@ function windowOf(context: Context, modelTokens: number): Window | undefined {
 function conversationOf(context: Context): Conversation {
   const id = context.field('conversationId');
   if (typeof id !== 'string' || id.trim() === '')
-    throw invalid(context, 'has a memory but no "conversationId"');
+    throw invalidConfigError(context, 'has a memory but no "conversationId"');
   return context.services.conversation(id);
 }
 

@@ -14,12 +14,12 @@ const MAX_TEXT_CHARS = 20_000;
 
 /** The number of instructions that further patterns of a schema may have. */
 export interface PatternBudget {
-  instructions: number;
+  remainingInstructions: number;
 }
 
 /** Returns the budget of one schema. */
-export function patternBudget(): PatternBudget {
-  return { instructions: MAX_TOTAL_SIZE };
+export function createPatternBudget(): PatternBudget {
+  return { remainingInstructions: MAX_TOTAL_SIZE };
 }
 
 /** Returns whether a text matches. Takes time in proportion to its length. */
@@ -37,7 +37,7 @@ let lastMatcher: Matcher | undefined;
 format[FORMAT] = (text: string) => lastMatcher?.(text) ?? true;
 
 /**
- * Returns the value of the keyword `format` with which the validator checks a pattern. `spend` is called with the
+ * Returns the value of the keyword `format` with which the validator checks a pattern. `consume` is called with the
  * length of each text that is checked.
  *
  * Throws an Error that says why the pattern cannot be checked.
@@ -48,7 +48,7 @@ export function formatOf(pattern: string, budget: PatternBudget, consume: (chars
     consume(text.length);
     return text.length <= MAX_TEXT_CHARS && matcher(text);
   };
-  return formatWith(check);
+  return toFormat(check);
 }
 
 /** The names of the properties of one object that match patterns. */
@@ -62,28 +62,28 @@ export interface NameCollector {
 }
 
 /**
- * Returns a collector of the names that match any of the patterns. `spend` is called with the length of each name times
- * the number of patterns. Throws an Error that says why a pattern cannot be checked.
+ * Returns a collector of the names that match any of the patterns. `consume` is called with the length of each name
+ * times the number of patterns. Throws an Error that says why a pattern cannot be checked.
  */
-export function nameCollector(
+export function createNameCollector(
   patterns: readonly string[],
   budget: PatternBudget,
-  spend: (chars: number) => void,
+  consume: (chars: number) => void,
 ): NameCollector {
   const matchers = patterns.map((pattern) => ({ pattern, matcher: matcherOf(pattern, budget) }));
   const matches = new Map<string, readonly string[]>();
   // Every name is valid: the format only collects those that match.
   const collect: Matcher = (name) => {
-    spend(name.length * matchers.length);
+    consume(name.length * matchers.length);
     if (name.length > MAX_TEXT_CHARS) return true;
-    const matched = matchers.filter(({ matcher }) => matcher(name)).map(({ pattern }) => pattern);
-    if (matched.length > 0) matches.set(name, matched);
+    const matchedPatterns = matchers.filter(({ matcher }) => matcher(name)).map(({ pattern }) => pattern);
+    if (matchedPatterns.length > 0) matches.set(name, matchedPatterns);
     return true;
   };
-  return { format: formatWith(collect), reset: () => matches.clear(), matches };
+  return { format: toFormat(collect), reset: () => matches.clear(), matches };
 }
 
-function formatWith(check: Matcher): object {
+function toFormat(check: Matcher): object {
   return {
     toString: () => {
       lastMatcher = check;
@@ -101,8 +101,8 @@ function matcherOf(pattern: string, budget: PatternBudget): Matcher {
   // Checked before the pattern is compiled, which takes time in proportion to its size.
   const size = sizeOf(pattern);
   if (size > MAX_SIZE) throw new Error('repeats too much');
-  budget.instructions -= size;
-  if (budget.instructions < 0) throw new Error('exceeds the limit for all patterns together');
+  budget.remainingInstructions -= size;
+  if (budget.remainingInstructions < 0) throw new Error('exceeds the limit for all patterns together');
   const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern));
   return (text) => compiled.matcher(text).find();
 }
@@ -127,9 +127,9 @@ function sizeOf(pattern: string): number {
   for (let index = 0; index < pattern.length; index++) {
     const character = pattern[index];
     REPETITION.lastIndex = index;
-    const repeat = character === '{' ? REPETITION.exec(pattern) : null;
-    if (repeat) {
-      const [text, min, max = ''] = repeat;
+    const repetition = character === '{' ? REPETITION.exec(pattern) : null;
+    if (repetition) {
+      const [text, min, max = ''] = repetition;
       const times = Math.max(Number(min) + 1, Number(max));
       size += lastSize * (times - 1);
       lastSize *= times;
@@ -141,7 +141,7 @@ function sizeOf(pattern: string): number {
       lastSize = size + 2;
       size = (outerSizes.pop() ?? 0) + lastSize;
     } else {
-      if (character === '[') index = endOfClass(pattern, index);
+      if (character === '[') index = endOfCharacterClass(pattern, index);
       else if (character === '\\') index += 1;
       lastSize = 1;
       size += 1;
@@ -150,8 +150,8 @@ function sizeOf(pattern: string): number {
   return size;
 }
 
-function endOfClass(pattern: string, from: number): number {
-  for (let index = from + 1; index < pattern.length; index++) {
+function endOfCharacterClass(pattern: string, start: number): number {
+  for (let index = start + 1; index < pattern.length; index++) {
     if (pattern[index] === '\\') index += 1;
     else if (pattern[index] === ']') return index;
   }

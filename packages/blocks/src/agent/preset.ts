@@ -1,8 +1,8 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { parseIfJson } from '@heddle/core/fields';
 import { withoutArguments } from '../openapi/service-tools.ts';
-import { isEmpty } from './tool-rows.ts';
+import { isEmpty } from './tool-configs.ts';
 
 /** Arguments that the author of an agent has set, and the schema of the arguments that the model chooses. */
 export interface Preset {
@@ -15,11 +15,11 @@ export interface Preset {
  * Names that the schema lacks are ignored.
  */
 export function presetOf(schema: JsonObject, params: JsonObject): Preset {
-  const declared = own(schema, 'properties');
-  const properties = isJsonObject(declared) ? declared : {};
+  const declaredProperties = getOwn(schema, 'properties');
+  const properties = isJsonObject(declaredProperties) ? declaredProperties : {};
   const values: JsonObject = {};
   for (const [name, property] of Object.entries(properties)) {
-    const value = own(params, name);
+    const value = getOwn(params, name);
     if (value === undefined || isEmpty(value)) continue;
     const types = isJsonObject(property) ? [property['type']].flat() : [];
     // An editor stores the values of its fields as text.

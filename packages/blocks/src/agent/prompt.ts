@@ -1,7 +1,7 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { BlockContext, Json } from '@heddle/core/blocks';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 
 type Role = 'system' | 'user' | 'assistant';
 
@@ -12,23 +12,23 @@ type Role = 'system' | 'user' | 'assistant';
  * Throws BLOCK_CONFIG_INVALID.
  */
 export function promptOf(context: BlockContext): LanguageModelV4Prompt {
-  const rows = [...listOf(context.field('memories', 'json')), ...listOf(context.field('messages', 'json'))];
+  const items = [...listOf(context.field('memories', 'json')), ...listOf(context.field('messages', 'json'))];
   const system = textOf(context.field('systemPrompt', 'native') ?? null);
   const user = textOf(userPromptValue(context.field('userPrompt', 'native') ?? null));
   const nonEmptyMessages = [
     ...(system === '' ? [] : [{ role: 'system' as const, content: system }]),
-    ...rows.map((row) => messageOf(row, context)),
+    ...items.map((item) => messageOf(item, context)),
     ...(user === '' ? [] : [{ role: 'user' as const, content: user }]),
   ].filter(({ content }) => content.trim() !== '');
-  if (nonEmptyMessages.length === 0) throw invalid(context, 'has no messages: write at least one');
+  if (nonEmptyMessages.length === 0) throw invalidConfigError(context, 'has no messages: write at least one');
   // Providers accept instructions only at the beginning, and refuse a call without a user message.
   const instructions = nonEmptyMessages.filter(({ role }) => role === 'system');
-  const dialog = nonEmptyMessages.filter(({ role }) => role !== 'system');
-  if (dialog.length === 0)
+  const nonSystemMessages = nonEmptyMessages.filter(({ role }) => role !== 'system');
+  if (nonSystemMessages.length === 0)
     return [{ role: 'user', content: [textPart(instructions.map(({ content }) => content).join('\n\n'))] }];
   return [
     ...instructions.map(({ content }) => ({ role: 'system' as const, content })),
-    ...dialog.map(({ role, content }) => ({
+    ...nonSystemMessages.map(({ role, content }) => ({
       role: role as 'user' | 'assistant',
       content: [textPart(content)],
     })),
@@ -44,12 +44,15 @@ function listOf(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value : [value];
 }
 
-function messageOf(row: Json, context: BlockContext): { role: Role; content: string } {
-  if (!isJsonObject(row))
-    throw invalid(context, 'has an invalid message: it must be an object with "role" and "content"');
-  const { role = 'user', content = null } = row;
+function messageOf(item: Json, context: BlockContext): { role: Role; content: string } {
+  if (!isJsonObject(item))
+    throw invalidConfigError(
+      context,
+      'has an invalid message: it must be an object with "role" and "content"',
+    );
+  const { role = 'user', content = null } = item;
   if (role !== 'system' && role !== 'user' && role !== 'assistant')
-    throw invalid(
+    throw invalidConfigError(
       context,
       `has a message with the role ${JSON.stringify(role)}: it must be system, user or assistant`,
     );

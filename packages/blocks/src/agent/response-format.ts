@@ -1,7 +1,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { BlockContext, BlockError, Json, JsonObject } from '@heddle/core/blocks';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import { compileThirdPartySchema } from './json-schema.ts';
 import type { SchemaCheck } from './json-schema.ts';
 import { unsatisfiableReason } from './unsatisfiable.ts';
@@ -30,8 +30,8 @@ export function responseFormatOf(context: BlockContext): ResponseFormat | undefi
   const definition = isJsonObject(parsed['json_schema']) ? parsed['json_schema'] : parsed;
   const schema = isJsonObject(definition['schema']) ? definition['schema'] : definition;
   const name = typeof definition['name'] === 'string' ? definition['name'] : '';
-  return createFormat(name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || 'answer', schema, (why) =>
-    invalidFormat(context, why),
+  return createResponseFormat(name.replaceAll(/[^\w-]/g, '_').slice(0, 64) || 'answer', schema, (problem) =>
+    invalidFormat(context, problem),
   );
 }
 
@@ -39,14 +39,14 @@ export function responseFormatOf(context: BlockContext): ResponseFormat | undefi
  * Returns the format with this schema. Throws the error that `toError` returns for a schema that cannot be checked, or
  * that no value matches.
  */
-export function createFormat(
+export function createResponseFormat(
   name: string,
   schema: JsonObject,
-  toError: (why: string) => Error,
+  toError: (problem: string) => Error,
 ): ResponseFormat {
   const problemsOf = compileThirdPartySchema(schema, toError);
-  const why = unsatisfiableReason(schema);
-  if (why !== undefined) throw toError(`no answer can match: ${why}`);
+  const reason = unsatisfiableReason(schema);
+  if (reason !== undefined) throw toError(`no answer can match: ${reason}`);
   return { name, schema, problemsOf, strict: isStrict(schema) };
 }
 
@@ -69,7 +69,7 @@ export function formatOptions(
 }
 
 /** Returns the JSON of an answer, or why it does not match the schema. */
-export function readFormatted(
+export function parseFormattedAnswer(
   text: string,
   { problemsOf }: Pick<ResponseFormat, 'problemsOf'>,
 ): { value: Json } | { problems: string } {
@@ -92,8 +92,8 @@ function parse(text: string, context: BlockContext): Json {
   }
 }
 
-function invalidFormat(context: BlockContext, why: string): BlockError {
-  return invalid(context, `has a response format that ${why}`);
+function invalidFormat(context: BlockContext, problem: string): BlockError {
+  return invalidConfigError(context, `has a response format that ${problem}`);
 }
 
 /** True if every object of the schema requires all its properties and allows no others. */

@@ -12,13 +12,15 @@ export const agentSchema = {
   fields: z.object({
     messages: list
       .optional()
-      .describe('The messages: rows {"role", "content"}, role system, user or assistant.'),
+      .describe('The messages: items {"role", "content"}, role system, user or assistant.'),
     systemPrompt: z.string().optional().describe('Instructions, in the older form.'),
     memories: list.optional().describe('Earlier messages, in the older form.'),
     userPrompt: z.json().optional().describe('The message of the user, in the older form.'),
     tools: list
       .optional()
-      .describe('Tools that the model may call: rows {"type", "params", "usageControl", "requireApproval"}.'),
+      .describe(
+        'Tools that the model may call: items {"type", "params", "usageControl", "requireApproval"}.',
+      ),
     maxToolResultChars: z.coerce
       .number()
       .optional()
@@ -28,7 +30,7 @@ export const agentSchema = {
     skills: list
       .optional()
       .describe(
-        'Instructions that the model reads if it needs them: rows {"skillId"}, the id or name of a stored skill.',
+        'Instructions that the model reads if it needs them: items {"skillId"}, the id or name of a stored skill.',
       ),
     files: z
       .json()
@@ -59,7 +61,7 @@ export const agentSchema = {
       content: z
         .json()
         .optional()
-        .describe('The answer. With responseFormat an object, whose fields are outputs, too.'),
+        .describe('The answer. With responseFormat, an object whose fields are also outputs.'),
       toolCalls: z
         .object({ list, count: z.number() })
         .describe('Tool calls: name, arguments, result, success, approval.'),

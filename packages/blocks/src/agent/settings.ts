@@ -1,7 +1,7 @@
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { BlockContext } from '@heddle/core/blocks';
-import { invalid } from '../invalid.ts';
-import { servedModel } from '../models/catalog.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
+import { findServedModel } from '../models/catalog.ts';
 import type { ResolvedModel } from '../models/resolve.ts';
 
 const REASONING_LEVELS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
@@ -19,7 +19,7 @@ export function modelSettings(
   context: BlockContext,
   { info, model, provider }: Pick<ResolvedModel, 'info' | 'model' | 'provider'>,
 ): Partial<LanguageModelV4CallOptions> {
-  const capabilities = info ?? servedModel(model.modelId);
+  const capabilities = info ?? findServedModel(model.modelId);
   const temperature = numberOf(context, 'temperature', 0, 2);
   const maxOutputTokens = numberOf(context, 'maxTokens', 1, Number.MAX_SAFE_INTEGER);
   const reasoning = levelOf(context);
@@ -50,7 +50,7 @@ export function numberOf(context: BlockContext, name: string, min: number, max: 
   const number = Number(value);
   if (number >= min && number <= max) return number;
   const range = max < Number.MAX_SAFE_INTEGER ? `from ${min} to ${max}` : `of at least ${min}`;
-  throw invalid(context, `has an invalid "${name}": it must be a number ${range}`);
+  throw invalidConfigError(context, `has an invalid "${name}": it must be a number ${range}`);
 }
 
 /**
@@ -77,5 +77,8 @@ function choiceOf<T extends string>(
   if (value === null || value === '' || value === 'auto') return undefined;
   const choice = choices.find((each) => each === value);
   if (choice !== undefined) return choice;
-  throw invalid(context, `has an invalid "${name}": it must be one of auto, ${choices.join(', ')}`);
+  throw invalidConfigError(
+    context,
+    `has an invalid "${name}": it must be one of auto, ${choices.join(', ')}`,
+  );
 }

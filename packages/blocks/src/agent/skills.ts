@@ -1,10 +1,10 @@
 import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
-import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
+import { BlockError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import type { Context } from '../define.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import type { OfferedTool } from './ready-tool.ts';
-import { isEmpty } from './tool-rows.ts';
+import { isEmpty } from './tool-configs.ts';
 
 /** A skill without its instructions. */
 type SkillSummary = NonNullable<Awaited<ReturnType<Context['services']['skills']['find']>>>[number];
@@ -36,7 +36,7 @@ export async function skillsOf(context: Context): Promise<AgentSkills> {
     idempotent: true,
   })) as unknown as SkillSummary[];
   const skills = new Map(summaries.map((skill) => [skill.name, skill]));
-  if (skills.size < summaries.length) throw invalid(context, 'has two skills with the same name');
+  if (skills.size < summaries.length) throw invalidConfigError(context, 'has two skills with the same name');
   return {
     tool: skillTool(context, skills),
     addTo: (prompt) => withInstructions(prompt, summaries),
@@ -45,14 +45,14 @@ export async function skillsOf(context: Context): Promise<AgentSkills> {
 
 /** Returns the ids or names of the skills that the agent lists. Throws BLOCK_CONFIG_INVALID. */
 function referencesIn(context: Context): string[] {
-  const rows = context.field('skills', 'json') ?? [];
-  if (isEmpty(rows)) return [];
-  if (!Array.isArray(rows)) throw invalid(context, 'has an invalid "skills": it must be a list');
-  if (rows.length > MAX_SKILLS) throw invalid(context, `has more than ${MAX_SKILLS} skills`);
-  return rows.map((row) => {
-    const reference = isJsonObject(row) ? (own(row, 'skillId') ?? own(row, 'name')) : row;
+  const items = context.field('skills', 'json') ?? [];
+  if (isEmpty(items)) return [];
+  if (!Array.isArray(items)) throw invalidConfigError(context, 'has an invalid "skills": it must be a list');
+  if (items.length > MAX_SKILLS) throw invalidConfigError(context, `has more than ${MAX_SKILLS} skills`);
+  return items.map((item) => {
+    const reference = isJsonObject(item) ? (getOwn(item, 'skillId') ?? getOwn(item, 'name')) : item;
     if (typeof reference === 'string' && reference.trim() !== '') return reference.trim();
-    throw invalid(context, 'has a skill without "skillId", the id or name of a stored skill');
+    throw invalidConfigError(context, 'has a skill without "skillId", the id or name of a stored skill');
   });
 }
 
@@ -60,12 +60,15 @@ function referencesIn(context: Context): string[] {
 async function findAll(context: Context, references: readonly string[]): Promise<SkillSummary[]> {
   const found = await context.services.skills.find([...new Set(references)]);
   if (!found)
-    throw unknownSkill(context, 'uses skills, but this engine has none. Choose a workspace that has them.');
+    throw unknownSkillError(
+      context,
+      'uses skills, but this engine has none. Choose a workspace that has them.',
+    );
   const skills = references.map((reference) => {
     const skill = found.find(({ id }) => id === reference) ?? found.find(({ name }) => name === reference);
     if (skill) return skill;
     const quoted = JSON.stringify(reference.slice(0, 100));
-    throw unknownSkill(
+    throw unknownSkillError(
       context,
       `uses the skill ${quoted}, which does not exist in its workspace: it was deleted or never existed. Remove it from the agent, or store it.`,
     );
@@ -73,8 +76,8 @@ async function findAll(context: Context, references: readonly string[]): Promise
   return [...new Map(skills.map((skill) => [skill.id, skill])).values()];
 }
 
-function unknownSkill({ block }: Context, why: string): BlockError {
-  return new BlockError('SKILL_UNKNOWN', `The agent "${block.name}" ${why}`, { retryable: false });
+function unknownSkillError({ block }: Context, problem: string): BlockError {
+  return new BlockError('SKILL_UNKNOWN', `The agent "${block.name}" ${problem}`, { retryable: false });
 }
 
 /** Returns a tool that reads only the agent's skills: injected text cannot make the model read another one. */
@@ -95,10 +98,10 @@ function skillTool(context: Context, skills: ReadonlyMap<string, SkillSummary>):
     // Instructions have at most 50,000 characters, and truncated instructions would be worse than none.
     keepsFullResults: true,
     async run(args) {
-      const name = own(args, 'name');
+      const name = getOwn(args, 'name');
       const skill = typeof name === 'string' ? skills.get(name) : undefined;
-      const stored = skill && (await context.services.skills.read(skill.id));
-      if (stored) return stored.content;
+      const storedSkill = skill && (await context.services.skills.read(skill.id));
+      if (storedSkill) return storedSkill.content;
       throw new Error('This skill no longer exists: it was deleted after the agent had started.');
     },
   };

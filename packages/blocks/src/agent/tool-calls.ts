@@ -7,7 +7,7 @@ import { problemOfEdit } from './approval-answer.ts';
 import type { Decision, WaitingCall } from './approval-answer.ts';
 import type { Approvals, DecidedCall } from './approvals.ts';
 import { DEFAULT_RESULT_CHARS, LongResults, MAX_RESULT_CHARS, MIN_RESULT_CHARS } from './long-results.ts';
-import type { ReadyTool, ToolRunCall } from './ready-tool.ts';
+import type { ReadyTool, ToolCallContext } from './ready-tool.ts';
 import { numberOf } from './settings.ts';
 
 /**
@@ -29,7 +29,7 @@ interface CallResult {
 }
 
 /** A tool call, as the output of the block shows it. */
-interface ShownCall extends CallResult {
+interface CallOutput extends CallResult {
   name: string;
   arguments: Json;
   /** Present if a person decided about the call. `requested`: the arguments of the model, if a person replaced them. */
@@ -41,7 +41,7 @@ interface EndedCall {
   /** ROUND.NUMBER. */
   id: string;
   toolCallId: string;
-  shown: ShownCall;
+  callOutput: CallOutput;
 }
 
 /** A call with arguments that match the schema. */
@@ -60,9 +60,9 @@ export class ToolCalls {
   readonly #tools: ReadonlyMap<string, ReadyTool>;
   readonly #approvals: Approvals | undefined;
   readonly #longResults: LongResults;
-  readonly #ended: ShownCall[] = [];
+  readonly #endedCalls: CallOutput[] = [];
   /** Resolves when the calls of the response that are not child runs have ended. */
-  #othersDone: Promise<unknown> = Promise.resolve();
+  #otherWorkDone: Promise<unknown> = Promise.resolve();
 
   constructor(
     context: Context,
@@ -85,24 +85,27 @@ export class ToolCalls {
   ): Promise<{ results: LanguageModelV4ToolResultPart[] } | { pause: JsonObject }> {
     const tasks = calls.map((call, index) => this.#handleCall(`${round}.${index + 1}`, index, call));
     const others = tasks.filter((_, index) => !this.#tools.get(calls[index]?.toolName ?? '')?.callsWorkflow);
-    this.#othersDone = Promise.allSettled(others);
+    this.#otherWorkDone = Promise.allSettled(others);
     const outcomes = await Promise.all(tasks);
-    const waiting = outcomes.filter((each) => 'parameters' in each);
-    if (waiting.length > 0 && this.#approvals) return { pause: await this.#approvals.ask(waiting) };
-    const ended = outcomes.filter((each) => 'shown' in each);
-    this.#ended.push(...ended.map(({ shown }) => shown));
-    return { results: ended.map((call) => this.#resultForModel(call)) };
+    const waitingCalls = outcomes.filter((each) => 'parameters' in each);
+    if (waitingCalls.length > 0 && this.#approvals) return { pause: await this.#approvals.ask(waitingCalls) };
+    const endedCalls = outcomes.filter((each) => 'callOutput' in each);
+    this.#endedCalls.push(...endedCalls.map(({ callOutput }) => callOutput));
+    return { results: endedCalls.map((call) => this.#resultForModel(call)) };
   }
 
   /** Returns the tools that the model may call now. */
-  offeredTools(): ReadyTool[] {
+  callableTools(): ReadyTool[] {
     const reader = this.#longResults.tool();
     return [...this.#tools.values(), ...(reader ? [reader] : [])];
   }
 
   /** Returns the calls so far, as the output of the block shows them. */
   output(): JsonObject {
-    return { list: this.#ended.map((call) => ({ ...call })) as unknown as Json[], count: this.#ended.length };
+    return {
+      list: this.#endedCalls.map((call) => ({ ...call })) as unknown as Json[],
+      count: this.#endedCalls.length,
+    };
   }
 
   async #handleCall(
@@ -110,16 +113,21 @@ export class ToolCalls {
     index: number,
     { toolCallId, toolName: name, input }: ToolCall,
   ): Promise<EndedCall | WaitingCall> {
-    const modelArgs = parsedInput(input);
+    const modelArgs = parseInput(input);
     const call = this.#prepare({ id, toolCallId, name }, index, modelArgs);
-    if (!('tool' in call)) return { id, toolCallId, shown: { name, arguments: modelArgs ?? input, ...call } };
-    const decided = this.#approvals?.decisionOf(call);
-    if (decided) return { id, toolCallId, shown: await this.#applyDecision(call, decided) };
+    if (!('tool' in call))
+      return { id, toolCallId, callOutput: { name, arguments: modelArgs ?? input, ...call } };
+    const decidedCall = this.#approvals?.decisionOf(call);
+    if (decidedCall) return { id, toolCallId, callOutput: await this.#applyDecision(call, decidedCall) };
     if (call.tool.requiresApproval) {
       const parameters = call.tool.definition.inputSchema as JsonObject;
       return { id, name, arguments: call.args, parameters };
     }
-    return { id, toolCallId, shown: { name, arguments: modelArgs ?? input, ...(await this.#step(call)) } };
+    return {
+      id,
+      toolCallId,
+      callOutput: { name, arguments: modelArgs ?? input, ...(await this.#runStep(call)) },
+    };
   }
 
   /** Returns a call that can be made, or the error result of a call that cannot. */
@@ -128,17 +136,17 @@ export class ToolCalls {
     index: number,
     modelArgs: Json | undefined,
   ): ReadyCall | CallResult {
-    const offered = this.offeredTools();
-    const tool = offered.find(({ definition }) => definition.name === ids.name);
-    if (index >= MAX_CALLS) return failure(`One response may call at most ${MAX_CALLS} tools.`);
+    const callableTools = this.callableTools();
+    const tool = callableTools.find(({ definition }) => definition.name === ids.name);
+    if (index >= MAX_CALLS) return failedResult(`One response may call at most ${MAX_CALLS} tools.`);
     if (!tool) {
-      const names = offered.map(({ definition }) => definition.name).join(', ') || 'none';
-      return failure(`There is no tool "${ids.name}". The tools are: ${names}.`);
+      const names = callableTools.map(({ definition }) => definition.name).join(', ') || 'none';
+      return failedResult(`There is no tool "${ids.name}". The tools are: ${names}.`);
     }
-    if (!isJsonObject(modelArgs)) return failure('The arguments are not a JSON object.');
+    if (!isJsonObject(modelArgs)) return failedResult('The arguments are not a JSON object.');
     const args = tool.normalizeArguments?.(modelArgs) ?? modelArgs;
     const problems = tool.problemsOf(args);
-    if (problems !== undefined) return failure(`The arguments do not match the schema: ${problems}`);
+    if (problems !== undefined) return failedResult(`The arguments do not match the schema: ${problems}`);
     return { ...ids, tool, args };
   }
 
@@ -146,7 +154,7 @@ export class ToolCalls {
    * Makes or denies a call as a person has decided, and returns it. An allowed call gets only the arguments that the
    * person saw or entered.
    */
-  async #applyDecision(call: ReadyCall, { decision, call: reviewedCall }: DecidedCall): Promise<ShownCall> {
+  async #applyDecision(call: ReadyCall, { decision, call: reviewedCall }: DecidedCall): Promise<CallOutput> {
     const { name, tool } = call;
     const isEdit = decision.decision === 'edit';
     const args = isEdit ? decision.arguments : reviewedCall.arguments;
@@ -156,22 +164,25 @@ export class ToolCalls {
       ...(reason !== undefined && { reason }),
       ...(isEdit && { requested: reviewedCall.arguments }),
     };
-    const shown = { name, arguments: args, approval };
+    const commonOutput = { name, arguments: args, approval };
     if (decision.decision === 'deny')
       return {
-        ...shown,
-        ...failure(`A person denied this call${reason === undefined ? '.' : `: ${reason}`}`),
+        ...commonOutput,
+        ...failedResult(`A person denied this call${reason === undefined ? '.' : `: ${reason}`}`),
       };
     // Recording the person's answer may have changed the arguments: secrets are removed.
-    const problem = isEdit ? problemOfEdit(args, reviewedCall.arguments) : undefined;
+    const editProblem = isEdit ? problemOfEdit(args, reviewedCall.arguments) : undefined;
     const mismatch = tool.problemsOf(args);
-    const why = problem ?? (mismatch && `do not match the schema: ${mismatch}`);
-    if (why !== undefined)
-      return { ...shown, ...failure(`This call was not made: the arguments that a person allowed ${why}`) };
-    return { ...shown, ...(await this.#step({ ...call, args })) };
+    const problem = editProblem ?? (mismatch && `do not match the schema: ${mismatch}`);
+    if (problem !== undefined)
+      return {
+        ...commonOutput,
+        ...failedResult(`This call was not made: the arguments that a person allowed ${problem}`),
+      };
+    return { ...commonOutput, ...(await this.#runStep({ ...call, args })) };
   }
 
-  async #step({ id, toolCallId, name, tool, args }: ReadyCall): Promise<CallResult> {
+  async #runStep({ id, toolCallId, name, tool, args }: ReadyCall): Promise<CallResult> {
     const context = this.#context;
     // Events are part of the step: a later attempt that only reads its recorded result does not publish them again.
     const makeCall = async ({ idempotencyKey }: StepCall): Promise<JsonObject> => {
@@ -182,7 +193,7 @@ export class ToolCalls {
         signal,
         step: `tool ${id}`,
         toolCallId,
-        othersDone: this.#othersDone,
+        otherWorkDone: this.#otherWorkDone,
       };
       const result = await runTool(tool, args, toolCall);
       const status = result.success ? 'success' : 'error';
@@ -194,7 +205,9 @@ export class ToolCalls {
       return result as unknown as CallResult;
     } catch (error) {
       if (!isBlockError(error) || error.code !== 'STEP_OUTCOME_UNKNOWN') throw error;
-      return failure('This call was interrupted. It may have taken effect: find out before you repeat it.');
+      return failedResult(
+        'This call was interrupted. It may have taken effect: find out before you repeat it.',
+      );
     }
   }
 
@@ -202,15 +215,15 @@ export class ToolCalls {
    * Returns the result of a call as the model gets it. If a person changed the arguments, the text begins with the new
    * arguments.
    */
-  #resultForModel({ id, toolCallId, shown }: EndedCall): LanguageModelV4ToolResultPart {
-    const { name: toolName, result, success, approval } = shown;
+  #resultForModel({ id, toolCallId, callOutput }: EndedCall): LanguageModelV4ToolResultPart {
+    const { name: toolName, result, success, approval } = callOutput;
     const fullText = typeof result === 'string' ? result : JSON.stringify(result);
     const text = this.#tools.get(toolName)?.keepsFullResults
       ? fullText
       : this.#longResults.textForModel(id, fullText);
     const isEdited = approval?.requested !== undefined;
     const editNote = isEdited
-      ? `${EDIT_NOTE} ${JSON.stringify(shown.arguments).slice(0, MAX_CHANGED_CHARS)}\n`
+      ? `${EDIT_NOTE} ${JSON.stringify(callOutput.arguments).slice(0, MAX_CHANGED_CHARS)}\n`
       : '';
     const value = `${editNote}${text}`;
     const output = success ? { type: 'text' as const, value } : { type: 'error-text' as const, value };
@@ -219,7 +232,7 @@ export class ToolCalls {
 }
 
 /** Returns the arguments of a call; undefined if they are not JSON. */
-export function parsedInput(input: string): Json | undefined {
+export function parseInput(input: string): Json | undefined {
   try {
     return JSON.parse(input.trim() === '' ? '{}' : input) as Json;
   } catch {
@@ -227,17 +240,17 @@ export function parsedInput(input: string): Json | undefined {
   }
 }
 
-function failure(result: string): CallResult {
+function failedResult(result: string): CallResult {
   return { result, success: false };
 }
 
 /** Calls a tool. Its failure is a result too, so that a later attempt of the block does not repeat the call. */
-async function runTool(tool: ReadyTool, args: JsonObject, call: ToolRunCall): Promise<CallResult> {
+async function runTool(tool: ReadyTool, args: JsonObject, call: ToolCallContext): Promise<CallResult> {
   try {
     return { result: await tool.run(args, call), success: true };
   } catch (error) {
     // If the block was stopped, the call was interrupted and its effect is unknown.
     call.signal.throwIfAborted();
-    return failure(error instanceof Error ? error.message : String(error));
+    return failedResult(error instanceof Error ? error.message : String(error));
   }
 }

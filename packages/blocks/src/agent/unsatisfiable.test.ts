@@ -21,8 +21,8 @@ describe('the reason why no value matches a schema', () => {
     [{ allOf: [{ type: 'string' }, { enum: [] }] }, /empty "enum"/],
     [{ anyOf: [false, { enum: [] }] }, /allows no value/],
     [{ oneOf: [] }, /empty "oneOf"/],
-  ])('is found for %j', (schema, why) => {
-    expect(unsatisfiableReason(schema)).toMatch(why);
+  ])('is found for %j', (schema, reason) => {
+    expect(unsatisfiableReason(schema)).toMatch(reason);
   });
 
   it.each<Json>([

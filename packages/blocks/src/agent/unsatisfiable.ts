@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
 /** Pairs of limits that exclude all values if the first is larger. */
@@ -40,9 +40,9 @@ function isAbove(low: Json | undefined, high: Json | undefined): boolean {
 }
 
 function hasType(value: Json, type: Json): boolean {
-  const actual = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
+  const actualType = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
   const types = [type].flat();
-  return types.includes(actual) || (types.includes('integer') && Number.isInteger(value));
+  return types.includes(actualType) || (types.includes('integer') && Number.isInteger(value));
 }
 
 function objectReason(schema: JsonObject, subject: string): string | undefined {
@@ -52,10 +52,10 @@ function objectReason(schema: JsonObject, subject: string): string | undefined {
   const isClosed = additionalProperties === false && !isJsonObject(schema['patternProperties']);
   for (const name of Array.isArray(required) ? required : []) {
     if (typeof name !== 'string') continue;
-    const property = own(properties, name);
+    const property = getOwn(properties, name);
     if (property === undefined && isClosed) return `${subject} requires "${name}", which it does not allow`;
-    const why = property === undefined ? undefined : unsatisfiableReason(property, `"${name}"`);
-    if (why !== undefined) return why;
+    const reason = property === undefined ? undefined : unsatisfiableReason(property, `"${name}"`);
+    if (reason !== undefined) return reason;
   }
   return undefined;
 }
@@ -77,14 +77,15 @@ function allowsOnlyType({ type }: JsonObject, expected: string): boolean {
 function combinationReason(schema: JsonObject, subject: string): string | undefined {
   const { allOf } = schema;
   for (const part of Array.isArray(allOf) ? allOf : []) {
-    const why = unsatisfiableReason(part, subject);
-    if (why !== undefined) return why;
+    const reason = unsatisfiableReason(part, subject);
+    if (reason !== undefined) return reason;
   }
   for (const name of ['anyOf', 'oneOf']) {
     const choices = schema[name];
     if (!Array.isArray(choices)) continue;
     const reasons = choices.map((choice) => unsatisfiableReason(choice, subject));
-    if (reasons.every((why) => why !== undefined)) return reasons[0] ?? `${subject} has an empty "${name}"`;
+    if (reasons.every((reason) => reason !== undefined))
+      return reasons[0] ?? `${subject} has an empty "${name}"`;
   }
   return undefined;
 }

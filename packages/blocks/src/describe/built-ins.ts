@@ -31,14 +31,16 @@ export function describeBuiltIns(): BlockDescription[] {
   return [...BLOCK_FIELDS].map(([type, { shape }]) => ({
     type,
     summary: SUMMARIES[type] ?? '',
-    fields: objectOf(Object.entries(shape).map(([name, field]) => [name, fieldSchema(field as z.ZodType)])),
-    outputs: objectOf(
+    fields: objectSchemaOf(
+      Object.entries(shape).map(([name, field]) => [name, fieldSchema(field as z.ZodType)]),
+    ),
+    outputs: objectSchemaOf(
       Object.entries(types.get(type)?.outputs ?? {}).map(([name, kind]) => [name, kindSchema(kind)]),
     ),
   }));
 }
 
-function objectOf(properties: [string, JsonObject][]): JsonObject {
+function objectSchemaOf(properties: [string, JsonObject][]): JsonObject {
   return { type: 'object', properties: Object.fromEntries(properties) };
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@heddle/core/blocks';
-import { driverOf, driverTypes } from '../drivers/catalog.ts';
-import { argumentsSchema } from '../drivers/driver.ts';
-import type { DriverIntegration } from '../drivers/driver.ts';
+import { nativeIntegrationOf, nativeIntegrationTypes } from '../native-integrations/catalog.ts';
+import { argumentsSchema } from '../native-integrations/native-integration.ts';
+import type { NativeIntegration } from '../native-integrations/native-integration.ts';
 import { integrationOf, integrationTypes } from '../integrations/catalog.ts';
 import { toolFileOf } from '../integrations/integration.ts';
 import type { Integration } from '../integrations/integration.ts';
@@ -55,10 +55,10 @@ export function describeToolFiles(files: readonly ToolFile[]): ToolDescription[]
  */
 export async function describeTools(files: readonly ToolFile[]): Promise<ToolDescription[]> {
   const integrations = await typesByIntegration(integrationTypes, integrationOf);
-  const drivers = await typesByIntegration(driverTypes, driverOf);
+  const nativeIntegrations = await typesByIntegration(nativeIntegrationTypes, nativeIntegrationOf);
   const shipped = [
     ...[...integrations].flatMap(([integration, types]) => shippedTools(integration, types)),
-    ...[...drivers].flatMap(([driver, types]) => driverTools(driver, types)),
+    ...[...nativeIntegrations].flatMap(([nativeIntegration, types]) => nativeTools(nativeIntegration, types)),
   ];
   const fileTools = describeToolFiles(files);
   const ids = new Set(fileTools.map(({ id }) => id));
@@ -69,16 +69,16 @@ export async function describeTools(files: readonly ToolFile[]): Promise<ToolDes
 }
 
 /** Returns the block types of each integration that `load` returns for a type. */
-async function typesByIntegration<Found>(
+async function typesByIntegration<LoadedIntegration>(
   types: readonly string[],
-  load: (type: string) => Promise<Found | undefined>,
-): Promise<Map<Found, string[]>> {
-  const typesOf = new Map<Found, string[]>();
+  load: (type: string) => Promise<LoadedIntegration | undefined>,
+): Promise<Map<LoadedIntegration, string[]>> {
+  const blockTypesByIntegration = new Map<LoadedIntegration, string[]>();
   for (const type of types) {
     const found = await load(type);
-    if (found) typesOf.set(found, [...(typesOf.get(found) ?? []), type]);
+    if (found) blockTypesByIntegration.set(found, [...(blockTypesByIntegration.get(found) ?? []), type]);
   }
-  return typesOf;
+  return blockTypesByIntegration;
 }
 
 function shippedTools(integration: Integration, types: readonly string[]): ToolDescription[] {
@@ -89,17 +89,17 @@ function serviceTools(
   files: readonly ToolFile[],
   origin: Pick<ToolDescription, 'source' | 'types'>,
 ): ToolDescription[] {
-  const loaded = new ServiceTools(files);
+  const loadedTools = new ServiceTools(files);
   return files.flatMap(({ tools }) =>
     tools.map(({ id, service, description, method, path, tags = [], readOnly, idempotent }) => ({
       ...{ id, description, ...origin, service, method, path },
       ...{ tags, readOnly, idempotent },
-      parameters: loaded.get(id)?.schema ?? {},
+      parameters: loadedTools.get(id)?.schema ?? {},
     })),
   );
 }
 
-function driverTools({ service, tools }: DriverIntegration, types: readonly string[]): ToolDescription[] {
+function nativeTools({ service, tools }: NativeIntegration, types: readonly string[]): ToolDescription[] {
   return Object.entries(tools).map(([id, tool]) => ({
     ...{ id, description: tool.description, source: 'integration' as const, service, types, tags: [] },
     ...{ idempotent: tool.idempotent, parameters: argumentsSchema(tool) },

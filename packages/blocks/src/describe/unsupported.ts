@@ -14,7 +14,7 @@ const TYPES_BY_REASON: { readonly [reason: string]: readonly string[] } = {
 };
 
 /** Returns why Heddle does not run a type of exported workflows; undefined for any other type. */
-export function whyUnsupported(type: string): string | undefined {
+export function unsupportedReason(type: string): string | undefined {
   if (type.startsWith('custom_block_')) return 'its definition is not part of an exported workflow';
   return Object.entries(TYPES_BY_REASON).find(([, types]) => types.includes(type))?.[0];
 }

@@ -95,7 +95,7 @@ function blockSchema(blocks: readonly BlockDescription[]): JsonObject {
     required: ['type'],
     properties: {
       id: withDescription('The same as its key.', TEXT_OR_NULL),
-      // Other types are accepted too: an embedder registers them, or a mock replaces them.
+      // Other types are accepted too: a host registers them, or a mock replaces them.
       type: withDescription('Type of the block.', { anyOf: [{ enum: types }, TEXT] }),
       name: withDescription('Name in references.', TEXT_OR_NULL),
       enabled: withDescription('False: the block does not run.', { type: ['boolean', 'null'] }),
@@ -115,28 +115,28 @@ function blockSchema(blocks: readonly BlockDescription[]): JsonObject {
     },
     allOf: blocks.map((block) => {
       const { type } = block;
-      const isType = {
+      const typeCondition = {
         required: ['type'],
         properties: { type: { const: type }, triggerMode: { not: { const: true } } },
       };
-      return { anyOf: [{ not: isType }, { properties: fieldsOf(block) }] };
+      return { anyOf: [{ not: typeCondition }, { properties: fieldsSchemaOf(block) }] };
     }),
   };
 }
 
 /** Returns the schema of the key that has a type's fields: `subBlocks`, or `data` of a container. */
-function fieldsOf({ type, summary, fields }: BlockDescription): JsonObject {
+function fieldsSchemaOf({ type, summary, fields }: BlockDescription): JsonObject {
   const schemas = Object.entries((fields['properties'] ?? {}) as { [name: string]: JsonObject });
   if (type === 'loop' || type === 'parallel')
     return {
       data: {
         description: summary,
-        properties: Object.fromEntries(schemas.map(([name, schema]) => [name, toLenient(schema)])),
+        properties: Object.fromEntries(schemas.map(([name, schema]) => [name, toLenientSchema(schema)])),
       },
     };
   const subBlockSchemas = schemas.map(([name, schema]): [string, JsonObject] => {
     const { description = '' } = schema;
-    return [name, { description, properties: { value: toLenient(schema) } }];
+    return [name, { description, properties: { value: toLenientSchema(schema) } }];
   });
   return { subBlocks: { description: summary, properties: Object.fromEntries(subBlockSchemas) } };
 }
@@ -149,7 +149,7 @@ function withDescription(description: string, schema: JsonObject): JsonObject {
  * Returns a schema that also accepts what Heddle converts: numbers, booleans, arrays and objects as text, and
  * references.
  */
-function toLenient(schema: JsonObject): JsonObject {
+function toLenientSchema(schema: JsonObject): JsonObject {
   const { type, enum: values, const: value, anyOf, pattern: _, required: __, default: ___, ...rest } = schema;
   if (Array.isArray(values) || value !== undefined)
     return {
@@ -157,9 +157,9 @@ function toLenient(schema: JsonObject): JsonObject {
       anyOf: [{ enum: Array.isArray(values) ? values : [value as Json] }, REFERENCE_OR_EMPTY],
     };
   if (Array.isArray(anyOf))
-    return { ...rest, anyOf: anyOf.map((each) => (isJsonObject(each) ? toLenient(each) : each)) };
+    return { ...rest, anyOf: anyOf.map((each) => (isJsonObject(each) ? toLenientSchema(each) : each)) };
   // Every value becomes text.
-  if (type === 'string') return anyValue(rest);
+  if (type === 'string') return anyValueSchema(rest);
   if (type === 'number' || type === 'integer')
     return { ...rest, type: ['number', 'string', 'null'], pattern: NUMBER_OR_REFERENCE_PATTERN };
   if (type === 'boolean')
@@ -167,11 +167,11 @@ function toLenient(schema: JsonObject): JsonObject {
   if (type === 'array')
     return { ...lenientParts(rest, 'items'), type: ['array', 'object', 'string', 'null'] };
   if (type === 'object') return { ...lenientParts(rest, 'properties'), type: ['object', 'string', 'null'] };
-  return anyValue(rest);
+  return anyValueSchema(rest);
 }
 
 /** Returns a schema of any value, with the description. */
-function anyValue({ description }: JsonObject): JsonObject {
+function anyValueSchema({ description }: JsonObject): JsonObject {
   return description === undefined ? {} : { description };
 }
 
@@ -179,10 +179,10 @@ function lenientParts(schema: JsonObject, key: 'items' | 'properties'): JsonObje
   const { [key]: parts, description } = schema;
   const annotations = description === undefined ? {} : { description };
   if (!isJsonObject(parts)) return annotations;
-  if (key === 'items') return { ...annotations, items: toLenient(parts) };
+  if (key === 'items') return { ...annotations, items: toLenientSchema(parts) };
   const properties = Object.entries(parts).map(([name, each]) => [
     name,
-    isJsonObject(each) ? toLenient(each) : {},
+    isJsonObject(each) ? toLenientSchema(each) : {},
   ]);
   return { ...annotations, properties: Object.fromEntries(properties) as JsonObject };
 }

@@ -1,6 +1,6 @@
 import type { BlockCall } from '../define.ts';
-import { knowledgeOf, unknownBaseError } from '../drivers/knowledge/base.ts';
-import { invalid } from '../invalid.ts';
+import { knowledgeOf, unknownBaseError } from '../native-integrations/knowledge/base.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import { plainText } from '../openapi/wire.ts';
 import { askForObject } from '../models/ask.ts';
 import type { ModelUsage } from '../models/ask.ts';
@@ -16,7 +16,7 @@ export interface GroundingFields {
 }
 
 /** The result of a check against a knowledge base. */
-export interface Grounding extends Partial<ModelUsage> {
+export interface GroundingResult extends Partial<ModelUsage> {
   passed: boolean;
   error?: string;
   score: number;
@@ -34,10 +34,10 @@ const NOTHING_FOUND = 'The knowledge base has nothing about the text.';
  *
  * Throws BLOCK_CONFIG_INVALID, FEATURE_MISSING, KNOWLEDGE_UNKNOWN, and the errors of models.
  */
-export async function checkGrounding(call: BlockCall<GroundingFields>): Promise<Grounding> {
+export async function checkGrounding(call: BlockCall<GroundingFields>): Promise<GroundingResult> {
   const { input, threshold } = call.fields;
   const passages = await passagesFor(call);
-  if (passages.length === 0) return verdict({ score: 0, reasoning: NOTHING_FOUND, threshold });
+  if (passages.length === 0) return createVerdict({ score: 0, reasoning: NOTHING_FOUND, threshold });
   const system = [
     'Score how far the passages support what the text claims: 10 if they support all of it, 0 if they support nothing or contradict it.',
     'Judge by the passages alone, not by what you know. Give the score, and the reason for it in one or two sentences.',
@@ -53,13 +53,13 @@ export async function checkGrounding(call: BlockCall<GroundingFields>): Promise<
   );
   const { score: rawScore, reasoning } = value;
   const score = Math.min(MAX_SCORE, Math.max(0, Number(rawScore)));
-  return { ...verdict({ score, reasoning: plainText(reasoning ?? null), threshold }), ...usage };
+  return { ...createVerdict({ score, reasoning: plainText(reasoning ?? null), threshold }), ...usage };
 }
 
-function verdict(result: { score: number; reasoning: string; threshold: number }): Grounding {
+function createVerdict(result: { score: number; reasoning: string; threshold: number }): GroundingResult {
   const { score, reasoning, threshold } = result;
   if (score >= threshold) return { passed: true, score, reasoning };
-  const error = `The knowledge base supports the text with ${score} of ${MAX_SCORE}, less than ${threshold}.`;
+  const error = `The knowledge base supports the text with a score of ${score} of ${MAX_SCORE}, which is less than ${threshold}.`;
   return { passed: false, error, score, reasoning };
 }
 
@@ -68,7 +68,7 @@ async function passagesFor(call: BlockCall<GroundingFields>): Promise<string[]> 
   const { fields, context } = call;
   const { knowledgeBaseId, input, topK } = fields;
   if (knowledgeBaseId === undefined)
-    throw invalid(context, 'has no knowledge base to check against: fill in "knowledgeBaseId"');
+    throw invalidConfigError(context, 'has no knowledge base to check against: fill in "knowledgeBaseId"');
   const knowledge = knowledgeOf(call);
   const search = async (): Promise<string[]> => {
     const found = await knowledge.search({

@@ -1,11 +1,11 @@
 import { BlockError } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { defineLazyBlock } from '../define.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import type { Context } from '../define.ts';
 import { modelFields, modelOutputs } from '../models/fields.ts';
 import { checkGrounding } from './grounding.ts';
-import { entityTypes, findPersonalData, maskEntities } from './personal-data.ts';
+import { supportedEntityTypes, findPersonalData, maskEntities } from './personal-data.ts';
 import type { Entity } from './personal-data.ts';
 
 /** Time limit of one test of a regular expression: expressions of authors could take hours. */
@@ -90,20 +90,20 @@ export const guardrails = defineLazyBlock({
     const verdict =
       validationType === 'hallucination'
         ? await checkGrounding(call)
-        : await verdictOf(call.fields, call.context);
+        : await checkText(call.fields, call.context);
     return { output: { ...verdict, validationType, input } };
   },
 });
 
-async function verdictOf(values: Fields, context: Context): Promise<Verdict> {
+async function checkText(values: Fields, context: Context): Promise<Verdict> {
   const { input, validationType, regex } = values;
-  if (validationType === 'json') return jsonVerdict(input);
-  if (validationType === 'pii') return personalDataVerdict(values, context);
-  if (regex === undefined) throw invalid(context, 'has no regular expression: fill in "regex"');
-  return patternVerdict(context, regex, input);
+  if (validationType === 'json') return checkJson(input);
+  if (validationType === 'pii') return checkPersonalData(values, context);
+  if (regex === undefined) throw invalidConfigError(context, 'has no regular expression: fill in "regex"');
+  return checkPattern(context, regex, input);
 }
 
-function jsonVerdict(text: string): Verdict {
+function checkJson(text: string): Verdict {
   try {
     JSON.parse(text);
     return { passed: true };
@@ -113,7 +113,7 @@ function jsonVerdict(text: string): Verdict {
 }
 
 /** Tests the expression in the sandbox, where it can be stopped. */
-async function patternVerdict(context: Context, pattern: string, text: string): Promise<Verdict> {
+async function checkPattern(context: Context, pattern: string, text: string): Promise<Verdict> {
   const sandbox = await context.services.sandbox();
   const code = `(() => {
     let expression;
@@ -132,7 +132,8 @@ async function patternVerdict(context: Context, pattern: string, text: string): 
     passed?: boolean;
     patternError?: string;
   };
-  if (passed === undefined) throw invalid(context, `has an invalid regular expression: ${patternError}`);
+  if (passed === undefined)
+    throw invalidConfigError(context, `has an invalid regular expression: ${patternError}`);
   return passed ? { passed } : { passed, error: 'The text does not match the regular expression.' };
 }
 
@@ -142,21 +143,21 @@ function failureOf(
 ): BlockError {
   if (error.code === 'CANCELLED') return new BlockError('CANCELLED', error.message, { retryable: false });
   const isTooSlow = error.code === 'TIMEOUT_CPU' || error.code === 'TIMEOUT_WALL';
-  const why = isTooSlow
+  const problem = isTooSlow
     ? `takes longer than ${MAX_PATTERN_MS} ms with this text: write one without nested repetitions`
     : `could not be tested: ${error.message}`;
-  const message = `The regular expression of the block "${block.name}" ${why}.`;
+  const message = `The regular expression of the block "${block.name}" ${problem}.`;
   return new BlockError('EXPRESSION_FAILED', message, { retryable: error.retryable });
 }
 
-async function personalDataVerdict(
+async function checkPersonalData(
   { input, piiEntityTypes = [], piiMode }: Fields,
   context: Context,
 ): Promise<Verdict> {
-  const supportedTypes = entityTypes();
+  const supportedTypes = supportedEntityTypes();
   const unsupportedTypes = piiEntityTypes.filter((type) => !supportedTypes.includes(type));
   if (unsupportedTypes.length > 0)
-    throw invalid(
+    throw invalidConfigError(
       context,
       `checks for unsupported types of data: ${unsupportedTypes.join(', ')}. Supported types are ${supportedTypes.join(', ')}`,
     );

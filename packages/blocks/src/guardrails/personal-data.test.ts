@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { entityTypes, findPersonalData, maskEntities } from './personal-data.ts';
+import { supportedEntityTypes, findPersonalData, maskEntities } from './personal-data.ts';
 
-const hide = async (text: string, types: readonly string[] = entityTypes()): Promise<string> =>
+const mask = async (text: string, types: readonly string[] = supportedEntityTypes()): Promise<string> =>
   maskEntities(text, await findPersonalData(text, types));
 
 describe('personal data', () => {
@@ -19,7 +19,7 @@ describe('personal data', () => {
     ['Call +44 20 7946 0958 or (415) 555-2671', 'Call <PHONE_NUMBER> or <PHONE_NUMBER>'],
     ['ada@example.com,grace@example.com', '<EMAIL_ADDRESS>,<EMAIL_ADDRESS>'],
   ])('is found in "%s"', async (text, expected) => {
-    expect(await hide(text)).toBe(expected);
+    expect(await mask(text)).toBe(expected);
   });
 
   it.each([
@@ -29,15 +29,15 @@ describe('personal data', () => {
     'DE00 3704 0044 0532 0130 00',
     '000-12-3456',
   ])('is not found in text that only looks like it: "%s"', async (text) => {
-    expect(await hide(text)).toBe(text);
+    expect(await mask(text)).toBe(text);
   });
 
   it('is found only for the requested types', async () => {
-    expect(await hide('ada@example.com 123-45-6789', ['US_SSN'])).toBe('ada@example.com <US_SSN>');
+    expect(await mask('ada@example.com 123-45-6789', ['US_SSN'])).toBe('ada@example.com <US_SSN>');
   });
 
   it('has its position in the text', async () => {
-    expect(await findPersonalData('x ada@example.com', entityTypes())).toEqual([
+    expect(await findPersonalData('x ada@example.com', supportedEntityTypes())).toEqual([
       { type: 'EMAIL_ADDRESS', start: 2, end: 17 },
     ]);
   });
@@ -46,7 +46,7 @@ describe('personal data', () => {
     'is searched for in linear time, even in repetitions of "%s"',
     async (piece) => {
       const text = piece.repeat(200_000 / piece.length);
-      expect(await findPersonalData(text, entityTypes())).toBeInstanceOf(Array);
+      expect(await findPersonalData(text, supportedEntityTypes())).toBeInstanceOf(Array);
     },
   );
 });

@@ -21,7 +21,7 @@ type Libraries = Awaited<ReturnType<typeof loadLibraries>>;
 /** The detector of one type of personal data. */
 interface Detector {
   /** Matches candidates. All repetitions are bounded, so that a search takes linear time. */
-  candidates: RegExp;
+  candidatePattern: RegExp;
   /** Returns how many characters of a candidate are data; 0: none. */
   lengthOf(candidate: string, libraries: Libraries): number;
 }
@@ -56,58 +56,58 @@ function dropLastWords(isValid: Check): Detector['lengthOf'] {
  */
 const DETECTORS: { readonly [type: string]: Detector } = {
   EMAIL_ADDRESS: {
-    candidates: /[^\s@<>()[\]",;:]{1,64}@[^\s@<>()[\]",;:]{1,255}/g,
+    candidatePattern: /[^\s@<>()[\]",;:]{1,64}@[^\s@<>()[\]",;:]{1,255}/g,
     lengthOf: ignorePunctuation((text, { isEmail }) => isEmail(text)),
   },
   URL: {
-    candidates: /\bhttps?:\/\/[^\s<>"]{1,2000}/gi,
+    candidatePattern: /\bhttps?:\/\/[^\s<>"]{1,2000}/gi,
     lengthOf: ignorePunctuation((text, { isURL }) => isURL(text)),
   },
   IBAN_CODE: {
-    candidates: /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b/g,
+    candidatePattern: /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b/g,
     lengthOf: dropLastWords((text, { isIBAN }) => isIBAN(text)),
   },
   CREDIT_CARD: {
-    candidates: /(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)/g,
+    candidatePattern: /(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)/g,
     lengthOf: ignoreSeparators((text, { isCreditCard }) => isCreditCard(text)),
   },
   US_SSN: {
-    candidates: /(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g,
+    candidatePattern: /(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g,
     lengthOf: (text) => text.length,
   },
   IP_ADDRESS: {
-    candidates: /(?<![\w.:])[0-9A-Fa-f:.]{3,46}(?!\w)/g,
+    candidatePattern: /(?<![\w.:])[0-9A-Fa-f:.]{3,46}(?!\w)/g,
     lengthOf: ignorePunctuation((text, { isIP }) => /\d/.test(text) && isIP(text)),
   },
   CRYPTO: {
-    candidates: /\b(?:bc1|[13])[a-zA-HJ-NP-Z0-9]{25,61}\b/g,
+    candidatePattern: /\b(?:bc1|[13])[a-zA-HJ-NP-Z0-9]{25,61}\b/g,
     lengthOf: ignoreSeparators((text, { isBtcAddress }) => isBtcAddress(text)),
   },
   ES_NIF: {
-    candidates: /\b[\dXYZ]\d{7}[A-Z]\b/g,
+    candidatePattern: /\b[\dXYZ]\d{7}[A-Z]\b/g,
     lengthOf: ignoreSeparators((text, { isIdentityCard }) => isIdentityCard(text, 'ES')),
   },
   IT_FISCAL_CODE: {
-    candidates: /\b[A-Z]{6}\d{2}[A-Z]\d{2}[A-Z]\d{3}[A-Z]\b/g,
+    candidatePattern: /\b[A-Z]{6}\d{2}[A-Z]\d{2}[A-Z]\d{3}[A-Z]\b/g,
     lengthOf: ignoreSeparators((text, { isTaxID }) => isTaxID(text, 'it-IT')),
   },
   PL_PESEL: {
-    candidates: /\b\d{11}\b/g,
+    candidatePattern: /\b\d{11}\b/g,
     lengthOf: ignoreSeparators((text, { isIdentityCard }) => isIdentityCard(text, 'PL')),
   },
   IN_AADHAAR: {
-    candidates: /(?<![\w-])[2-9]\d{3}[ -]?\d{4}[ -]?\d{4}(?![\w-])/g,
+    candidatePattern: /(?<![\w-])[2-9]\d{3}[ -]?\d{4}[ -]?\d{4}(?![\w-])/g,
     lengthOf: ignoreSeparators((text, { isIdentityCard }) => isIdentityCard(text, 'IN')),
   },
   PHONE_NUMBER: {
-    candidates: /(?<![\w.])\+?\(?\d(?:[ ().-]{0,3}\d){6,14}(?!\w)/g,
+    candidatePattern: /(?<![\w.])\+?\(?\d(?:[ ().-]{0,3}\d){6,14}(?!\w)/g,
     lengthOf: (text, { parsePhoneNumberFromString }) =>
       parsePhoneNumberFromString(text, 'US')?.isValid() === true ? text.length : 0,
   },
 };
 
 /** Returns the types of personal data that can be found. */
-export function entityTypes(): string[] {
+export function supportedEntityTypes(): string[] {
   return Object.keys(DETECTORS);
 }
 
@@ -117,7 +117,7 @@ export async function findPersonalData(text: string, types: readonly string[]): 
   const libraries = await loadLibraries();
   for (const [type, detector] of Object.entries(DETECTORS)) {
     if (!types.includes(type)) continue;
-    for (const { 0: candidate, index: start } of text.matchAll(detector.candidates)) {
+    for (const { 0: candidate, index: start } of text.matchAll(detector.candidatePattern)) {
       const length = detector.lengthOf(candidate, libraries);
       if (length > 0) entities.push({ type, start, end: start + length });
     }
@@ -127,15 +127,15 @@ export async function findPersonalData(text: string, types: readonly string[]): 
 
 /** Returns the entities in text order. Of overlapping entities, keeps the one of the earlier detector. */
 function withoutOverlaps(entities: readonly Entity[]): Entity[] {
-  const ranked = entities.map((entity, rank) => ({ entity, rank }));
-  ranked.sort((a, b) => a.entity.start - b.entity.start || a.rank - b.rank);
-  const chosen: { entity: Entity; rank: number }[] = [];
-  for (const next of ranked) {
-    const last = chosen.at(-1);
-    if (!last || next.entity.start >= last.entity.end) chosen.push(next);
-    else if (next.rank < last.rank) chosen[chosen.length - 1] = next;
+  const rankedEntities = entities.map((entity, rank) => ({ entity, rank }));
+  rankedEntities.sort((a, b) => a.entity.start - b.entity.start || a.rank - b.rank);
+  const chosenEntities: { entity: Entity; rank: number }[] = [];
+  for (const next of rankedEntities) {
+    const last = chosenEntities.at(-1);
+    if (!last || next.entity.start >= last.entity.end) chosenEntities.push(next);
+    else if (next.rank < last.rank) chosenEntities[chosenEntities.length - 1] = next;
   }
-  return chosen.map(({ entity }) => entity);
+  return chosenEntities.map(({ entity }) => entity);
 }
 
 /** Returns the text with each entity replaced by `<TYPE>`. */

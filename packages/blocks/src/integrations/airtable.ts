@@ -1,6 +1,6 @@
 import { arg, data, defineIntegration, integer, text } from './integration.ts';
 
-const base = {
+const tableArguments = {
   baseId: text('Id of the base, such as appA1b2C3d4E5f6G7', {
     required: true,
     fields: ['baseId', 'baseSelector'],
@@ -14,7 +14,7 @@ export const integration = defineIntegration({
   service: 'airtable',
   title: 'Airtable',
   docs: 'https://airtable.com/developers/web/api/introduction',
-  address: 'https://api.airtable.com',
+  baseUrl: 'https://api.airtable.com',
   credential: { type: 'bearer', scopes: ['data.records:read', 'data.records:write'] },
   types: ['airtable'],
   operations: {
@@ -30,7 +30,7 @@ export const integration = defineIntegration({
       method: 'GET',
       path: '/v0/{baseId}/{tableId}',
       arguments: {
-        ...base,
+        ...tableArguments,
         maxRecords: integer('Maximum number of records', [1, 1000]),
         filterByFormula: text('Formula that the records must match', {
           fields: ['filterFormula', 'filterByFormula'],
@@ -47,14 +47,14 @@ export const integration = defineIntegration({
       description: 'Returns a record.',
       method: 'GET',
       path: '/v0/{baseId}/{tableId}/{recordId}',
-      arguments: { ...base, recordId },
+      arguments: { ...tableArguments, recordId },
     },
     airtable_create_records: {
       description: 'Creates up to ten records.',
       method: 'POST',
       path: '/v0/{baseId}/{tableId}',
       arguments: {
-        ...base,
+        ...tableArguments,
         records: data(
           { type: 'array', minItems: 1, maxItems: 10, items: { type: 'object' } },
           'List of records, such as [{"fields": {"Name": "Ada"}}]',
@@ -68,7 +68,7 @@ export const integration = defineIntegration({
       description: 'Changes fields of a record.',
       method: 'PATCH',
       path: '/v0/{baseId}/{tableId}/{recordId}',
-      arguments: { ...base, recordId, fields: values },
+      arguments: { ...tableArguments, recordId, fields: values },
       json: { fields: arg('fields') },
       idempotent: true,
     },

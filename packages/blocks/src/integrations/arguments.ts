@@ -1,11 +1,11 @@
-import { own } from '@heddle/core/blocks';
+import { getOwn } from '@heddle/core/blocks';
 import type { BlockError, Json, JsonObject } from '@heddle/core/blocks';
 import { parseIfJson } from '@heddle/core/fields';
 import { plainText } from '../openapi/wire.ts';
 import type { Argument } from './integration.ts';
 
-/** Anything whose arguments are set by fields: a tool, or the settings of a driver. */
-export interface WithArguments {
+/** Anything whose arguments are set by fields: a tool, or the settings of a native integration. */
+export interface ArgumentDefinitions {
   arguments: { readonly [name: string]: Argument };
 }
 
@@ -20,15 +20,15 @@ type FieldMode = 'text' | 'native' | 'json';
  * Returns the arguments that fields set. Empty fields set no argument. Throws the result of `errorFor` if two fields
  * set an argument to different values.
  */
-export function argumentsFrom(
-  { arguments: definitions }: WithArguments,
+export function readArguments(
+  { arguments: definitions }: ArgumentDefinitions,
   read: (name: string, mode: FieldMode) => Json | undefined,
-  errorFor: (why: string) => BlockError,
+  errorFor: (problem: string) => BlockError,
 ): JsonObject {
   const args: JsonObject = {};
   for (const [name, argument] of Object.entries(definitions)) {
     const filledFields = fieldsOf(name, argument).flatMap((field) => {
-      const value = typedValue(argument, (mode) => read(field, mode));
+      const value = readValue(argument, (mode) => read(field, mode));
       return value === undefined ? [] : [{ field, value }];
     });
     const [first, second] = filledFields;
@@ -43,10 +43,10 @@ export function argumentsFrom(
 }
 
 /** Returns the value of a field in the type of its argument; undefined for an empty field. */
-function typedValue({ schema }: Argument, read: (mode: FieldMode) => Json | undefined): Json | undefined {
+function readValue({ schema }: Argument, read: (mode: FieldMode) => Json | undefined): Json | undefined {
   const types = [schema['type']].flat();
   const isText = types.length === 1 && types[0] === 'string';
-  const value = read(isText ? 'text' : isStructure(types) ? 'json' : 'native') ?? null;
+  const value = read(isText ? 'text' : isStructured(types) ? 'json' : 'native') ?? null;
   if (value === null || (typeof value === 'string' && value.trim() === '')) return undefined;
   if (isText) return plainText(value);
   // The value may be JSON text that a model has written, or a number in a text field.
@@ -54,17 +54,17 @@ function typedValue({ schema }: Argument, read: (mode: FieldMode) => Json | unde
   return typeof parsed === 'object' || !types.includes('string') ? parsed : value;
 }
 
-function isStructure(types: readonly (Json | undefined)[]): boolean {
+function isStructured(types: readonly (Json | undefined)[]): boolean {
   return types.includes('array') || types.includes('object');
 }
 
 /** Returns a message with the fields of required arguments without a value; undefined if all have one. */
 export function missingFieldsProblem(
-  { arguments: definitions }: WithArguments,
+  { arguments: definitions }: ArgumentDefinitions,
   args: JsonObject,
 ): string | undefined {
   const missingArguments = Object.entries(definitions).filter(
-    ([name, { required }]) => required && own(args, name) === undefined,
+    ([name, { required }]) => required && getOwn(args, name) === undefined,
   );
   if (missingArguments.length === 0) return undefined;
   const missingFields = missingArguments.map(([name, each]) => fieldsOf(name, each)[0] ?? name);

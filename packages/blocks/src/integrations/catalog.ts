@@ -1,9 +1,9 @@
 import type { Integration } from './integration.ts';
 
-type Load = () => Promise<{ integration: Integration }>;
+type Loader = () => Promise<{ integration: Integration }>;
 
 /** The integrations by the types of their blocks. Each is loaded at its first use. */
-const LOADERS: { readonly [type: string]: Load } = {
+const LOADERS: { readonly [type: string]: Loader } = {
   ...loadersOf(['airtable'], () => import('./airtable.ts')),
   ...loadersOf(['firecrawl'], () => import('./firecrawl.ts')),
   ...loadersOf(['github', 'github_v2'], () => import('./github.ts')),
@@ -29,7 +29,7 @@ const LOADERS: { readonly [type: string]: Load } = {
   ...loadersOf(['tavily'], () => import('./tavily.ts')),
 };
 
-function loadersOf(types: readonly string[], load: Load): { [type: string]: Load } {
+function loadersOf(types: readonly string[], load: Loader): { [type: string]: Loader } {
   return Object.fromEntries(types.map((type) => [type, load]));
 }
 

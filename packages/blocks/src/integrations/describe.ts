@@ -1,8 +1,8 @@
 import type { JsonObject } from '@heddle/core/blocks';
 import type { BlockDescription } from '../describe/describe.ts';
-import { driverOf, driverTypes } from '../drivers/catalog.ts';
-import { operationsOf } from '../drivers/driver.ts';
-import type { DriverIntegration } from '../drivers/driver.ts';
+import { nativeIntegrationOf, nativeIntegrationTypes } from '../native-integrations/catalog.ts';
+import { operationsOf } from '../native-integrations/native-integration.ts';
+import type { NativeIntegration } from '../native-integrations/native-integration.ts';
 import { integrationOf, integrationTypes } from './catalog.ts';
 import type { Argument, Integration } from './integration.ts';
 import { fieldsOf } from './arguments.ts';
@@ -13,14 +13,14 @@ export async function describeIntegrations(): Promise<BlockDescription[]> {
     const integration = await integrationOf(type);
     return integration ? [describeIntegration(type, integration)] : [];
   });
-  const drivers = driverTypes.map(async (type) => {
-    const integration = await driverOf(type);
-    return integration ? [describeDriver(type, integration)] : [];
+  const nativeIntegrations = nativeIntegrationTypes.map(async (type) => {
+    const integration = await nativeIntegrationOf(type);
+    return integration ? [describeNativeIntegration(type, integration)] : [];
   });
-  return (await Promise.all([...integrations, ...drivers])).flat();
+  return (await Promise.all([...integrations, ...nativeIntegrations])).flat();
 }
 
-function describeDriver(type: string, integration: DriverIntegration): BlockDescription {
+function describeNativeIntegration(type: string, integration: NativeIntegration): BlockDescription {
   const { title, summary = `Uses ${title}.`, docs, settings, tools, outputs } = integration;
   const operations = operationsOf(integration, type);
   const fields = commonFields(operations);
@@ -87,21 +87,24 @@ interface FieldUse {
 }
 
 function descriptionOf(uses: readonly FieldUse[]): string {
-  const byMeaning = [...Map.groupBy(uses, ({ meaning }) => meaning)];
-  const [first] = byMeaning;
-  if (first && byMeaning.length === 1) return first[0];
-  return byMeaning
-    .map(([meaning, same]) => `${meaning} (${same.flatMap((use) => use.operationNames).join(', ')})`)
+  const usesByMeaning = [...Map.groupBy(uses, ({ meaning }) => meaning)];
+  const [first] = usesByMeaning;
+  if (first && usesByMeaning.length === 1) return first[0];
+  return usesByMeaning
+    .map(
+      ([meaning, meaningUses]) =>
+        `${meaning} (${meaningUses.flatMap((use) => use.operationNames).join(', ')})`,
+    )
     .join('; ');
 }
 
 function describeIntegration(
   type: string,
-  { title, operations, tools, account }: Integration,
+  { title, operations, tools, accountField }: Integration,
 ): BlockDescription {
   const fields = commonFields(operations);
-  if (account !== undefined)
-    fields.set(account, {
+  if (accountField !== undefined)
+    fields.set(accountField, {
       type: 'string',
       description:
         'Account for which the block is written. The block fails if the configured base URL belongs to another account.',

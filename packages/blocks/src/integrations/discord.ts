@@ -10,7 +10,7 @@ export const integration = defineIntegration({
   service: 'discord',
   title: 'Discord',
   docs: 'https://discord.com/developers/docs/reference',
-  address: 'https://discord.com/api/v10',
+  baseUrl: 'https://discord.com/api/v10',
   // Tokens of bots include their prefix: `Bot TOKEN`.
   credential: { type: 'key', in: 'header', name: 'authorization' },
   headers: { 'user-agent': 'DiscordBot (heddle, 1)' },

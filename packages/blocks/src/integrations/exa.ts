@@ -4,7 +4,7 @@ export const integration = defineIntegration({
   service: 'exa',
   title: 'Exa',
   docs: 'https://docs.exa.ai/reference',
-  address: 'https://api.exa.ai',
+  baseUrl: 'https://api.exa.ai',
   credential: { type: 'key', in: 'header', name: 'x-api-key' },
   types: ['exa'],
   operations: { exa_search: 'exa_search', exa_get_contents: 'exa_get_contents', exa_answer: 'exa_answer' },

@@ -4,7 +4,7 @@ export const integration = defineIntegration({
   service: 'firecrawl',
   title: 'Firecrawl',
   docs: 'https://docs.firecrawl.dev/api-reference/introduction',
-  address: 'https://api.firecrawl.dev',
+  baseUrl: 'https://api.firecrawl.dev',
   credential: { type: 'bearer', scopes: [] },
   answer: { ok: 'success', error: 'error' },
   types: ['firecrawl'],

@@ -23,7 +23,7 @@ export const integration = defineIntegration({
   service: 'github',
   title: 'GitHub',
   docs: 'https://docs.github.com/rest',
-  address: 'https://api.github.com',
+  baseUrl: 'https://api.github.com',
   credential: { type: 'bearer', scopes: ['repo'] },
   answer: {
     errors: {

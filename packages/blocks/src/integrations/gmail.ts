@@ -76,7 +76,7 @@ function addressLines(name: string, value: Json | undefined): string[] {
 }
 
 /** Returns the arguments with the whole message as `raw`: in the format of RFC 2822, in URL-safe Base64. */
-function withRaw(args: JsonObject): JsonObject {
+function withRawMessage(args: JsonObject): JsonObject {
   const { to, cc, bcc, subject, body, contentType, replyToMessageId } = args;
   const lines = [
     ...addressLines('To', to),
@@ -102,7 +102,7 @@ export const integration = defineIntegration({
   service: 'gmail',
   title: 'Gmail',
   docs: 'https://developers.google.com/workspace/gmail/api/reference/rest',
-  address: 'https://gmail.googleapis.com',
+  baseUrl: 'https://gmail.googleapis.com',
   credential: {
     type: 'bearer',
     scopes: ['https://www.googleapis.com/auth/gmail.modify', 'https://www.googleapis.com/auth/gmail.send'],
@@ -124,7 +124,7 @@ export const integration = defineIntegration({
       path: '/gmail/v1/users/me/messages/send',
       arguments: messageArguments,
       json: { raw: arg('raw'), threadId: arg('threadId') },
-      prepare: withRaw,
+      prepare: withRawMessage,
       answer: { output: { id: 'id', threadId: 'threadId', labelIds: 'labelIds' } },
     },
     gmail_draft: {
@@ -133,7 +133,7 @@ export const integration = defineIntegration({
       path: '/gmail/v1/users/me/drafts',
       arguments: messageArguments,
       json: { message: { raw: arg('raw'), threadId: arg('threadId') } },
-      prepare: withRaw,
+      prepare: withRawMessage,
     },
     gmail_search: {
       description:

@@ -20,7 +20,7 @@ export const integration = defineIntegration({
   service: 'google_calendar',
   title: 'Google Calendar',
   docs: 'https://developers.google.com/workspace/calendar/api/v3/reference',
-  address: 'https://www.googleapis.com',
+  baseUrl: 'https://www.googleapis.com',
   credential: { type: 'bearer', scopes: ['https://www.googleapis.com/auth/calendar'] },
   answer: googleErrors,
   types: ['google_calendar', 'google_calendar_v2'],

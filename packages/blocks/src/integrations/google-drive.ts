@@ -30,7 +30,7 @@ export const integration = defineIntegration({
   service: 'google_drive',
   title: 'Google Drive',
   docs: 'https://developers.google.com/workspace/drive/api/reference/rest/v3',
-  address: 'https://www.googleapis.com',
+  baseUrl: 'https://www.googleapis.com',
   credential: { type: 'bearer', scopes: ['https://www.googleapis.com/auth/drive'] },
   answer: googleErrors,
   types: ['google_drive'],

@@ -78,7 +78,7 @@ export const integration = defineIntegration({
   service: 'google_sheets',
   title: 'Google Sheets',
   docs: 'https://developers.google.com/workspace/sheets/api/reference/rest',
-  address: 'https://sheets.googleapis.com',
+  baseUrl: 'https://sheets.googleapis.com',
   credential: { type: 'bearer', scopes: ['https://www.googleapis.com/auth/spreadsheets'] },
   answer: googleErrors,
   types: ['google_sheets', 'google_sheets_v2'],

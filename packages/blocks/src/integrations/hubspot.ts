@@ -14,7 +14,7 @@ export const integration = defineIntegration({
   service: 'hubspot',
   title: 'HubSpot',
   docs: 'https://developers.hubspot.com/docs/api-reference/crm-contacts-v3/guide',
-  address: 'https://api.hubapi.com',
+  baseUrl: 'https://api.hubapi.com',
   credential: { type: 'bearer', scopes: ['crm.objects.contacts.read', 'crm.objects.contacts.write'] },
   types: ['hubspot'],
   operations: {

@@ -49,10 +49,10 @@ export interface Integration {
   /** The public documentation that the definition follows. */
   docs: string;
   /** The base URL. Undefined: each account has its own, which the operator configures. */
-  address: string | undefined;
+  baseUrl: string | undefined;
   credential: NonNullable<ServiceTool['credential']>['schemes'][string];
   /** The field of blocks that names the account: the host of the base URL, or the first part of the host. */
-  account?: string;
+  accountField?: string;
   /** Headers of all requests. */
   headers?: { readonly [name: string]: string };
   /** The rate limit of each credential, if the service documents it. */
@@ -114,9 +114,9 @@ export function bodyMembers(...names: readonly string[]): { [name: string]: Json
 
 /** Returns the tools of an integration as a tool file. Throws OPTIONS_INVALID for an invalid definition. */
 export function toolFileOf(integration: Integration): ToolFile {
-  const { service, title, address, rate } = integration;
+  const { service, title, baseUrl, rate } = integration;
   const tools = Object.entries(integration.tools).map(([id, tool]) => serviceToolOf(integration, id, tool));
-  const file = { version: 1, services: { [service]: { title, address, rate } }, tools, $defs: {} };
+  const file = { version: 1, services: { [service]: { title, address: baseUrl, rate } }, tools, $defs: {} };
   return readToolFile(JSON.parse(JSON.stringify(file)), `of the integration ${service}`);
 }
 

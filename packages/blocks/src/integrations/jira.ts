@@ -18,8 +18,8 @@ export const integration = defineIntegration({
   title: 'Jira',
   docs: 'https://developer.atlassian.com/cloud/jira/platform/rest/v3/',
   // Each site has its own base URL, which the operator configures.
-  address: undefined,
-  account: 'domain',
+  baseUrl: undefined,
+  accountField: 'domain',
   credential: { type: 'basic' },
   answer: { error: 'errorMessages' },
   types: ['jira'],

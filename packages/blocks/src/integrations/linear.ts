@@ -7,7 +7,7 @@ export const integration = defineIntegration({
   service: 'linear',
   title: 'Linear',
   docs: 'https://linear.app/developers/graphql',
-  address: 'https://api.linear.app',
+  baseUrl: 'https://api.linear.app',
   // Personal keys are sent as they are, access tokens with `Bearer`.
   credential: { type: 'bearer', scopes: ['read', 'write'], bare: 'lin_api_' },
   answer: {

@@ -4,7 +4,7 @@ export const integration = defineIntegration({
   service: 'linkedin',
   title: 'LinkedIn',
   docs: 'https://learn.microsoft.com/en-us/linkedin/consumer/',
-  address: 'https://api.linkedin.com',
+  baseUrl: 'https://api.linkedin.com',
   credential: { type: 'bearer', scopes: ['openid', 'profile', 'email', 'w_member_social'] },
   headers: { 'x-restli-protocol-version': '2.0.0' },
   types: ['linkedin'],
@@ -17,7 +17,7 @@ export const integration = defineIntegration({
       arguments: {},
     },
     linkedin_share_post: {
-      description: 'Writes a post.',
+      description: 'Publishes a post.',
       method: 'POST',
       path: '/v2/ugcPosts',
       arguments: {

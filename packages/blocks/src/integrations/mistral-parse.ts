@@ -54,7 +54,7 @@ export const integration = defineIntegration({
   title: 'Mistral OCR',
   docs: 'https://docs.mistral.ai/api/',
   // The same service as the provider of models, so that both share a base URL and a key.
-  address: 'https://api.mistral.ai/v1',
+  baseUrl: 'https://api.mistral.ai/v1',
   credential: { type: 'bearer', scopes: [] },
   types: ['mistral_parse', 'mistral_parse_v2', 'mistral_parse_v3'],
   operations: {

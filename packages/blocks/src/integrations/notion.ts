@@ -4,9 +4,9 @@ import { ArgumentError, plainText } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, integer, bodyMembers, text } from './integration.ts';
 
 /** Maximum number of characters that Notion accepts in one text object. */
-const MAX_TEXT = 2000;
+const MAX_TEXT_CHARS = 2000;
 /** Maximum number of text objects that Notion accepts in one paragraph. */
-const MAX_PARTS = 100;
+const MAX_TEXT_OBJECTS = 100;
 /** Maximum number of blocks that Notion accepts in one request. */
 const MAX_BLOCKS = 100;
 
@@ -25,7 +25,9 @@ function richTextOf(value: string): Json[] {
   let remaining = value;
   while (remaining !== '') {
     // A surrogate pair stays in one piece.
-    const end = /[\uD800-\uDBFF]/.test(remaining[MAX_TEXT - 1] ?? '') ? MAX_TEXT - 1 : MAX_TEXT;
+    const end = /[\uD800-\uDBFF]/.test(remaining[MAX_TEXT_CHARS - 1] ?? '')
+      ? MAX_TEXT_CHARS - 1
+      : MAX_TEXT_CHARS;
     parts.push({ type: 'text', text: { content: remaining.slice(0, end) } });
     remaining = remaining.slice(end);
   }
@@ -35,9 +37,9 @@ function richTextOf(value: string): Json[] {
 /** Returns the text as paragraph blocks: several if it has more text objects than Notion accepts in one paragraph. */
 function splitParagraph(text: string): Json[] {
   const parts = richTextOf(text);
-  const count = Math.ceil(parts.length / MAX_PARTS);
+  const count = Math.ceil(parts.length / MAX_TEXT_OBJECTS);
   return Array.from({ length: count }, (_, index): Json => {
-    const richText = parts.slice(index * MAX_PARTS, (index + 1) * MAX_PARTS);
+    const richText = parts.slice(index * MAX_TEXT_OBJECTS, (index + 1) * MAX_TEXT_OBJECTS);
     return { object: 'block', type: 'paragraph', paragraph: { rich_text: richText } };
   });
 }
@@ -75,7 +77,7 @@ export const integration = defineIntegration({
   service: 'notion',
   title: 'Notion',
   docs: 'https://developers.notion.com/reference',
-  address: 'https://api.notion.com',
+  baseUrl: 'https://api.notion.com',
   credential: { type: 'bearer', scopes: [] },
   headers: { 'notion-version': '2022-06-28' },
   answer: { error: 'message', code: 'code', errors: { rate: ['rate_limited'] } },

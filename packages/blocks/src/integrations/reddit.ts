@@ -18,7 +18,7 @@ export const integration = defineIntegration({
   service: 'reddit',
   title: 'Reddit',
   docs: 'https://www.reddit.com/dev/api/',
-  address: 'https://oauth.reddit.com',
+  baseUrl: 'https://oauth.reddit.com',
   credential: { type: 'bearer', scopes: ['read'] },
   // Clients without their own User-Agent get lower limits.
   headers: { 'user-agent': 'node:heddle:v1 (workflow engine)' },

@@ -4,7 +4,7 @@ export const integration = defineIntegration({
   service: 'resend',
   title: 'Resend',
   docs: 'https://resend.com/docs/api-reference/introduction',
-  address: 'https://api.resend.com',
+  baseUrl: 'https://api.resend.com',
   credential: { type: 'bearer', scopes: [] },
   types: ['resend'],
   operations: { send_email: 'resend_send', get_email: 'resend_get_email' },

@@ -1,21 +1,21 @@
 import { isIP } from 'node:net';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
-import { expectMatch } from '../agent/json-schema.ts';
+import { requireMatch } from '../agent/json-schema.ts';
 import type { OfferedTool } from '../agent/ready-tool.ts';
 import type { Context } from '../define.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import { callService, isRepeatable, permanentError } from '../openapi/call.ts';
 import { ServiceTools, withoutArguments } from '../openapi/service-tools.ts';
 import type { LoadedTool } from '../openapi/service-tools.ts';
 import { ArgumentError, plainText } from '../openapi/wire.ts';
-import { argumentsFrom, credentialIdIn, firstNonEmptyString } from './arguments.ts';
+import { readArguments, credentialIdIn, firstNonEmptyString } from './arguments.ts';
 import { toolFileOf } from './integration.ts';
 import type { Integration, IntegrationTool } from './integration.ts';
-import { expectArguments, toolNamesIn, toolOfBlock, selectTool } from './selection.ts';
+import { requireArguments, toolNamesIn, toolOfBlock, selectTool } from './selection.ts';
 
 /** Fields that contain an API key. */
-const KEY_FIELDS = ['apiKey', 'botToken', 'accessToken'];
+const API_KEY_FIELDS = ['apiKey', 'botToken', 'accessToken'];
 
 /** The authentication of a call. */
 interface Authentication {
@@ -26,7 +26,7 @@ interface Authentication {
 interface SelectedTool {
   integration: Integration;
   definition: IntegrationTool;
-  loaded: LoadedTool;
+  loadedTool: LoadedTool;
 }
 
 const toolsByIntegration = new WeakMap<Integration, ServiceTools>();
@@ -35,47 +35,47 @@ const toolsByIntegration = new WeakMap<Integration, ServiceTools>();
 function toolOf(integration: Integration, names: readonly string[]): SelectedTool | undefined {
   const tools = toolsByIntegration.get(integration) ?? new ServiceTools([toolFileOf(integration)]);
   toolsByIntegration.set(integration, tools);
-  const selected = selectTool(integration, names);
-  const loaded = selected && tools.get(selected.id);
-  return loaded && { integration, definition: selected.tool, loaded };
+  const selectedTool = selectTool(integration, names);
+  const loadedTool = selectedTool && tools.get(selectedTool.id);
+  return loadedTool && { integration, definition: selectedTool.tool, loadedTool };
 }
 
 /** Runs a block of an integration once. Throws a BlockError. */
 export async function runIntegration(context: Context, integration: Integration): Promise<BlockResult> {
-  const selected = toolOfBlock(context, integration, (names) => toolOf(integration, names));
-  const { definition, loaded } = selected;
+  const selectedTool = toolOfBlock(context, integration, (names) => toolOf(integration, names));
+  const { definition, loadedTool } = selectedTool;
   const read = (name: string, mode: 'text' | 'native' | 'json'): Json | undefined =>
     context.field(name, mode);
-  const args = argumentsFrom(definition, read, (why) => invalid(context, why));
-  expectArguments(context, args, { id: loaded.tool.id, definition, problemsOf: loaded.problemsOf });
-  await expectAccount(context, integration, (name) => context.field(name));
+  const args = readArguments(definition, read, (problem) => invalidConfigError(context, problem));
+  requireArguments(context, args, { id: loadedTool.tool.id, definition, problemsOf: loadedTool.problemsOf });
+  await requireAccount(context, integration, (name) => context.field(name));
   const authentication = authenticationOf((name) => context.field(name));
   const output = await context.step(
-    loaded.tool.id,
-    ({ idempotencyKey }) => callTool(context, selected, { args, authentication, idempotencyKey }),
-    { idempotent: isRepeatable(loaded.tool) },
+    loadedTool.tool.id,
+    ({ idempotencyKey }) => callTool(context, selectedTool, { args, authentication, idempotencyKey }),
+    { idempotent: isRepeatable(loadedTool.tool) },
   );
   return { output: isJsonObject(output) ? output : { data: output } };
 }
 
-/** Returns the tool that an entry in an agent's field "tools" names; undefined if the integration does not have it. */
-export function offerIntegrationTool(
+/** Returns the tool that an item of an agent's field "tools" names; undefined if the integration does not have it. */
+export function createIntegrationTool(
   context: Context,
-  entry: JsonObject,
+  config: JsonObject,
   integration: Integration,
 ): OfferedTool | undefined {
-  const selected = toolOf(integration, toolNamesIn(entry));
-  if (!selected) return undefined;
-  const { definition, loaded } = selected;
-  const { tool, schema } = loaded;
-  const params = isJsonObject(entry['params']) ? entry['params'] : {};
-  const authorArgs = argumentsFrom(
+  const selectedTool = toolOf(integration, toolNamesIn(config));
+  if (!selectedTool) return undefined;
+  const { definition, loadedTool } = selectedTool;
+  const { tool, schema } = loadedTool;
+  const params = isJsonObject(config['params']) ? config['params'] : {};
+  const authorArgs = readArguments(
     definition,
-    (name) => own(params, name),
-    (why) => invalid(context, why),
+    (name) => getOwn(params, name),
+    (problem) => invalidConfigError(context, problem),
   );
   const authentication = authenticationOf(
-    (name) => own(params, name) ?? (name === 'credential' ? entry['credentialId'] : undefined),
+    (name) => getOwn(params, name) ?? (name === 'credential' ? config['credentialId'] : undefined),
   );
   return {
     definition: {
@@ -86,10 +86,10 @@ export function offerIntegrationTool(
     },
     isIdempotent: () => isRepeatable(tool),
     run: async (modelArgs, { idempotencyKey }) => {
-      await expectAccount(context, integration, (name) => own(params, name));
+      await requireAccount(context, integration, (name) => getOwn(params, name));
       const args = { ...modelArgs, ...authorArgs };
-      expectMatch(args, loaded.problemsOf);
-      return callTool(context, selected, { args, authentication, idempotencyKey });
+      requireMatch(args, loadedTool.problemsOf);
+      return callTool(context, selectedTool, { args, authentication, idempotencyKey });
     },
   };
 }
@@ -98,24 +98,24 @@ export function offerIntegrationTool(
  * Throws BLOCK_CONFIG_INVALID if the configured base URL belongs to another account than the field names: that account
  * must not get the credential.
  */
-async function expectAccount(
+async function requireAccount(
   context: Context,
-  { account, service, title }: Integration,
+  { accountField, service, title }: Integration,
   read: (name: string) => Json | undefined,
 ): Promise<void> {
-  const accountName = account === undefined ? '' : plainText(read(account) ?? null).trim();
+  const accountName = accountField === undefined ? '' : plainText(read(accountField) ?? null).trim();
   if (accountName === '') return;
-  const { address } = await context.services.service(service);
-  if (address === undefined) return;
-  const { hostname } = new URL(address);
+  const { baseUrl } = await context.services.service(service);
+  if (baseUrl === undefined) return;
+  const { hostname } = new URL(baseUrl);
   const host = accountName
     .toLowerCase()
     .replace(/^https?:\/\//, '')
     .replace(/\/$/, '');
   if (host === hostname || (isIP(hostname) === 0 && host === hostname.split('.', 1)[0])) return;
-  throw invalid(
+  throw invalidConfigError(
     context,
-    `has "${accountName.slice(0, 100)}" in "${account}", but this engine uses another host for ${title}, ${hostname}: clear the field, or set the base URL with --service ${service}=URL`,
+    `has "${accountName.slice(0, 100)}" in "${accountField}", but this engine uses another host for ${title}, ${hostname}: clear the field, or set the base URL with --service ${service}=URL`,
   );
 }
 
@@ -127,10 +127,10 @@ interface Call {
 
 async function callTool(
   context: Context,
-  { definition, loaded }: SelectedTool,
+  { definition, loadedTool }: SelectedTool,
   { args, authentication, idempotencyKey }: Call,
 ): Promise<Json> {
-  const { tool, services } = loaded;
+  const { tool, services } = loadedTool;
   const requestArgs = await prepareArguments(context, { tool: definition, id: tool.id }, args);
   const response = await callService({
     tool,
@@ -158,5 +158,5 @@ async function prepareArguments(
 }
 
 function authenticationOf(read: (name: string) => Json | undefined): Authentication {
-  return { credentialId: credentialIdIn(read), key: firstNonEmptyString(KEY_FIELDS, read) };
+  return { credentialId: credentialIdIn(read), key: firstNonEmptyString(API_KEY_FIELDS, read) };
 }

@@ -1,10 +1,10 @@
 import type { JsonObject } from '@heddle/core/blocks';
 import type { SchemaCheck } from '../agent/json-schema.ts';
 import type { Context } from '../define.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import { permanentError } from '../openapi/call.ts';
 import { missingFieldsProblem, trimmedStringOrEmpty } from './arguments.ts';
-import type { WithArguments } from './arguments.ts';
+import type { ArgumentDefinitions } from './arguments.ts';
 
 /** An integration: its tools by their ids, and the operations of its block. */
 interface WithTools<Tool> {
@@ -27,26 +27,26 @@ export function selectTool<Tool>(
   return undefined;
 }
 
-/** Returns the operation and the tool id in an entry of an agent's field "tools", if they are set. */
-export function toolNamesIn(entry: JsonObject): string[] {
-  return [entry['operation'], entry['toolId']].filter(
+/** Returns the operation and the tool id in an item of an agent's field "tools", if they are set. */
+export function toolNamesIn(config: JsonObject): string[] {
+  return [config['operation'], config['toolId']].filter(
     (name): name is string => typeof name === 'string' && name !== '',
   );
 }
 
 /** Returns the tool that the field "operation" of a block selects. Throws BLOCK_CONFIG_INVALID. */
-export function toolOfBlock<Found>(
+export function toolOfBlock<SelectedTool>(
   context: Context,
   { title, operations }: WithTools<unknown>,
-  find: (names: readonly string[]) => Found | undefined,
-): Found {
+  find: (names: readonly string[]) => SelectedTool | undefined,
+): SelectedTool {
   const operation = trimmedStringOrEmpty(context.field('operation'));
   const found = find(operation === '' ? [] : [operation]);
   if (found) return found;
-  const supported = Object.keys(operations).join(', ');
-  throw invalid(
+  const supportedOperations = Object.keys(operations).join(', ');
+  throw invalidConfigError(
     context,
-    `has the operation "${operation.slice(0, 100)}", which ${title} does not support: use ${supported}`,
+    `has the operation "${operation.slice(0, 100)}", which ${title} does not support: use ${supportedOperations}`,
   );
 }
 
@@ -54,13 +54,13 @@ export function toolOfBlock<Found>(
  * Throws BLOCK_CONFIG_INVALID for missing arguments of a block, TOOL_ARGUMENTS_INVALID for arguments that do not match
  * the schema of the tool.
  */
-export function expectArguments(
+export function requireArguments(
   context: Context,
   args: JsonObject,
-  { id, definition, problemsOf }: { id: string; definition: WithArguments; problemsOf: SchemaCheck },
+  { id, definition, problemsOf }: { id: string; definition: ArgumentDefinitions; problemsOf: SchemaCheck },
 ): void {
   const missingProblem = missingFieldsProblem(definition, args);
-  if (missingProblem !== undefined) throw invalid(context, missingProblem);
+  if (missingProblem !== undefined) throw invalidConfigError(context, missingProblem);
   const problems = problemsOf(args);
   if (problems !== undefined)
     throw permanentError(

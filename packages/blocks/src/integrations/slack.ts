@@ -4,7 +4,7 @@ const channel = text('Id or name of the channel, such as C0123456789 or #general
   required: true,
   fields: ['channel', 'manualChannel'],
 });
-const timestamp = (field: string) =>
+const timestampArgument = (field: string) =>
   text('Timestamp (ts) of the message', {
     required: true,
     fields: [field],
@@ -15,7 +15,7 @@ export const integration = defineIntegration({
   service: 'slack',
   title: 'Slack',
   docs: 'https://docs.slack.dev/reference/methods',
-  address: 'https://slack.com/api',
+  baseUrl: 'https://slack.com/api',
   credential: { type: 'bearer', scopes: ['chat:write', 'channels:history', 'channels:read', 'users:read'] },
   // Failures have status 200, except rate limits, which have 429 and Retry-After.
   answer: {
@@ -100,7 +100,7 @@ export const integration = defineIntegration({
       path: '/chat.update',
       arguments: {
         channel,
-        ts: timestamp('updateTimestamp'),
+        ts: timestampArgument('updateTimestamp'),
         text: text('New text of the message', { required: true, fields: ['updateText'] }),
       },
       json: bodyMembers('channel', 'ts', 'text'),
@@ -111,7 +111,7 @@ export const integration = defineIntegration({
       description: 'Deletes a message.',
       method: 'POST',
       path: '/chat.delete',
-      arguments: { channel, ts: timestamp('deleteTimestamp') },
+      arguments: { channel, ts: timestampArgument('deleteTimestamp') },
       json: bodyMembers('channel', 'ts'),
       answer: { output: { ts: 'ts', channel: 'channel' } },
     },
@@ -170,7 +170,7 @@ export const integration = defineIntegration({
       path: '/reactions.add',
       arguments: {
         channel,
-        timestamp: timestamp('reactionTimestamp'),
+        timestamp: timestampArgument('reactionTimestamp'),
         name: text('Name of the emoji without colons', { required: true, fields: ['emojiName'] }),
       },
       json: { channel: arg('channel'), timestamp: arg('timestamp'), name: arg('name') },

@@ -61,7 +61,7 @@ export const integration = defineIntegration({
   service: 'stripe',
   title: 'Stripe',
   docs: 'https://docs.stripe.com/api',
-  address: 'https://api.stripe.com',
+  baseUrl: 'https://api.stripe.com',
   credential: { type: 'bearer', scopes: [] },
   answer: { error: 'error.message' },
   types: ['stripe'],

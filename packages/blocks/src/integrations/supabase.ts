@@ -16,7 +16,7 @@ const rows = data(
 );
 
 /** Parameters of PostgREST that are not conditions on columns. */
-const OTHER_PARAMETERS = new Set(['select', 'order', 'limit', 'offset', 'columns', 'on_conflict']);
+const NON_FILTER_PARAMETERS = new Set(['select', 'order', 'limit', 'offset', 'columns', 'on_conflict']);
 
 /** Replaces the filter with its conditions, which become query parameters. */
 function prepare(args: JsonObject): JsonObject {
@@ -29,7 +29,7 @@ function prepare(args: JsonObject): JsonObject {
       throw new ArgumentError(
         `"filter" has the invalid condition "${part.slice(0, 100)}": write one such as id=eq.1`,
       );
-    if (OTHER_PARAMETERS.has(name))
+    if (NON_FILTER_PARAMETERS.has(name))
       throw new ArgumentError(`"filter" has "${name}", which is not a column: set it in a separate field`);
     if (conditions.has(name))
       throw new ArgumentError(`"filter" has "${name}" twice: write and=(${name}.gt.1,${name}.lt.9)`);
@@ -49,15 +49,15 @@ function decode(value: string): string {
   }
 }
 
-const returnRows: Pick<IntegrationTool, 'headers'> = { headers: { Prefer: 'return=representation' } };
+const returnRowsSettings: Pick<IntegrationTool, 'headers'> = { headers: { Prefer: 'return=representation' } };
 
 export const integration = defineIntegration({
   service: 'supabase',
   title: 'Supabase',
   docs: 'https://docs.postgrest.org/en/stable/references/api/tables_views.html',
   // Each project has its own base URL, which the operator configures.
-  address: undefined,
-  account: 'projectId',
+  baseUrl: undefined,
+  accountField: 'projectId',
   credential: { type: 'key', in: 'header', name: 'apikey', bearer: true },
   // Codes of PostgREST and of PostgreSQL.
   answer: {
@@ -108,7 +108,7 @@ export const integration = defineIntegration({
       path: '/rest/v1/{table}',
       arguments: { table, rows },
       json: arg('rows'),
-      ...returnRows,
+      ...returnRowsSettings,
     },
     supabase_update: {
       description: 'Changes the rows that match the filter.',
@@ -129,7 +129,7 @@ export const integration = defineIntegration({
       json: arg('row'),
       idempotent: true,
       prepare,
-      ...returnRows,
+      ...returnRowsSettings,
     },
     supabase_delete: {
       description: 'Deletes the rows that match the filter.',
@@ -137,7 +137,7 @@ export const integration = defineIntegration({
       path: '/rest/v1/{table}',
       arguments: { table, filter: { ...filter, required: true } },
       prepare,
-      ...returnRows,
+      ...returnRowsSettings,
     },
     supabase_upsert: {
       description:

@@ -4,7 +4,7 @@ export const integration = defineIntegration({
   service: 'tavily',
   title: 'Tavily',
   docs: 'https://docs.tavily.com/documentation/api-reference/introduction',
-  address: 'https://api.tavily.com',
+  baseUrl: 'https://api.tavily.com',
   credential: { type: 'bearer', scopes: [] },
   types: ['tavily'],
   operations: { tavily_search: 'tavily_search', tavily_extract: 'tavily_extract' },

@@ -17,7 +17,7 @@ export const integration = defineIntegration({
   service: 'telegram',
   title: 'Telegram',
   docs: 'https://core.telegram.org/bots/api',
-  address: 'https://api.telegram.org',
+  baseUrl: 'https://api.telegram.org',
   credential: { type: 'key', in: 'path', name: 'token' },
   answer: { ok: 'ok', error: 'description' },
   types: ['telegram'],

@@ -1,23 +1,23 @@
 import type { BlockTypeInfo } from '@heddle/core';
 import type { HostFeature } from '@heddle/core/drafts';
-import { NEEDED_FIELDS } from './needed-fields.ts';
+import { REQUIRED_FIELDS } from './required-fields.ts';
 
 /**
  * Returns the types of integrations with the fields that their operations need, for checks of workflows. The fields
  * come from a table, so that a check loads no definitions.
  */
 export function integrationTypeInfos(): BlockTypeInfo[] {
-  return Object.entries(NEEDED_FIELDS).map(([type, neededFields]) => {
-    const operations = neededFields.split('; ').map((operation) => {
+  return Object.entries(REQUIRED_FIELDS).map(([type, requiredFields]) => {
+    const operations = requiredFields.split('; ').map((operation) => {
       const [head = '', ...fields] = operation.split(' ');
       const [name, feature] = head.split('@') as [string, HostFeature?];
       return { name, feature, fields: fields.map((field) => field.split('|')) };
     });
-    const uses = operations.flatMap(({ name, feature }) => (feature ? [[name, feature] as const] : []));
+    const features = operations.flatMap(({ name, feature }) => (feature ? [[name, feature] as const] : []));
     return {
       ...{ type, class: 'effect' },
-      needs: Object.fromEntries(operations.map(({ name, fields }) => [name, fields])),
-      ...(uses.length > 0 && { uses: Object.fromEntries(uses) }),
+      requiredFieldsByOperation: Object.fromEntries(operations.map(({ name, fields }) => [name, fields])),
+      ...(features.length > 0 && { featureByOperation: Object.fromEntries(features) }),
     };
   });
 }

@@ -6,7 +6,7 @@ export const integration = defineIntegration({
   service: 'x',
   title: 'X',
   docs: 'https://docs.x.com/x-api/introduction',
-  address: 'https://api.x.com',
+  baseUrl: 'https://api.x.com',
   credential: { type: 'bearer', scopes: ['tweet.read', 'users.read'] },
   types: ['x'],
   operations: {
@@ -42,7 +42,7 @@ export const integration = defineIntegration({
       answer: { output: { tweets: 'data', meta: 'meta' } },
     },
     x_create_tweet: {
-      description: 'Writes a post.',
+      description: 'Publishes a post.',
       method: 'POST',
       path: '/2/tweets',
       arguments: { text: text('Text of the post', { required: true }) },

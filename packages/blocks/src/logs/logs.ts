@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { RunLog } from '@heddle/engine';
 import * as z from 'zod';
 import { defineLazyBlock } from '../define.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import type { Context } from '../define.ts';
 
 const MAX_RUNS = 100;
@@ -74,28 +74,33 @@ export const logs = defineLazyBlock({
 });
 
 async function listRuns(log: RunLog, query: Fields, valueReader: ValueReader, context: Context) {
-  const { workflowId: workflow, status, startDate, endDate, limit } = query;
+  const { workflowId, status, startDate, endDate, limit } = query;
   const fromMs = parseTimeMs('startDate', startDate, context);
   const toMs = parseTimeMs('endDate', endDate, context);
   const records = await log.list({
     limit,
-    ...(workflow !== undefined && { workflow }),
+    ...(workflowId !== undefined && { workflow: workflowId }),
     ...(status !== undefined && { status: [status] satisfies RunStatus[] }),
     ...(fromMs !== undefined && { fromMs }),
     ...(toMs !== undefined && { toMs }),
   });
-  if (!records) throw invalid(context, `reads runs of "${workflow ?? ''}", which is not a deployed workflow`);
+  if (!records)
+    throw invalidConfigError(
+      context,
+      `reads runs of "${workflowId ?? ''}", which is not a deployed workflow`,
+    );
   const runs: JsonObject[] = [];
   for (const record of records) runs.push(await runOutput(record, valueReader));
   return { runs };
 }
 
 async function readRun(log: RunLog, runId: string, valueReader: ValueReader, context: Context) {
-  const stored = await log.get(runId);
-  if (!stored) throw invalid(context, `reads a run "${runId.slice(0, 100)}", which does not exist`);
-  const run = await runOutput(stored.record, valueReader);
+  const storedRun = await log.get(runId);
+  if (!storedRun)
+    throw invalidConfigError(context, `reads a run "${runId.slice(0, 100)}", which does not exist`);
+  const run = await runOutput(storedRun.record, valueReader);
   const blocks: JsonObject[] = [];
-  for (const each of stored.logs) blocks.push(await blockOutput(each, valueReader));
+  for (const each of storedRun.logs) blocks.push(await blockOutput(each, valueReader));
   return { run, blocks };
 }
 
@@ -146,9 +151,9 @@ class ValueReader {
     return this.#isEnabled ? { input: await this.#load(input), output: await this.#load(output) } : {};
   }
 
-  async #load(stored: BlockLog['input']): Promise<Json> {
-    if (stored === undefined || this.#remainingChars <= 0) return null;
-    const value = await this.#log.load(stored);
+  async #load(storedValue: BlockLog['input']): Promise<Json> {
+    if (storedValue === undefined || this.#remainingChars <= 0) return null;
+    const value = await this.#log.load(storedValue);
     this.#remainingChars -= JSON.stringify(value).length;
     return this.#remainingChars < 0 ? null : value;
   }
@@ -162,6 +167,9 @@ function parseTimeMs(field: string, text: string | undefined, context: Context):
   if (text === undefined) return undefined;
   const ms = Date.parse(text);
   if (Number.isNaN(ms))
-    throw invalid(context, `has an invalid time in "${field}": write it like 2026-01-31T00:00:00Z`);
+    throw invalidConfigError(
+      context,
+      `has an invalid time in "${field}": write it like 2026-01-31T00:00:00Z`,
+    );
   return ms;
 }

@@ -15,14 +15,14 @@ import type { McpServer } from './server.ts';
 
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 const MAX_PAGES = 10;
-const CACHE_MS = 60_000;
+const CACHE_TTL_MS = 60_000;
 const MAX_CACHES = 100;
 /** Time limit of one call; a block with a shorter timeout ends it earlier. */
 export const CALL_TIMEOUT_MS = 300_000;
 /** Time limit of connecting, of subscribing, and of listing tools. */
 export const SETUP_TIMEOUT_MS = 30_000;
 /** Time limit of ending a session. A server also drops sessions that were not ended. */
-const CLOSE_MS = 1000;
+const CLOSE_TIMEOUT_MS = 1000;
 
 type Endpoint<Key extends string> = Extract<McpServer['endpoint'], { [key in Key]: unknown }>;
 
@@ -35,7 +35,7 @@ export interface Connection {
   /** True after the transport has ended, for example because the program has exited. */
   isClosed: boolean;
   /** Number of requests in progress. */
-  pending: number;
+  pendingRequestCount: number;
   /** True: another connection has replaced this one, which is closed after its last request. */
   isReplaced: boolean;
 }
@@ -57,7 +57,7 @@ export async function connect(
       versionNegotiation: { mode: 'auto' },
       listMaxPages: MAX_PAGES,
       responseCacheStore: cacheOf(server, () => new sdk.InMemoryResponseCacheStore()),
-      defaultCacheTtlMs: CACHE_MS,
+      defaultCacheTtlMs: CACHE_TTL_MS,
       jsonSchemaValidator: { getValidator: (schema) => createOutputValidator(schema as JsonObject) },
       // Requests of the server to the client are not answered: they could use models at the operator's expense.
       inputRequired: { autoFulfill: false },
@@ -66,8 +66,8 @@ export async function connect(
   const { endpoint, options } = server;
   const headers = (): { [name: string]: string } => secretHeaders(secret(), options);
   const transport = await ('command' in endpoint
-    ? stdioTransport(endpoint, options)
-    : httpTransport(endpoint, headers));
+    ? createStdioTransport(endpoint, options)
+    : createHttpTransport(endpoint, headers));
   try {
     await client.connect(transport, { signal, timeout: SETUP_TIMEOUT_MS });
   } catch (error) {
@@ -80,7 +80,7 @@ export async function connect(
   const hadSession = 'sessionId' in transport && transport.sessionId !== undefined;
   const connection: Connection = {
     ...{ client, transport, hadSession, isClosed: false },
-    ...{ pending: 0, isReplaced: false },
+    ...{ pendingRequestCount: 0, isReplaced: false },
   };
   client.onclose = () => {
     connection.isClosed = true;
@@ -105,30 +105,34 @@ export async function disconnect({ client, transport }: Connection): Promise<voi
 }
 
 /** Runs `work`. Afterwards, closes the connection if another one has replaced it and no request is in progress. */
-export async function requestOn<T>(
+export async function runRequest<T>(
   connection: Connection,
   work: (connection: Connection) => Promise<T>,
 ): Promise<T> {
-  connection.pending += 1;
+  connection.pendingRequestCount += 1;
   try {
     return await work(connection);
   } finally {
-    connection.pending -= 1;
-    await closeReplaced(connection);
+    connection.pendingRequestCount -= 1;
+    await closeIfReplacedAndIdle(connection);
   }
 }
 
 /** Closes the connection after its last request, because a server may still answer requests in progress. */
 export async function closeWhenIdle(connection: Connection): Promise<void> {
   connection.isReplaced = true;
-  await closeReplaced(connection);
+  await closeIfReplacedAndIdle(connection);
 }
 
-async function closeReplaced({ client, pending, isReplaced }: Connection): Promise<void> {
-  if (isReplaced && pending === 0) await client.close().catch(() => undefined);
+async function closeIfReplacedAndIdle({
+  client,
+  pendingRequestCount,
+  isReplaced,
+}: Connection): Promise<void> {
+  if (isReplaced && pendingRequestCount === 0) await client.close().catch(() => undefined);
 }
 
-async function httpTransport(
+async function createHttpTransport(
   { url: serverUrl, http }: Endpoint<'http'>,
   headers: () => { [name: string]: string },
 ): Promise<StreamableHTTPClientTransport> {
@@ -146,14 +150,14 @@ async function httpTransport(
   });
 }
 
-function withHeaders(base: RequestInit['headers'], added: { [name: string]: string }): Headers {
+function withHeaders(base: RequestInit['headers'], addedHeaders: { [name: string]: string }): Headers {
   const headers = new Headers(base);
-  for (const [name, value] of Object.entries(added)) headers.set(name, value);
+  for (const [name, value] of Object.entries(addedHeaders)) headers.set(name, value);
   return headers;
 }
 
 /** Returns the transport of a stdio server, whose process starts when the client connects. */
-async function stdioTransport(
+async function createStdioTransport(
   { command: [command, ...args] }: Endpoint<'command'>,
   options: McpServerOptions,
 ): Promise<StdioClientTransport> {
@@ -175,12 +179,12 @@ function limitedClient(http: HttpClient): HttpClient {
   const withLimits = (request: Parameters<HttpClient['open']>[0]) => ({
     ...request,
     maxResponseBytes: MAX_RESPONSE_BYTES,
-    timeoutMs: request.method === 'DELETE' ? CLOSE_MS : CALL_TIMEOUT_MS,
+    timeoutMs: request.method === 'DELETE' ? CLOSE_TIMEOUT_MS : CALL_TIMEOUT_MS,
   });
   return {
     fetch: (request) => http.fetch(withLimits(request)),
     open: (request) => http.open(withLimits(request)),
-    addresses: http.addresses,
+    checkServer: http.checkServer,
   };
 }
 
@@ -190,7 +194,10 @@ function secretHeaders(secret: string | undefined, { header }: McpServerOptions)
 }
 
 function createOutputValidator(schema: JsonObject) {
-  const problemsOf = compileThirdPartySchema(schema, (why) => new Error(`The schema of an output ${why}`));
+  const problemsOf = compileThirdPartySchema(
+    schema,
+    (problem) => new Error(`The schema of an output ${problem}`),
+  );
   return <T>(input: unknown) => {
     const problems = problemsOf(input as JsonObject);
     return problems === undefined
@@ -212,7 +219,7 @@ function cacheOf(
   const cache = caches.get(hash) ?? create();
   caches.delete(hash);
   caches.set(hash, cache);
-  const [oldest] = caches.keys();
-  if (caches.size > MAX_CACHES && oldest !== undefined) caches.delete(oldest);
+  const [oldestKey] = caches.keys();
+  if (caches.size > MAX_CACHES && oldestKey !== undefined) caches.delete(oldestKey);
   return cache;
 }

@@ -3,11 +3,11 @@ import { BlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { Tool } from '@modelcontextprotocol/client';
 import { defineLazyBlock } from '../define.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import { compileThirdPartySchema } from '../agent/json-schema.ts';
 import { openSession } from './session.ts';
 import { outputOf } from './result.ts';
-import { isIdempotent, findTool } from './find.ts';
+import { isIdempotent, findTool } from './tools.ts';
 
 /** Calls a tool of an MCP server. */
 export const mcp = defineLazyBlock({
@@ -24,11 +24,14 @@ export const mcp = defineLazyBlock({
   async run({ fields, context, options }) {
     const { server: name, credential } = fields;
     const session = await openSession(context, options, { name, credential });
-    const tool = findTool(await session.tools(), name, fields.tool);
+    const tool = findTool(await session.listTools(), name, fields.tool);
     const args = (fields.arguments ?? {}) as JsonObject;
     const problems = createArgumentsValidator(tool)(args);
     if (problems !== undefined)
-      throw invalid(context, `has arguments that the tool "${tool.name}" does not accept: ${problems}`);
+      throw invalidConfigError(
+        context,
+        `has arguments that the tool "${tool.name}" does not accept: ${problems}`,
+      );
     const callTool = async () => outputOf(tool, await session.call(tool, args, 'call'));
     const output = await context.step('call', callTool, { idempotent: isIdempotent(session, tool) });
     return { output: { content: (output as { content: JsonObject[] }).content } };
@@ -38,8 +41,8 @@ export const mcp = defineLazyBlock({
 function createArgumentsValidator(tool: Tool) {
   return compileThirdPartySchema(
     tool.inputSchema as JsonObject,
-    (why) =>
-      new BlockError('MCP_FAILED', `The schema of the tool "${tool.name.slice(0, 100)}" ${why}.`, {
+    (problem) =>
+      new BlockError('MCP_FAILED', `The schema of the tool "${tool.name.slice(0, 100)}" ${problem}.`, {
         retryable: false,
       }),
   );

@@ -21,10 +21,10 @@ export interface McpServer {
   options: McpServerOptions;
 }
 
-/** The server that a block uses. `credential`: the id of a stored credential. */
+/** The server that a block uses. `credentialId`: the id of a stored credential. */
 export interface ServerQuery {
   name: string;
-  credential: string | undefined;
+  credentialId: string | undefined;
   options: BlocksOptions;
 }
 
@@ -35,26 +35,29 @@ export async function findServer({ services }: Context, query: ServerQuery): Pro
   const serverOptions = (options.mcp && Object.hasOwn(options.mcp, name) && options.mcp[name]) || {};
   const stdioServer = stdioServerOf(query, serverOptions);
   if (stdioServer) return stdioServer;
-  const { address, credential, http } = isServerName(name)
+  const { baseUrl, credential, http } = isServerName(name)
     ? await services.service(provider)
-    : { address: undefined, credential: undefined, http: undefined };
-  if (address === undefined || !http)
+    : { baseUrl: undefined, credential: undefined, http: undefined };
+  if (baseUrl === undefined || !http)
     throw new BlockError(
       'MCP_SERVER_UNKNOWN',
       `There is no MCP server "${name.slice(0, 100)}". Configure it with --mcp NAME=URL or --mcp-command NAME=COMMAND.`,
       { retryable: false },
     );
-  const secret = query.credential
-    ? await selectedSecret(services, provider, query.credential)
+  const secret = query.credentialId
+    ? await selectedSecret(services, provider, query.credentialId)
     : (credential ?? (await storedSecret(services, provider)));
-  return { name, endpoint: { url: address, http }, secret, options: serverOptions };
+  return { name, endpoint: { url: baseUrl, http }, secret, options: serverOptions };
 }
 
 /** Returns the server if it is a stdio server. Throws CREDENTIAL_UNKNOWN if an author has named a credential for it. */
-function stdioServerOf({ name, credential }: ServerQuery, options: McpServerOptions): McpServer | undefined {
+function stdioServerOf(
+  { name, credentialId }: ServerQuery,
+  options: McpServerOptions,
+): McpServer | undefined {
   const { command } = options;
   if (!command) return undefined;
-  if (credential === undefined || credential === '')
+  if (credentialId === undefined || credentialId === '')
     return { name, endpoint: { command }, secret: undefined, options };
   throw new BlockError(
     'CREDENTIAL_UNKNOWN',

@@ -9,7 +9,7 @@ import {
   disconnect,
   SETUP_TIMEOUT_MS,
   closeWhenIdle,
-  requestOn,
+  runRequest,
 } from './connection.ts';
 import type { Connection } from './connection.ts';
 import { findServer } from './server.ts';
@@ -30,13 +30,13 @@ export async function openSession(
   options: BlocksOptions,
   { name, credential }: { name: string; credential?: string | undefined },
 ): Promise<McpSession> {
-  const server = await findServer(context, { name, credential, options });
+  const server = await findServer(context, { name, credentialId: credential, options });
   const key = JSON.stringify(['mcp', name, credential ?? null]);
-  const shared = await withMcpErrors(context, server, () =>
+  const sharedSession = await withMcpErrors(context, server, () =>
     context.services.connection(key, () => SharedSession.open(server, context.signal)),
   );
-  shared.secret = server.secret;
-  return new McpSession(context, server, shared);
+  sharedSession.secret = server.secret;
+  return new McpSession(context, server, sharedSession);
 }
 
 /** A run's session with a server. If the server no longer knows the session, all requests share one new session. */
@@ -62,12 +62,12 @@ class SharedSession {
   async request<T>(signal: AbortSignal, work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#openConnection(signal);
     try {
-      return await requestOn(connection, work);
+      return await runRequest(connection, work);
     } catch (error) {
       // Status 404: the server does not know the session, so it has not processed the request.
       const isExpired = (error as { status?: unknown }).status === 404 && connection.hadSession;
       if (!isExpired) throw error;
-      return requestOn(await this.#replaceConnection(connection, signal), work);
+      return runRequest(await this.#replaceConnection(connection, signal), work);
     }
   }
 
@@ -112,16 +112,16 @@ class SharedSession {
 export class McpSession {
   readonly #context: Context;
   readonly #server: McpServer;
-  readonly #shared: SharedSession;
+  readonly #sharedSession: SharedSession;
 
-  constructor(context: Context, server: McpServer, shared: SharedSession) {
+  constructor(context: Context, server: McpServer, sharedSession: SharedSession) {
     this.#context = context;
     this.#server = server;
-    this.#shared = shared;
+    this.#sharedSession = sharedSession;
   }
 
   /** True if the operator trusts the server's annotations of its tools. */
-  get trusted(): boolean {
+  get areAnnotationsTrusted(): boolean {
     return this.#server.options.trusted === true;
   }
 
@@ -131,7 +131,7 @@ export class McpSession {
   }
 
   /** Returns the tools of the server that the operator allows. Lists are cached for a minute. Throws MCP_FAILED. */
-  async tools(): Promise<Tool[]> {
+  async listTools(): Promise<Tool[]> {
     const { signal } = this.#context;
     const { tools } = await this.#request(({ client }) =>
       client.listTools(undefined, { signal, timeout: SETUP_TIMEOUT_MS, maxTotalTimeout: SETUP_TIMEOUT_MS }),
@@ -160,7 +160,9 @@ export class McpSession {
   }
 
   #request<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return withMcpErrors(this.#context, this.#server, () => this.#shared.request(this.#context.signal, work));
+    return withMcpErrors(this.#context, this.#server, () =>
+      this.#sharedSession.request(this.#context.signal, work),
+    );
   }
 }
 
@@ -194,8 +196,8 @@ async function withMcpErrors<T>(
   }
 }
 
-function mcpError(name: string, why: string, options: { cause?: unknown } = {}): BlockError {
-  return new BlockError('MCP_FAILED', `The MCP server "${name}" cannot be used: ${why}`, {
+function mcpError(name: string, reason: string, options: { cause?: unknown } = {}): BlockError {
+  return new BlockError('MCP_FAILED', `The MCP server "${name}" cannot be used: ${reason}`, {
     retryable: true,
     ...options,
   });

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { messagesIn } from '../agent/memory.ts';
 import { defineLazyBlock } from '../define.ts';
 import type { Context } from '../define.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 
 /** Maximum number of conversations in one list. */
 const MAX_CONVERSATIONS = 100;
@@ -36,17 +36,17 @@ export const memory = defineLazyBlock({
       .array(z.json())
       .describe('The messages {"role", "content"}, oldest first; getAll: conversations {"id", "messages"}.'),
   }),
-  async run({ fields: values, context }) {
-    if (values.operation === 'getAll') return { output: { memories: await allConversations(context) } };
-    const id = idOf(values, context);
+  async run({ fields, context }) {
+    if (fields.operation === 'getAll') return { output: { memories: await allConversations(context) } };
+    const id = idOf(fields, context);
     const conversation = context.services.conversation(id);
-    if (values.operation === 'delete') {
+    if (fields.operation === 'delete') {
       await conversation.remove();
       return { output: { id, memories: [] } };
     }
-    if (values.operation === 'add')
-      await conversation.add({ turns: [{ role: values.role, text: contentOf(values, context) }] });
-    return { output: { id, memories: messagesOf(await conversation.newest(MAX_CHARS)) } };
+    if (fields.operation === 'add')
+      await conversation.add({ turns: [{ role: fields.role, text: contentOf(fields, context) }] });
+    return { output: { id, memories: messagesOf(await conversation.newestExchanges(MAX_CHARS)) } };
   },
 });
 
@@ -55,7 +55,7 @@ async function allConversations(context: Context): Promise<Json[]> {
   const conversations: Json[] = [];
   let remainingChars = MAX_CHARS;
   for (const id of await services.conversationIds(MAX_CONVERSATIONS)) {
-    const exchanges = await services.conversation(id).newest(remainingChars);
+    const exchanges = await services.conversation(id).newestExchanges(remainingChars);
     remainingChars -= JSON.stringify(exchanges).length;
     conversations.push({ id, messages: messagesOf(exchanges) });
   }
@@ -69,12 +69,12 @@ function messagesOf(exchanges: readonly Json[]): Message[] {
 function idOf({ operation, id, conversationId }: Fields, context: Context): string {
   const effectiveId = id ?? conversationId;
   if (effectiveId === undefined)
-    throw invalid(context, `has no "id": the operation "${operation}" requires it`);
+    throw invalidConfigError(context, `has no "id": the operation "${operation}" requires it`);
   return effectiveId;
 }
 
 function contentOf({ content }: Fields, context: Context): string {
   if (content === undefined || content.trim() === '')
-    throw invalid(context, 'has no "content": the operation "add" requires it');
+    throw invalidConfigError(context, 'has no "content": the operation "add" requires it');
   return content;
 }

@@ -2,10 +2,10 @@ import type { LanguageModelV4Prompt } from '@ai-sdk/provider';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { askModel } from '../agent/agent.ts';
-import { createFormat } from '../agent/response-format.ts';
+import { createResponseFormat } from '../agent/response-format.ts';
 import type { BlockCall, Context } from '../define.ts';
-import { invalid } from '../invalid.ts';
-import { schemaInstruction } from './schema-as-text.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
+import { schemaInstruction } from './schema-in-prompt.ts';
 
 /** One question to a model, without tools. */
 export interface Question {
@@ -54,8 +54,8 @@ export async function askForObject(
     required: ['answer'],
     additionalProperties: false,
   } satisfies JsonObject;
-  const format = createFormat('answer', schema, (why) =>
-    invalid(call.context, `has an answer whose schema ${why}`),
+  const format = createResponseFormat('answer', schema, (problem) =>
+    invalidConfigError(call.context, `has an answer whose schema ${problem}`),
   );
   // Some servers ignore the response format, so the instructions contain the schema too.
   const system = `${question.system}\n${schemaInstruction(schema)}`;

@@ -2,10 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import type { LanguageModelV4FilePart, LanguageModelV4TextPart } from '@ai-sdk/provider';
 import type { BlockError } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
-import { fileName, filesIn } from '@heddle/core/files';
+import { sanitizeFileName, filesIn } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import { download } from '../download.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import type { Context } from '../define.ts';
 
 /** Maximum number of attachments of one question. */
@@ -34,10 +34,10 @@ const FORMATS: readonly (readonly [mediaType: string, test: (head: string) => bo
   ['image/webp', (head) => head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP'],
   ['application/pdf', (head) => head.startsWith('%PDF-')],
 ];
-const TEXT = 'text/plain';
+const TEXT_MEDIA_TYPE = 'text/plain';
 
 /** The block of a question, and the kind of its attachments. */
-interface AttachmentScope {
+interface AttachmentContext {
   context: Context;
   kind: AttachmentKind;
 }
@@ -51,77 +51,81 @@ interface AttachmentScope {
  */
 export async function attachmentsOf(
   value: Json,
-  scope: AttachmentScope,
+  attachmentContext: AttachmentContext,
 ): Promise<(LanguageModelV4FilePart | LanguageModelV4TextPart)[]> {
-  const { context, kind } = scope;
+  const { context, kind } = attachmentContext;
   const sources = typeof value === 'string' ? [value.trim()] : filesIn(value);
-  if (sources.length === 0) throw unknownSourceError(scope);
-  if (sources.length > MAX_FILES) throw invalid(context, `has more than ${MAX_FILES} ${kind}s`);
+  if (sources.length === 0) throw unknownSourceError(attachmentContext);
+  if (sources.length > MAX_FILES) throw invalidConfigError(context, `has more than ${MAX_FILES} ${kind}s`);
   const parts: (LanguageModelV4FilePart | LanguageModelV4TextPart)[] = [];
   let remainingBytes = MAX_BYTES;
   for (const source of sources) {
     const { name, bytes } =
       typeof source === 'string'
-        ? await bytesAtLocation(source, scope)
-        : { name: source.name, bytes: await bytesOfFile(source, remainingBytes, scope) };
+        ? await bytesAtLocation(source, attachmentContext)
+        : { name: source.name, bytes: await bytesOfFile(source, remainingBytes, attachmentContext) };
     remainingBytes -= bytes.length;
-    if (remainingBytes < 0) throw tooLargeError(scope);
-    parts.push(partOf({ name, bytes, mediaType: mediaTypeOf(bytes, name, scope) }, scope));
+    if (remainingBytes < 0) throw tooLargeError(attachmentContext);
+    parts.push(
+      partOf({ name, bytes, mediaType: mediaTypeOf(bytes, name, attachmentContext) }, attachmentContext),
+    );
   }
   return parts;
 }
 
 function partOf(
   { name, bytes, mediaType }: Attachment,
-  { context }: AttachmentScope,
+  { context }: AttachmentContext,
 ): LanguageModelV4FilePart | LanguageModelV4TextPart {
-  if (mediaType !== TEXT)
+  if (mediaType !== TEXT_MEDIA_TYPE)
     return { type: 'file', mediaType, filename: name, data: { type: 'data', data: bytes } };
   if (bytes.length > MAX_TEXT_BYTES)
-    throw invalid(context, `has a text file "${name}" of more than ${MAX_TEXT_BYTES / 1e6} MB`);
+    throw invalidConfigError(context, `has a text file "${name}" of more than ${MAX_TEXT_BYTES / 1e6} MB`);
   return { type: 'text', text: `File ${JSON.stringify(name)}:\n${new TextDecoder().decode(bytes)}` };
 }
 
 async function bytesOfFile(
   file: FileRecord,
   remainingBytes: number,
-  scope: AttachmentScope,
+  attachmentContext: AttachmentContext,
 ): Promise<Uint8Array> {
-  if (file.size > remainingBytes) throw tooLargeError(scope);
-  const base64 = await scope.context.services.readFile(file);
+  if (file.size > remainingBytes) throw tooLargeError(attachmentContext);
+  const base64 = await attachmentContext.context.services.readFile(file);
   if (base64 === undefined)
-    throw invalid(
-      scope.context,
-      `has ${kindWithArticle(scope)} "${file.name}", which is not a file of this workspace`,
+    throw invalidConfigError(
+      attachmentContext.context,
+      `has ${kindWithArticle(attachmentContext)} "${file.name}", which is not a file of this workspace`,
     );
   return Buffer.from(base64, 'base64');
 }
 
 async function bytesAtLocation(
   location: string,
-  scope: AttachmentScope,
+  attachmentContext: AttachmentContext,
 ): Promise<{ name: string; bytes: Uint8Array }> {
-  if (/^data:/i.test(location)) return { name: scope.kind, bytes: bytesOfDataUrl(location, scope.context) };
+  if (/^data:/i.test(location))
+    return { name: attachmentContext.kind, bytes: bytesOfDataUrl(location, attachmentContext.context) };
   const url = URL.canParse(location) ? new URL(location) : undefined;
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw unknownSourceError(scope);
-  const subject = `The ${scope.kind} at ${url.origin}${url.pathname}`;
-  const { bytes } = await download(scope.context, { url, subject, maxBytes: MAX_BYTES });
-  return { name: fileName(url.pathname), bytes };
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw unknownSourceError(attachmentContext);
+  const subject = `The ${attachmentContext.kind} at ${url.origin}${url.pathname}`;
+  const { bytes } = await download(attachmentContext.context, { url, subject, maxBytes: MAX_BYTES });
+  return { name: sanitizeFileName(url.pathname), bytes };
 }
 
 function bytesOfDataUrl(dataUrl: string, context: Context): Uint8Array {
   const base64 = /^data:[^,]{0,200};base64,(.*)$/is.exec(dataUrl)?.[1];
-  if (base64 === undefined) throw invalid(context, 'has a data: URL that is not in Base64');
+  if (base64 === undefined) throw invalidConfigError(context, 'has a data: URL that is not in Base64');
   return Buffer.from(base64, 'base64');
 }
 
-function mediaTypeOf(bytes: Uint8Array, name: string, { context, kind }: AttachmentScope): string {
+function mediaTypeOf(bytes: Uint8Array, name: string, { context, kind }: AttachmentContext): string {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
-  const [mediaType = isText(bytes) ? TEXT : undefined] = FORMATS.find(([, test]) => test(head)) ?? [];
+  const [mediaType = isText(bytes) ? TEXT_MEDIA_TYPE : undefined] =
+    FORMATS.find(([, test]) => test(head)) ?? [];
   if (kind === 'image' && !mediaType?.startsWith('image/'))
-    throw invalid(context, 'has an image that is not PNG, JPEG, GIF or WebP');
+    throw invalidConfigError(context, 'has an image that is not PNG, JPEG, GIF or WebP');
   if (mediaType !== undefined) return mediaType;
-  throw invalid(
+  throw invalidConfigError(
     context,
     `has a file "${name}" that models cannot read: it is neither PNG, JPEG, GIF, WebP nor PDF, nor text in UTF-8`,
   );
@@ -131,17 +135,17 @@ function isText(bytes: Uint8Array): boolean {
   return isUtf8(bytes) && !bytes.includes(0);
 }
 
-function unknownSourceError(scope: AttachmentScope): BlockError {
-  return invalid(
-    scope.context,
-    `has ${kindWithArticle(scope)} that is neither a file of this engine nor an http, https or data URL`,
+function unknownSourceError(attachmentContext: AttachmentContext): BlockError {
+  return invalidConfigError(
+    attachmentContext.context,
+    `has ${kindWithArticle(attachmentContext)} that is neither a file of this engine nor an http, https or data URL`,
   );
 }
 
-function tooLargeError({ context, kind }: AttachmentScope): BlockError {
-  return invalid(context, `has ${kind}s of more than ${MAX_BYTES / 1e6} MB together`);
+function tooLargeError({ context, kind }: AttachmentContext): BlockError {
+  return invalidConfigError(context, `has ${kind}s of more than ${MAX_BYTES / 1e6} MB together`);
 }
 
-function kindWithArticle({ kind }: AttachmentScope): string {
+function kindWithArticle({ kind }: AttachmentContext): string {
   return kind === 'image' ? 'an image' : 'a file';
 }

@@ -15,8 +15,8 @@ import type { ResolvedModel } from './resolve.ts';
 import { pauseAfterRateLimit, maxCallDelayMs } from './rate.ts';
 import { NotStreamedError } from './streaming-fetch.ts';
 import { tokensOf } from './usage.ts';
-import type { Tokens } from './usage.ts';
-import { partsOfDocument } from './whole-response.ts';
+import type { TokenUsage } from './usage.ts';
+import { partsOfDocument } from './unstreamed-response.ts';
 
 /** Maximum number of attempts at one call that a provider temporarily refuses (429, 5xx) or does not answer. */
 const MAX_ATTEMPTS = 4;
@@ -27,17 +27,17 @@ export interface ModelResponse {
   /** Text, reasoning and tool calls, in their order. */
   content: LanguageModelV4Content[];
   finishReason: LanguageModelV4FinishReason['unified'];
-  tokens: Tokens;
+  tokens: TokenUsage;
 }
 
 /** The reason why a model is unavailable. Another model may answer instead. Plain JSON, because it is stored. */
-export interface Unavailable {
+export interface ModelUnavailable {
   unavailable: { code: string; message: string };
 }
 
 /** A model call. */
 export interface ModelCall extends MeteredCall {
-  /** True: if the model is unavailable, the step returns Unavailable. False: it throws the error. */
+  /** True: if the model is unavailable, the step returns ModelUnavailable. False: it throws the error. */
   hasFallback: boolean;
 }
 
@@ -51,17 +51,19 @@ export async function callModel(
   context: Context,
   key: string,
   call: ModelCall,
-): Promise<ModelResponse | Unavailable> {
+): Promise<ModelResponse | ModelUnavailable> {
   const callStep = async (): Promise<Json> => (await callOrReport(context, call)) as unknown as Json;
   // Repeating a call costs money, but has no side effect.
-  return (await context.step(key, callStep, { idempotent: true })) as unknown as ModelResponse | Unavailable;
+  return (await context.step(key, callStep, { idempotent: true })) as unknown as
+    | ModelResponse
+    | ModelUnavailable;
 }
 
 /**
- * Calls the model. Returns Unavailable if the call fails and a fallback can answer instead. This result is stored: an
- * attempt after a crash does not call the unavailable model again.
+ * Calls the model. Returns ModelUnavailable if the call fails and a fallback can answer instead. This result is stored:
+ * an attempt after a crash does not call the unavailable model again.
  */
-async function callOrReport(context: Context, call: ModelCall): Promise<ModelResponse | Unavailable> {
+async function callOrReport(context: Context, call: ModelCall): Promise<ModelResponse | ModelUnavailable> {
   try {
     return await callWithRetries(context, call);
   } catch (error) {
@@ -135,8 +137,8 @@ class ResponseReader {
   readonly #onOutput: (text: string) => void;
   readonly #content: LanguageModelV4Content[] = [];
   /** Text and reasoning that have not ended, by the provider's id. */
-  readonly #unfinished = new Map<string, TextPart>();
-  #finished: Omit<ModelResponse, 'content'> | undefined;
+  readonly #openTextParts = new Map<string, TextPart>();
+  #completion: Omit<ModelResponse, 'content'> | undefined;
   #hasEmittedText = false;
 
   /** `onOutput` receives each piece of the output. */
@@ -163,8 +165,8 @@ class ResponseReader {
   /** Returns the complete response. Throws MODEL_FAILED if it ended early or is empty. */
   response(): ModelResponse {
     const name = nameOfModel(this.#resolvedModel);
-    if (!this.#finished) throw new BlockError('MODEL_FAILED', `${name} ended its response early.`);
-    const { finishReason, tokens } = this.#finished;
+    if (!this.#completion) throw new BlockError('MODEL_FAILED', `${name} ended its response early.`);
+    const { finishReason, tokens } = this.#completion;
     const isEmpty = this.#content.every((part) => 'text' in part && part.text === '');
     if (isEmpty && tokens.total === 0 && !EMPTY_RESPONSE_REASONS.has(finishReason))
       throw new BlockError(
@@ -184,7 +186,7 @@ class ResponseReader {
     // SDKs use these reasons for a stream that ended early.
     if (unified === 'error' || unified === 'interrupted' || (unified === 'other' && raw === undefined))
       throw new BlockError('MODEL_FAILED', `${nameOfModel(this.#resolvedModel)} ended its response early.`);
-    this.#finished = { finishReason: unified, tokens: tokensOf(usage) };
+    this.#completion = { finishReason: unified, tokens: tokensOf(usage) };
   }
 
   #begin({
@@ -194,7 +196,7 @@ class ResponseReader {
   }: Extract<LanguageModelV4StreamPart, { type: 'text-start' | 'reasoning-start' }>) {
     const kind = type === 'text-start' ? 'text' : 'reasoning';
     const textPart: TextPart = { type: kind, text: '', ...(providerMetadata && { providerMetadata }) };
-    this.#unfinished.set(id, textPart);
+    this.#openTextParts.set(id, textPart);
     this.#content.push(textPart);
   }
 
@@ -203,7 +205,7 @@ class ResponseReader {
     delta,
     ...part
   }: Extract<LanguageModelV4StreamPart, { type: 'text-delta' | 'reasoning-delta' }>): void {
-    const textPart = this.#unfinished.get(id);
+    const textPart = this.#openTextParts.get(id);
     if (!textPart) return;
     textPart.text += delta;
     this.#keepMetadata({ id, ...part });
@@ -221,7 +223,7 @@ class ResponseReader {
     id: string;
     providerMetadata?: TextPart['providerMetadata'];
   }): void {
-    const textPart = this.#unfinished.get(id);
+    const textPart = this.#openTextParts.get(id);
     if (textPart && providerMetadata)
       textPart.providerMetadata = { ...textPart.providerMetadata, ...providerMetadata };
   }

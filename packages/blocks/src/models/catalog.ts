@@ -270,10 +270,10 @@ export function findModel(
   name: string,
   configuredProviders: readonly string[] = [],
 ): ChosenModel | undefined {
-  const slash = name.indexOf('/');
-  const provider = name.slice(0, Math.max(slash, 0));
+  const slashIndex = name.indexOf('/');
+  const provider = name.slice(0, Math.max(slashIndex, 0));
   if (PROVIDER_NAMES.includes(provider) || configuredProviders.includes(provider)) {
-    const id = name.slice(slash + 1);
+    const id = name.slice(slashIndex + 1);
     return id === '' ? undefined : { provider, id, info: infoOf(provider, id) };
   }
   const row = findRow(name) ?? findRow(name.replace(DATE_SUFFIX, ''));
@@ -292,7 +292,7 @@ function findRow(name: string): ModelInfo | undefined {
  * `eu.anthropic.claude-sonnet-4-5-20250929-v1:0` of Bedrock, `anthropic/claude-sonnet-4.5` of OpenRouter. The row's
  * prices are not the prices of that provider.
  */
-export function servedModel(id: string): ModelInfo | undefined {
+export function findServedModel(id: string): ModelInfo | undefined {
   const name = id
     .replace(/^.*\/|^(?:[a-z-]{1,10}\.)?(?:anthropic|openai|mistral|deepseek)\./, '')
     .replace(/(?:-v\d{1,3})?(?::[a-z\d]{1,20})?$/, '')

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { knownModels, findModel } from './catalog.ts';
 import { estimateOf, costBounds } from './estimate.ts';
-import { addCost, costOf, costOutput, NO_TOKENS } from './usage.ts';
+import { addCosts, costOf, costOutput, NO_TOKENS } from './usage.ts';
 
 const INFO = { context: 10_000, output: 500 };
 const promptOf = (text: string) => [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }];
@@ -19,11 +19,11 @@ describe('the estimate of a call', () => {
     expect(inputOf('\u6587'.repeat(100)) - inputOf('')).toBe(150);
     expect(inputOf('x'.repeat(1_000_000))).toBe(10_000);
     const tool = { type: 'function' as const, name: 'a', inputSchema: { type: 'object' as const } };
-    const withTool = estimateOf(
+    const estimateWithTool = estimateOf(
       { prompt: promptOf(''), tools: [tool] },
       { info: INFO, limitIncludesReasoning: true },
     );
-    expect(withTool.input).toBeGreaterThan(inputOf('') + 16);
+    expect(estimateWithTool.input).toBeGreaterThan(inputOf('') + 16);
   });
 
   it('takes the output from the call’s limit if it includes reasoning, else from the model', () => {
@@ -75,10 +75,13 @@ describe('costs', () => {
   });
 
   it('use the prices of long prompts for all tokens if the input is above the threshold', () => {
-    const tiered = { input: 1, output: 2, long: { above: 1000, input: 2, output: 3 } };
-    expect(costOf(tokens(1000, 10), tiered).total).toBe(1020);
-    expect(costOf(tokens(1001, 10), tiered).total).toBe(2032);
-    expect(costBounds({ input: 1001, output: 10 }, tiered)).toEqual({ maxMicros: 2032, minMicros: 2002 });
+    const tieredPrices = { input: 1, output: 2, long: { above: 1000, input: 2, output: 3 } };
+    expect(costOf(tokens(1000, 10), tieredPrices).total).toBe(1020);
+    expect(costOf(tokens(1001, 10), tieredPrices).total).toBe(2032);
+    expect(costBounds({ input: 1001, output: 10 }, tieredPrices)).toEqual({
+      maxMicros: 2032,
+      minMicros: 2002,
+    });
   });
 
   it('are never above the highest cost that is estimated for the same tokens', () => {
@@ -88,9 +91,9 @@ describe('costs', () => {
 
   it('are added exactly, and shown in dollars and millionths of a dollar', () => {
     const one = { input: 100_000, output: 0, total: 100_000 };
-    const sum = addCost(addCost(one, one), one);
+    const sum = addCosts(addCosts(one, one), one);
     expect(sum && costOutput(sum)).toMatchObject({ total: 0.3, totalMicros: 300_000 });
-    expect(addCost(undefined, one)).toEqual(one);
+    expect(addCosts(undefined, one)).toEqual(one);
   });
 
   it('come from a table in which each model has a source with a date', () => {
@@ -108,11 +111,11 @@ describe('costs', () => {
   });
 
   it('come from a consistent table: cached input is not more expensive, and an output fits into the context', () => {
-    for (const { context, output, prices: listed } of knownModels()) {
+    for (const { context, output, prices: listedPrices } of knownModels()) {
       expect(output).toBeLessThanOrEqual(context);
-      expect(listed.cachedInput ?? 0).toBeLessThanOrEqual(listed.input);
-      expect(listed.reasoning ?? listed.output).toBeGreaterThanOrEqual(listed.output);
-      expect(listed.long?.input ?? Infinity).toBeGreaterThan(listed.input);
+      expect(listedPrices.cachedInput ?? 0).toBeLessThanOrEqual(listedPrices.input);
+      expect(listedPrices.reasoning ?? listedPrices.output).toBeGreaterThanOrEqual(listedPrices.output);
+      expect(listedPrices.long?.input ?? Infinity).toBeGreaterThan(listedPrices.input);
     }
   });
 });

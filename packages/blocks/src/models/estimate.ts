@@ -13,7 +13,7 @@ const TOKENS_PER_PART = 16;
 /** Tokens of one image: more than any provider counts for an image of usual size. */
 const TOKENS_PER_IMAGE = 6000;
 /** Assumed output of a model whose maximum is unknown: more than most models can write. */
-const UNKNOWN_OUTPUT = 128_000;
+const ASSUMED_OUTPUT_TOKENS = 128_000;
 
 /** The number of tokens that a call can use. */
 export interface Estimate {
@@ -40,10 +40,10 @@ export function estimateOf(
 ): Estimate {
   const { prompt, tools = [], maxOutputTokens, responseFormat } = options;
   const toolTokens =
-    tokensIn(JSON.stringify([tools, responseFormat ?? null])) + TOKENS_PER_PART * tools.length;
+    estimateTokens(JSON.stringify([tools, responseFormat ?? null])) + TOKENS_PER_PART * tools.length;
   const input =
-    toolTokens + prompt.reduce((sum, message) => sum + TOKENS_PER_PART + messageTokens(message), 0);
-  const maxOutput = info?.output ?? info?.context ?? UNKNOWN_OUTPUT;
+    toolTokens + prompt.reduce((sum, message) => sum + TOKENS_PER_PART + estimateMessageTokens(message), 0);
+  const maxOutput = info?.output ?? info?.context ?? ASSUMED_OUTPUT_TOKENS;
   const limit = limitIncludesReasoning ? (maxOutputTokens ?? maxOutput) : maxOutput;
   return {
     input: Math.min(input, info?.context ?? Infinity),
@@ -69,21 +69,21 @@ export function costBounds(
 }
 
 /** Estimates the number of tokens of a text. */
-export function tokensIn(text: string): number {
+export function estimateTokens(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
 }
 
-function messageTokens({ content }: LanguageModelV4Prompt[number]): number {
-  if (typeof content === 'string') return tokensIn(content);
+function estimateMessageTokens({ content }: LanguageModelV4Prompt[number]): number {
+  if (typeof content === 'string') return estimateTokens(content);
   return content.reduce((sum, part) => {
-    if (part.type === 'text' || part.type === 'reasoning') return sum + tokensIn(part.text);
-    if (part.type !== 'file') return sum + tokensIn(JSON.stringify(part));
-    return sum + (part.mediaType.startsWith('image/') ? TOKENS_PER_IMAGE : fileTokens(part.data));
+    if (part.type === 'text' || part.type === 'reasoning') return sum + estimateTokens(part.text);
+    if (part.type !== 'file') return sum + estimateTokens(JSON.stringify(part));
+    return sum + (part.mediaType.startsWith('image/') ? TOKENS_PER_IMAGE : estimateFileTokens(part.data));
   }, 0);
 }
 
-function fileTokens(data: LanguageModelV4FilePart['data']): number {
-  if (data.type === 'text') return tokensIn(data.text);
+function estimateFileTokens(data: LanguageModelV4FilePart['data']): number {
+  if (data.type === 'text') return estimateTokens(data.text);
   if (data.type !== 'data') return TOKENS_PER_IMAGE;
   const bytes = typeof data.data === 'string' ? (data.data.length * 3) / 4 : data.data.byteLength;
   return Math.ceil(bytes / BYTES_PER_TOKEN);

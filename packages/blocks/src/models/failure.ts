@@ -5,7 +5,7 @@ import {
   UnsupportedFunctionalityError,
 } from '@ai-sdk/provider';
 import { BlockError, isBlockError } from '@heddle/core/blocks';
-import { retryAfterMs } from '@heddle/core/fields';
+import { parseRetryAfterMs } from '@heddle/core/fields';
 
 const MAX_MESSAGE_CHARS = 1000;
 
@@ -17,13 +17,13 @@ const ADVICE: { readonly [status: number]: string } = {
 };
 
 /** The message of Anthropic's SDK for a stream whose first event it cannot read, and the message that replaces it. */
-const UNREADABLE = {
+const UNREADABLE_STREAM_MESSAGES = {
   sdk: 'Expected a normalized Anthropic stream error',
   text: 'The first event of its stream is malformed JSON, or not an event of this API.',
 };
 
-/** Error codes of the guarded client (which applies the egress policy) for which a retry does not help. */
-const FINAL_CODES: ReadonlySet<unknown> = new Set(['EGRESS_DENIED', 'EGRESS_TOO_LARGE']);
+/** Error codes of the HTTP client with the egress policy for which a retry does not help. */
+const NON_RETRYABLE_CODES: ReadonlySet<unknown> = new Set(['EGRESS_DENIED', 'EGRESS_TOO_LARGE']);
 
 interface NamedModel {
   provider: string;
@@ -48,7 +48,9 @@ export function modelFailure(
     });
   if (LoadAPIKeyError.isInstance(cause))
     return new BlockError('MODEL_KEY_MISSING', `${subject} needs a key.`, { retryable: false });
-  const retryable = !FINAL_CODES.has(cause instanceof Error && 'code' in cause ? cause.code : undefined);
+  const retryable = !NON_RETRYABLE_CODES.has(
+    cause instanceof Error && 'code' in cause ? cause.code : undefined,
+  );
   return new BlockError('MODEL_FAILED', `${subject} did not answer: ${messageOf(cause, call.secret)}`, {
     retryable,
   });
@@ -88,14 +90,14 @@ function requestedDelayMs(
 ): number | undefined {
   const ms = Number.parseFloat(headers['retry-after-ms'] ?? '');
   if (ms >= 0) return ms;
-  return retryAfterMs(headers['retry-after'], nowMs);
+  return parseRetryAfterMs(headers['retry-after'], nowMs);
 }
 
 /** Returns the message of an error that was thrown, or that a provider has sent as JSON. */
 export function messageOf(error: unknown, secret: string | undefined): string {
   const { message } = (error ?? {}) as { message?: unknown };
   const text = [error, message].find((each) => typeof each === 'string');
-  if (text === UNREADABLE.sdk) return UNREADABLE.text;
+  if (text === UNREADABLE_STREAM_MESSAGES.sdk) return UNREADABLE_STREAM_MESSAGES.text;
   return withoutSecret(text ?? JSON.stringify(error) ?? String(error), secret).slice(0, MAX_MESSAGE_CHARS);
 }
 
@@ -104,7 +106,10 @@ export function withoutSecret(text: string, secret: string | undefined): string 
   return secret === undefined || secret === '' ? text : text.replaceAll(secret, '[key]');
 }
 
-/** Returns the guarded client's error inside the SDK's error that wraps it; for any other error, the error itself. */
+/**
+ * Returns the error of the HTTP client with the egress policy inside the SDK's error that wraps it; for any other
+ * error, the error itself.
+ */
 function innerError(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown };
   return APICallError.isInstance(error) && (error.statusCode ?? 0) < 400 && cause !== undefined

@@ -6,13 +6,13 @@ import type {
 import type { JsonObject } from '@heddle/core/blocks';
 import { modelSettings, numberOf } from '../agent/settings.ts';
 import type { Context } from '../define.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import { callModel } from './call.ts';
 import type { ModelResponse } from './call.ts';
 import type { ResolvedModel, ResolvedModels } from './resolve.ts';
-import { schemaAsText } from './schema-as-text.ts';
+import { withSchemaInPrompt } from './schema-in-prompt.ts';
 
-const MAX_DOLLARS = 1e9;
+const MAX_COST_DOLLARS = 1e9;
 
 type ProviderOptions = NonNullable<LanguageModelV4CallOptions['providerOptions']>;
 type RequestOptions = Omit<LanguageModelV4CallOptions, 'abortSignal'>;
@@ -29,8 +29,8 @@ export class FallbackModels {
   readonly #models: ResolvedModels;
   readonly #maxMicros: number | undefined;
   readonly #conversationId: string | undefined;
-  readonly #caching: boolean | undefined;
-  readonly #unavailable: { model: string; code: string; message: string }[] = [];
+  readonly #usesPromptCache: boolean | undefined;
+  readonly #unavailableModels: { model: string; code: string; message: string }[] = [];
   /**
    * Number of messages that precede the latest switch of models. The next model gets these messages without data that
    * only the earlier provider can read.
@@ -40,10 +40,10 @@ export class FallbackModels {
   constructor(context: Context, models: ResolvedModels) {
     this.#context = context;
     this.#models = models;
-    const maxCost = numberOf(context, 'maxCost', 0, MAX_DOLLARS);
+    const maxCost = numberOf(context, 'maxCost', 0, MAX_COST_DOLLARS);
     if (maxCost !== undefined) this.#maxMicros = Math.round(maxCost * 1e6);
     this.#conversationId = conversationIdOf(context);
-    this.#caching = promptCaching(context);
+    this.#usesPromptCache = promptCachingOf(context);
   }
 
   /** Returns the response of the first available model. Each call is a step, named `key`. Throws a BlockError. */
@@ -52,7 +52,7 @@ export class FallbackModels {
     request: RequestOptions,
   ): Promise<{ response: ModelResponse; resolvedModel: ResolvedModel }> {
     for (;;) {
-      const modelIndex = this.#unavailable.length;
+      const modelIndex = this.#unavailableModels.length;
       const resolvedModel = this.#models[modelIndex] as ResolvedModel;
       const stepKey = modelIndex === 0 ? key : `${key}, fallback ${modelIndex}`;
       const response = await callModel(this.#context, stepKey, {
@@ -60,18 +60,18 @@ export class FallbackModels {
         options: this.#optionsOf(resolvedModel, request),
         hasFallback: modelIndex + 1 < this.#models.length,
         maxMicros: this.#maxMicros,
-        conversation: this.#conversationId,
+        conversationId: this.#conversationId,
       });
       if (!('unavailable' in response)) return { response, resolvedModel };
-      this.#unavailable.push({ model: nameOf(resolvedModel), ...response.unavailable });
+      this.#unavailableModels.push({ model: nameOf(resolvedModel), ...response.unavailable });
       this.#messagesBeforeSwitch = request.prompt.length;
     }
   }
 
   /** Returns fields for the output of the block: the model that answers, and the models that were unavailable. */
   outputFields(): JsonObject {
-    const { model } = this.#models[this.#unavailable.length] as ResolvedModel;
-    const unavailable = this.#unavailable.map((each) => ({ ...each }));
+    const { model } = this.#models[this.#unavailableModels.length] as ResolvedModel;
+    const unavailable = this.#unavailableModels.map((each) => ({ ...each }));
     return { model: model.modelId, ...(unavailable.length > 0 && { unavailable }) };
   }
 
@@ -83,13 +83,13 @@ export class FallbackModels {
     );
     // Writing a prompt to the cache pays off only if it is sent again with further messages.
     const isRepeated = this.#conversationId !== undefined || (request.tools ?? []).length > 0;
-    const options = schemaAsText(resolvedModel.provider, {
+    const options = withSchemaInPrompt(resolvedModel.provider, {
       ...settings,
       ...request,
       prompt,
       providerOptions,
     });
-    return (this.#caching ?? isRepeated)
+    return (this.#usesPromptCache ?? isRepeated)
       ? { ...options, prompt: withCacheBreakpoints(options.prompt, resolvedModel) }
       : options;
   }
@@ -130,12 +130,12 @@ function mergeOptions(base: ProviderOptions = {}, overrides: ProviderOptions = {
  *
  * Throws BLOCK_CONFIG_INVALID.
  */
-function promptCaching(context: Context): boolean | undefined {
+function promptCachingOf(context: Context): boolean | undefined {
   const value = context.field('promptCaching', 'native') ?? '';
   if (value === '') return undefined;
   if (value === true || value === 'true') return true;
   if (value === false || value === 'false') return false;
-  throw invalid(context, 'has an invalid "promptCaching": it must be true or false');
+  throw invalidConfigError(context, 'has an invalid "promptCaching": it must be true or false');
 }
 
 /**

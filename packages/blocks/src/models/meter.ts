@@ -1,14 +1,14 @@
 import { APICallError } from '@ai-sdk/provider';
 import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { Context } from '../define.ts';
-import { estimateOf, costBounds, tokensIn } from './estimate.ts';
+import { estimateOf, costBounds, estimateTokens } from './estimate.ts';
 import type { ResolvedModel } from './resolve.ts';
 import { waitForRateLimit } from './rate.ts';
 import { costOf } from './usage.ts';
-import type { Tokens } from './usage.ts';
+import type { TokenUsage } from './usage.ts';
 
 /** Providers whose SDK adds the tokens of reasoning to the limit of the output. */
-const ADDS_REASONING: ReadonlySet<string> = new Set(['anthropic', 'bedrock']);
+const PROVIDERS_WITH_SEPARATE_REASONING: ReadonlySet<string> = new Set(['anthropic', 'bedrock']);
 
 /** A call whose tokens are counted. */
 export interface MeteredCall {
@@ -17,7 +17,7 @@ export interface MeteredCall {
   /** Maximum cost of this execution of the block, in millionths of a dollar. */
   maxMicros: number | undefined;
   /** The conversation that the call continues. */
-  conversation: string | undefined;
+  conversationId: string | undefined;
 }
 
 /**
@@ -27,14 +27,15 @@ export interface MeteredCall {
  * Throws the errors of `work`, SPENDING_CAP_REACHED, SPENDING_PRICE_UNKNOWN, and MODEL_FAILED if the rate limit would
  * delay the call for too long.
  */
-export async function callMetered<T extends { tokens: Tokens }>(
+export async function callMetered<T extends { tokens: TokenUsage }>(
   context: Context,
   call: MeteredCall,
   work: (onOutput: (text: string) => void) => Promise<T>,
 ): Promise<T> {
   const { resolvedModel, options } = call;
   const { info, prices, provider } = resolvedModel;
-  const limitIncludesReasoning = options.reasoning === undefined || !ADDS_REASONING.has(provider);
+  const limitIncludesReasoning =
+    options.reasoning === undefined || !PROVIDERS_WITH_SEPARATE_REASONING.has(provider);
   const estimate = estimateOf(options, { info, limitIncludesReasoning });
   // Half of the estimate of the input: the estimate assumes two bytes per token, but English text has about four.
   // Providers count the requested limit of the output in advance; without a limit they count no output.
@@ -49,7 +50,7 @@ export async function callMetered<T extends { tokens: Tokens }>(
     : 0;
   let spentMicros = inputMicros;
   const onOutput = (text: string): void => {
-    spentMicros += tokensIn(text) * outputTokenMicros;
+    spentMicros += estimateTokens(text) * outputTokenMicros;
     reservation.reportCost(spentMicros);
   };
   try {
@@ -68,14 +69,14 @@ export async function callMetered<T extends { tokens: Tokens }>(
 
 async function reserve(
   { services }: Context,
-  { resolvedModel, maxMicros, conversation }: MeteredCall,
+  { resolvedModel, maxMicros, conversationId }: MeteredCall,
   cost: { maxMicros: number; minMicros: number } | undefined,
 ) {
   return services.spending.reserve({
     model: `${resolvedModel.provider}/${resolvedModel.model.modelId}`,
     cost,
     ...(maxMicros !== undefined && { maxMicros }),
-    ...(conversation !== undefined && { conversation }),
+    ...(conversationId !== undefined && { conversation: conversationId }),
   });
 }
 

@@ -6,7 +6,7 @@ import type { LanguageModelV4 } from '@ai-sdk/provider';
  */
 export interface ProviderSettings {
   /** The base URL, without the path of an operation. */
-  address: string;
+  baseUrl: string;
   /** Undefined: the provider needs none. */
   key: string | undefined;
   fetch: typeof fetch;
@@ -19,19 +19,19 @@ export interface ProviderSettings {
 /** A provider of models. */
 export interface Provider {
   /** The base URL. Undefined: a block or the operator sets it. */
-  address: string | undefined;
+  baseUrl: string | undefined;
   /** The environment variables that usually contain its key, by priority. Empty: it needs no key. */
-  variables: readonly string[];
+  keyVariables: readonly string[];
   /** Loads the provider's SDK and returns a model. */
-  open(settings: ProviderSettings, model: string): Promise<LanguageModelV4>;
+  createModel(settings: ProviderSettings, model: string): Promise<LanguageModelV4>;
 }
 
 /** Returns a provider with the API of OpenAI's chat completions. */
-function openAiCompatible(name: string, address: string | undefined, ...variables: string[]): Provider {
+function openAiCompatible(name: string, baseUrl: string | undefined, ...keyVariables: string[]): Provider {
   return {
-    address,
-    variables,
-    async open({ address: baseURL, key, fetch }, model) {
+    baseUrl,
+    keyVariables,
+    async createModel({ baseUrl: baseURL, key, fetch }, model) {
       const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
       const options = { supportsStructuredOutputs: true, includeUsage: true };
       return createOpenAICompatible({ name, baseURL, fetch, ...(key && { apiKey: key }), ...options })(model);
@@ -39,18 +39,18 @@ function openAiCompatible(name: string, address: string | undefined, ...variable
   };
 }
 
-type Sdk = (options: {
+type SdkFactory = (options: {
   baseURL: string;
   apiKey: string;
   fetch: typeof fetch;
 }) => (model: string) => LanguageModelV4;
 
 /** Returns a provider that has its own SDK package and is called with a key. */
-function sdkProvider(address: string, load: () => Promise<Sdk>, ...variables: string[]): Provider {
+function sdkProvider(baseUrl: string, load: () => Promise<SdkFactory>, ...keyVariables: string[]): Provider {
   return {
-    address,
-    variables,
-    async open({ address: baseURL, key = '', fetch }, model) {
+    baseUrl,
+    keyVariables,
+    async createModel({ baseUrl: baseURL, key = '', fetch }, model) {
       const create = await load();
       return create({ baseURL, apiKey: key, fetch })(model);
     },
@@ -85,12 +85,12 @@ const PROVIDERS: { readonly [name: string]: Provider } = {
     'GROQ_API_KEY',
   ),
   azure: {
-    address: undefined,
-    variables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
-    async open({ address, key: apiKey = '', fetch, apiVersion = '' }, model) {
+    baseUrl: undefined,
+    keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
+    async createModel({ baseUrl, key: apiKey = '', fetch, apiVersion = '' }, model) {
       const { createAzure } = await import('@ai-sdk/azure');
       // A URL without a path is the endpoint of an Azure resource.
-      const base = new URL(address).pathname === '/' ? `${address}/openai` : address;
+      const base = new URL(baseUrl).pathname === '/' ? `${baseUrl}/openai` : baseUrl;
       // Dated API versions exist only under the paths of deployments, and the API without a version only under v1.
       if (/^\d/.test(apiVersion)) {
         const baseURL = base.replace(/\/v1$/, '');
@@ -101,9 +101,9 @@ const PROVIDERS: { readonly [name: string]: Provider } = {
     },
   },
   bedrock: {
-    address: undefined,
-    variables: ['AWS_BEARER_TOKEN_BEDROCK'],
-    async open({ address: baseURL, key, fetch, aws }, model) {
+    baseUrl: undefined,
+    keyVariables: ['AWS_BEARER_TOKEN_BEDROCK'],
+    async createModel({ baseUrl: baseURL, key, fetch, aws }, model) {
       const { createAmazonBedrock } = await import('@ai-sdk/amazon-bedrock');
       const { region = '', accessKeyId = '', secretAccessKey = '' } = aws ?? {};
       const credentials = { region, accessKeyId, secretAccessKey };

@@ -16,7 +16,7 @@ const MAX_CALL_DELAY_MS = 60_000;
 const MAX_KEY_PAUSE_MS = 600_000;
 const TOO_MANY_REQUESTS = 429;
 
-type RateLimitedModel = Pick<ResolvedModel, 'rate' | 'rateKey' | 'model' | 'provider'>;
+type RateLimitedModel = Pick<ResolvedModel, 'rateLimits' | 'rateKey' | 'model' | 'provider'>;
 
 /** Returns the longest delay before a call, in milliseconds. */
 export function maxCallDelayMs({ remainingMs = Infinity }: Pick<Context, 'remainingMs'>): number {
@@ -31,15 +31,15 @@ export function maxCallDelayMs({ remainingMs = Infinity }: Pick<Context, 'remain
  */
 export async function waitForRateLimit(
   context: Context,
-  { rate, rateKey, model, provider }: RateLimitedModel,
+  { rateLimits, rateKey, model, provider }: RateLimitedModel,
   { input, output }: Estimate,
 ): Promise<(tokens: number) => Promise<void>> {
-  const { rates } = context.services;
-  const { requestsPerMinute, tokensPerMinute } = rate;
+  const { rateLimiter } = context.services;
+  const { requestsPerMinute, tokensPerMinute } = rateLimits;
   const msPerToken = tokensPerMinute === undefined ? 0 : MINUTE_MS / tokensPerMinute;
   const msPerRequest = requestsPerMinute === undefined ? 0 : MINUTE_MS / requestsPerMinute;
   for (;;) {
-    const waitMs = await rates.take(rateKey, {
+    const waitMs = await rateLimiter.take(rateKey, {
       nowMs: context.clock.now(),
       ...{ requestMs: msPerRequest, requestBurstMs: BURST_MS },
       ...{ tokensMs: (input + output) * msPerToken, tokenBurstMs: BURST_MS },
@@ -55,7 +55,7 @@ export async function waitForRateLimit(
     await context.services.withoutSlot(() => sleep(context, waitMs));
   }
   return async (tokens) => {
-    if (msPerToken > 0) await rates.correct(rateKey, (tokens - input - output) * msPerToken);
+    if (msPerToken > 0) await rateLimiter.correctTokens(rateKey, (tokens - input - output) * msPerToken);
   };
 }
 
@@ -68,5 +68,8 @@ export async function pauseAfterRateLimit(
 ): Promise<void> {
   const status = (details as { status?: number } | undefined)?.status;
   if (status !== TOO_MANY_REQUESTS) return;
-  await context.services.rates.block(rateKey, context.clock.now() + Math.min(delayMs, MAX_KEY_PAUSE_MS));
+  await context.services.rateLimiter.blockKey(
+    rateKey,
+    context.clock.now() + Math.min(delayMs, MAX_KEY_PAUSE_MS),
+  );
 }

@@ -3,8 +3,8 @@ import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { rateKeyOf } from '../rate-key.ts';
-import { invalid } from '../invalid.ts';
-import type { BlocksOptions, ModelRate } from '../options.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
+import type { BlocksOptions, ModelRateLimits } from '../options.ts';
 import { findModel } from './catalog.ts';
 import type { ModelInfo, Prices } from './catalog.ts';
 import { toFetch } from './http.ts';
@@ -29,7 +29,7 @@ export interface ResolvedModel {
   prices: Prices | undefined;
   /** The key that the provider gets. */
   secret: string | undefined;
-  rate: ModelRate;
+  rateLimits: ModelRateLimits;
   /** Identifies the rate limit of the call: a hash of the key and the base URL. */
   rateKey: string;
 }
@@ -74,9 +74,12 @@ function fallbacksOf(context: Context): string[] | undefined {
   const names = Array.isArray(field) ? field : typeof field === 'string' ? field.split(',') : [field];
   const trimmed = names.map((name) => (typeof name === 'string' ? name.trim() : ''));
   if (trimmed.includes(''))
-    throw invalid(context, 'has an invalid "fallbackModels": it must be a list of names of models');
+    throw invalidConfigError(
+      context,
+      'has an invalid "fallbackModels": it must be a list of names of models',
+    );
   if (trimmed.length > MAX_FALLBACKS)
-    throw invalid(context, `has more than ${MAX_FALLBACKS} models in "fallbackModels"`);
+    throw invalidConfigError(context, `has more than ${MAX_FALLBACKS} models in "fallbackModels"`);
   return trimmed;
 }
 
@@ -93,19 +96,19 @@ async function resolveModel(
 ): Promise<ResolvedModel> {
   const { provider, id, info } = await modelFor(context, name);
   const service = await context.services.service(provider);
-  const { address, isSetByBlock } = baseUrlFor(context, provider, service);
+  const { baseUrl, isSetByBlock } = baseUrlFor(context, provider, service);
   const isMainProvider = mainProvider === undefined || mainProvider === provider;
   const aws = provider === 'bedrock' ? awsCredentials(context) : undefined;
-  const operator = isSetByBlock ? undefined : { service, options };
-  const key = aws ? undefined : await keyFor({ context, provider, isMainProvider }, operator);
+  const operatorConfig = isSetByBlock ? undefined : { service, options };
+  const key = aws ? undefined : await keyFor({ context, provider, isMainProvider }, operatorConfig);
   const apiVersion = fieldText(context, 'azureApiVersion') || undefined;
   const send = toFetch(service.http);
   const createModel = (fetch: typeof send): Promise<LanguageModelV4> =>
-    getProvider(provider).open({ address, key, fetch, apiVersion, aws }, id);
+    getProvider(provider).createModel({ baseUrl, key, fetch, apiVersion, aws }, id);
   const model = await createModel(streamingFetch(send));
   const secret = key ?? aws?.secretAccessKey;
   const prices = configuredPrices(options, provider, id) ?? info?.prices;
-  const rate = configuredValue(options.rates, provider) ?? {};
+  const rateLimits = configuredValue(options.rateLimits, provider) ?? {};
   return {
     model,
     send,
@@ -114,8 +117,8 @@ async function resolveModel(
     info,
     prices,
     secret,
-    rate,
-    rateKey: rateKeyOf(secret, provider, address),
+    rateLimits,
+    rateKey: rateKeyOf(secret, provider, baseUrl),
   };
 }
 
@@ -132,35 +135,36 @@ function baseUrlFor(
   context: Context,
   provider: string,
   service: ConfiguredService,
-): { address: string; isSetByBlock: boolean } {
-  const blockAddress = service.address === undefined ? blockBaseUrl(context, provider) : undefined;
-  const address = service.address ?? blockAddress ?? getProvider(provider).address;
+): { baseUrl: string; isSetByBlock: boolean } {
+  const blockUrl = service.baseUrl === undefined ? blockBaseUrl(context, provider) : undefined;
+  const baseUrl = service.baseUrl ?? blockUrl ?? getProvider(provider).baseUrl;
   // A block of Bedrock sets only the region: the host belongs to AWS, whatever the author writes.
-  if (address !== undefined)
+  if (baseUrl !== undefined)
     return {
-      address: address.replace(/\/+$/, ''),
-      isSetByBlock: blockAddress !== undefined && provider !== 'bedrock',
+      baseUrl: baseUrl.replace(/\/+$/, ''),
+      isSetByBlock: blockUrl !== undefined && provider !== 'bedrock',
     };
   const reason = `uses ${provider}, whose base URL is unknown. Set it with --service ${provider}=URL.`;
   throw configError('MODEL_ADDRESS_MISSING', context, reason);
 }
 
 /**
- * Returns the key for a provider; undefined if it needs none. Without `operator`, only the key of the block: the author
- * of a workflow could otherwise send the key of the operator or of the workspace to their own server.
+ * Returns the key for a provider; undefined if it needs none. Without `operatorConfig`, only the key of the block: the
+ * author of a workflow could otherwise send the key of the operator or of the workspace to their own server.
  */
 async function keyFor(
   { context, provider, isMainProvider }: { context: Context; provider: string; isMainProvider: boolean },
-  operator: { service: ConfiguredService; options: BlocksOptions } | undefined,
+  operatorConfig: { service: ConfiguredService; options: BlocksOptions } | undefined,
 ): Promise<string | undefined> {
-  const { variables } = getProvider(provider);
+  const { keyVariables } = getProvider(provider);
   const key =
-    operator?.service.credential ??
+    operatorConfig?.service.credential ??
     (isMainProvider ? blockKey(context, provider) : undefined) ??
-    (operator && ((await storedKey(context, provider)) ?? keyFromEnvironment(variables, operator.options)));
-  const [variable] = variables;
+    (operatorConfig &&
+      ((await storedKey(context, provider)) ?? keyFromEnvironment(keyVariables, operatorConfig.options)));
+  const [variable] = keyVariables;
   if (key !== undefined || variable === undefined) return key;
-  const advice = operator
+  const advice = operatorConfig
     ? `Set its API key, store one with heddle credentials add NAME --provider ${provider}, or set ${variable} or --credential ${provider}=KEY.`
     : 'Set its API key: a base URL that a block sets gets only the key of the block.';
   throw configError('MODEL_KEY_MISSING', context, `has no key for ${provider}. ${advice}`);
@@ -172,7 +176,7 @@ async function keyFor(
  */
 async function modelFor(context: Context, name: string) {
   const [prefix = ''] = name.split('/');
-  const isConfigured = name.includes('/') && (await context.services.service(prefix)).address !== undefined;
+  const isConfigured = name.includes('/') && (await context.services.service(prefix)).baseUrl !== undefined;
   const found = findModel(name, isConfigured ? [prefix] : []);
   if (found) return found;
   const reason = `uses the model "${name}", which belongs to no known provider. Write PROVIDER/MODEL (providers: ${PROVIDER_NAMES.join(', ')}), or configure the provider with --service NAME=URL.`;

@@ -1,6 +1,6 @@
 const STREAM_TYPES = /^\s*(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\s*(?:;|$)/i;
 /** Length of the longest field names of an event stream, `event:` and `retry:`. */
-const FIELD_CHARS = 6;
+const MAX_FIELD_NAME_CHARS = 6;
 const EVENT_FIELD = /^(?:data|event|id|retry)?:/;
 
 /** Thrown by `streamingFetch`: the server has responded with one document instead of a stream. */
@@ -27,9 +27,9 @@ export function streamingFetch(send: typeof fetch): typeof fetch {
     const isDeclaredAsStream = STREAM_TYPES.test(response.headers.get('content-type') ?? '');
     const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     const chunks: Uint8Array[] = [];
-    const start = await readStart(reader, chunks, isDeclaredAsStream ? 1 : FIELD_CHARS);
+    const start = await readStart(reader, chunks, isDeclaredAsStream ? 1 : MAX_FIELD_NAME_CHARS);
     const isStream = isDeclaredAsStream ? start !== '' && !/^[{[<]/.test(start) : EVENT_FIELD.test(start);
-    if (!isStream) throw new NotStreamedError(await wholeText(reader, chunks));
+    if (!isStream) throw new NotStreamedError(await readWholeText(reader, chunks));
     const { status, statusText, headers } = response;
     return new Response(bodyFrom(reader, chunks), { status, statusText, headers });
   };
@@ -56,7 +56,7 @@ async function readStart(
 }
 
 /** Returns the whole text of a body. The client limits its size. */
-async function wholeText(
+async function readWholeText(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   chunks: readonly Uint8Array[],
 ): Promise<string> {

@@ -4,7 +4,7 @@ import { pricesFor } from './catalog.ts';
 import type { Prices } from './catalog.ts';
 
 /** Tokens of one or several calls. */
-export interface Tokens {
+export interface TokenUsage {
   input: number;
   output: number;
   total: number;
@@ -23,10 +23,17 @@ export interface Cost {
   total: number;
 }
 
-export const NO_TOKENS: Tokens = { input: 0, output: 0, total: 0, cached: 0, cacheWrite: 0, reasoning: 0 };
+export const NO_TOKENS: TokenUsage = {
+  input: 0,
+  output: 0,
+  total: 0,
+  cached: 0,
+  cacheWrite: 0,
+  reasoning: 0,
+};
 
 /** Returns the tokens of a call. Numbers that a provider does not report count as 0. */
-export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): Tokens {
+export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): TokenUsage {
   const cached = inputTokens.cacheRead ?? 0;
   const cacheWrite = inputTokens.cacheWrite ?? 0;
   const input = inputTokens.total ?? (inputTokens.noCache ?? 0) + cached + cacheWrite;
@@ -35,7 +42,7 @@ export function tokensOf({ inputTokens, outputTokens }: LanguageModelV4Usage): T
 }
 
 /** Returns the sum of the tokens. */
-export function addTokens(one: Tokens, other: Tokens): Tokens {
+export function addTokens(one: TokenUsage, other: TokenUsage): TokenUsage {
   return {
     input: one.input + other.input,
     output: one.output + other.output,
@@ -47,7 +54,7 @@ export function addTokens(one: Tokens, other: Tokens): Tokens {
 }
 
 /** Returns the cost of the tokens. Dollars per million tokens are millionths of a dollar per token. */
-export function costOf(tokens: Tokens, modelPrices: Prices): Cost {
+export function costOf(tokens: TokenUsage, modelPrices: Prices): Cost {
   const prices = pricesFor(modelPrices, tokens.input);
   const uncached = Math.max(0, tokens.input - tokens.cached - tokens.cacheWrite);
   const input = Math.round(
@@ -63,7 +70,7 @@ export function costOf(tokens: Tokens, modelPrices: Prices): Cost {
 }
 
 /** Returns the sum of two costs. An unknown cost counts as 0; the sum is undefined if both are unknown. */
-export function addCost(one: Cost | undefined, other: Cost | undefined): Cost | undefined {
+export function addCosts(one: Cost | undefined, other: Cost | undefined): Cost | undefined {
   if (!one || !other) return one ?? other;
   return {
     input: one.input + other.input,

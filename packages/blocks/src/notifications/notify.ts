@@ -1,27 +1,27 @@
 import { isBlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject, NotificationOutcome } from '@heddle/core/blocks';
 import { presetOf } from '../agent/preset.ts';
-import { toolRows, withParsedParams } from '../agent/tool-rows.ts';
-import type { ToolRow } from '../agent/tool-rows.ts';
+import { toolConfigs, withParsedParams } from '../agent/tool-configs.ts';
+import type { ToolConfig } from '../agent/tool-configs.ts';
 import { offeredTools, usageOf, toReadyTool } from '../agent/tools.ts';
 import type { ReadyTool } from '../agent/ready-tool.ts';
-import { isWorkflowRow } from '../agent/workflow-rows.ts';
+import { isWorkflowToolConfig } from '../agent/workflow-tools.ts';
 import type { Context } from '../define.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import { isMcpTool, mcpTools } from '../mcp/agent-tools.ts';
 import type { BlocksOptions } from '../options.ts';
 
 /** Maximum number of notifications of a pause. Further ones are not sent. */
 const MAX_NOTIFICATIONS = 20;
 /** Time limit of one call: a call without an answer must not keep the run from pausing. */
-const MAX_CALL_MS = 60_000;
+const CALL_TIMEOUT_MS = 60_000;
 const MAX_ERROR_CHARS = 1000;
 
 /** The outcome of a call. */
 type CallOutcome = Pick<NotificationOutcome, 'status' | 'error'>;
 
-/** An entry in the field `notification`, and its number from 1. */
-interface Notification extends ToolRow {
+/** An item of the field `notification`, and its number from 1. */
+interface Notification extends ToolConfig {
   number: number;
 }
 
@@ -30,14 +30,14 @@ interface Notification extends ToolRow {
  * killed during a call, the call is repeated only if the tool is idempotent; otherwise, its outcome is `unknown`.
  */
 export async function notify(context: Context, options: BlocksOptions): Promise<NotificationOutcome[]> {
-  let rows: ToolRow[];
+  let configs: ToolConfig[];
   try {
-    rows = toolRows(context, 'notification').filter(({ row }) => row['usageControl'] !== 'none');
+    configs = toolConfigs(context, 'notification').filter(({ config }) => config['usageControl'] !== 'none');
   } catch (error) {
     return [{ type: '', ...failedOutcome(context, error) }];
   }
   return Promise.all(
-    rows.map((row, index) => sendNotification(context, { ...row, number: index + 1 }, options)),
+    configs.map((config, index) => sendNotification(context, { ...config, number: index + 1 }, options)),
   );
 }
 
@@ -46,7 +46,7 @@ async function sendNotification(
   notification: Notification,
   options: BlocksOptions,
 ): Promise<NotificationOutcome> {
-  const { type, title } = notification.row;
+  const { type, title } = notification.config;
   return {
     type: typeof type === 'string' ? type : '',
     ...(typeof title === 'string' && title !== '' && { title }),
@@ -65,7 +65,7 @@ async function sendOnce(
 ): Promise<CallOutcome> {
   const timeout = new AbortController();
   const limitedContext = withSignal(context, AbortSignal.any([context.signal, timeout.signal]));
-  const cancelTimer = context.clock.at(context.clock.now() + MAX_CALL_MS, () =>
+  const cancelTimer = context.clock.at(context.clock.now() + CALL_TIMEOUT_MS, () =>
     timeout.abort(new Error('No answer in time.')),
   );
   try {
@@ -95,7 +95,7 @@ async function sendOnce(
 
 const NO_ANSWER: CallOutcome = {
   status: 'unknown',
-  error: `The service did not answer within ${MAX_CALL_MS / 1000} seconds. The notification may have been sent.`,
+  error: `The service did not answer within ${CALL_TIMEOUT_MS / 1000} seconds. The notification may have been sent.`,
 };
 
 /**
@@ -125,18 +125,24 @@ async function prepareCall(
   notification: Notification,
   options: BlocksOptions,
 ): Promise<Call> {
-  const { row, number } = notification;
+  const { config, number } = notification;
   if (number > MAX_NOTIFICATIONS)
-    throw invalid(context, `has more than ${MAX_NOTIFICATIONS} notification tools: this one was not called`);
+    throw invalidConfigError(
+      context,
+      `has more than ${MAX_NOTIFICATIONS} notification tools: this one was not called`,
+    );
   const tool = await toolOf(context, notification, options);
   const { name, inputSchema } = tool.definition;
   if (tool.requiresApproval)
-    throw invalid(context, `has a notification "${name}" whose calls need the approval of a person`);
-  const params = isJsonObject(row['params']) ? row['params'] : {};
+    throw invalidConfigError(
+      context,
+      `has a notification "${name}" whose calls need the approval of a person`,
+    );
+  const params = isJsonObject(config['params']) ? config['params'] : {};
   const { values: args } = presetOf(inputSchema as JsonObject, params);
   const problems = tool.problemsOf(args);
   if (problems !== undefined)
-    throw invalid(
+    throw invalidConfigError(
       context,
       `has a notification "${name}" with arguments that do not match its schema: ${problems.replace(/\.$/, '')}`,
     );
@@ -144,7 +150,7 @@ async function prepareCall(
   return {
     isIdempotent: tool.isIdempotent(args),
     make: ({ idempotencyKey, step }) =>
-      tool.run(args, { idempotencyKey, step, signal, toolCallId: step, othersDone: Promise.resolve() }),
+      tool.run(args, { idempotencyKey, step, signal, toolCallId: step, otherWorkDone: Promise.resolve() }),
   };
 }
 
@@ -154,18 +160,21 @@ async function toolOf(
   notification: Notification,
   options: BlocksOptions,
 ): Promise<ReadyTool> {
-  const { row } = notification;
+  const { config } = notification;
   // Throws for an invalid "usageControl".
-  usageOf(context, row);
+  usageOf(context, config);
   // The log of the workflow's run would show the URL of the pause to everyone who may read the log.
-  if (isWorkflowRow(row))
-    throw invalid(context, 'has a workflow as a notification tool: workflows cannot send notifications');
-  const tools = isMcpTool(row)
+  if (isWorkflowToolConfig(config))
+    throw invalidConfigError(
+      context,
+      'has a workflow as a notification tool: workflows cannot send notifications',
+    );
+  const tools = isMcpTool(config)
     ? await mcpTools(context, options, withParsedParams(context, notification), new Set())
     : await offeredTools(context, notification, options);
   const [tool] = tools;
-  if (tool && tools.length === 1) return toReadyTool(context, tool, row);
-  throw invalid(context, `has a notification that names ${tools.length} tools: name one of them`);
+  if (tool && tools.length === 1) return toReadyTool(context, tool, config);
+  throw invalidConfigError(context, `has a notification that names ${tools.length} tools: name one of them`);
 }
 
 /** Returns the context with another signal. */

@@ -6,8 +6,8 @@ import { rateKeyOf } from '../rate-key.ts';
 import type { ServiceTool, ToolFile } from './file.ts';
 import { withRetries } from './retry.ts';
 import { outputOf } from './response.ts';
-import { checkLink, collectPages, isSinglePageCall } from './pages.ts';
-import type { NextPage } from './pages.ts';
+import { resolveNextPageUrl, collectPages, isSinglePageCall } from './pages.ts';
+import type { NextPageRequest } from './pages.ts';
 import { waitForRateLimit, pauseKey } from './rate.ts';
 import type { KeyRateLimit } from './rate.ts';
 import { requestOf } from './request.ts';
@@ -52,7 +52,7 @@ export async function callService(call: ServiceCall): Promise<ServiceResponse> {
   const request = await requestFor(call, target);
   const firstPage = await callWithRetries(request, call, target);
   if (!paging || isSinglePageCall(tool, args)) return { ...firstPage, data: outputOf(tool, firstPage.data) };
-  const send = async (next: NextPage): Promise<ServiceResponse> => {
+  const send = async (next: NextPageRequest): Promise<ServiceResponse> => {
     if ('argument' in next) {
       const nextRequest = await requestFor(
         { ...call, args: { ...args, [next.argument]: next.value } },
@@ -60,7 +60,7 @@ export async function callService(call: ServiceCall): Promise<ServiceResponse> {
       );
       return callWithRetries(nextRequest, call, target);
     }
-    const url = checkLink(next.url, { pageUrl: request.url, address: target.address, id: tool.id });
+    const url = resolveNextPageUrl(next.url, { pageUrl: request.url, baseUrl: target.baseUrl, id: tool.id });
     return callWithRetries({ ...request, url }, call, target);
   };
   const { data, items } = await collectPages({ id: tool.id, paging }, { first: firstPage, send });
@@ -82,14 +82,14 @@ async function sendFile(
     { ...call, tool: { ...call.tool, idempotent: true } },
     target,
   );
-  const send = (part: ServiceRequest) => sendWithinRate(part, call, target);
+  const send = (part: ServiceRequest) => sendWithinRateLimit(part, call, target);
   return uploadParts(source, { firstResponse, request, call, send });
 }
 
 /** The service, the base URL and the key of a call's requests. */
 interface Target {
   service: ConfiguredService;
-  address: string;
+  baseUrl: string;
   secret: string | undefined;
   /** The state of the key that processes share; undefined for calls without a key and without a rate limit. */
   rateLimit: KeyRateLimit | undefined;
@@ -99,8 +99,8 @@ async function targetOf(call: ServiceCall): Promise<Target> {
   const { tool, services, context } = call;
   const service = await context.services.service(tool.service);
   const definition = Object.hasOwn(services, tool.service) ? services[tool.service] : undefined;
-  const address = service.address ?? definition?.address;
-  if (address === undefined)
+  const baseUrl = service.baseUrl ?? definition?.address;
+  if (baseUrl === undefined)
     throw permanentError(
       'TOOL_ADDRESS_MISSING',
       `The base URL of the service "${tool.service}" is unknown: set it with --service ${tool.service}=URL.`,
@@ -108,8 +108,8 @@ async function targetOf(call: ServiceCall): Promise<Target> {
   const secret = await secretFor(call, service);
   const rate = service.rate ?? definition?.rate;
   const isLimited = secret !== undefined || rate !== undefined;
-  const rateLimit = isLimited ? { key: rateKeyOf(secret, tool.service, address), rate } : undefined;
-  return { service, address, secret, rateLimit };
+  const rateLimit = isLimited ? { rateKey: rateKeyOf(secret, tool.service, baseUrl), rate } : undefined;
+  return { service, baseUrl, secret, rateLimit };
 }
 
 function callWithRetries(
@@ -119,7 +119,7 @@ function callWithRetries(
 ): Promise<ServiceResponse> {
   return withRetries(
     call.context,
-    () => sendWithinRate(request, call, target),
+    () => sendWithinRateLimit(request, call, target),
     (error) => mayRepeat(error, call.tool),
   );
 }
@@ -127,7 +127,7 @@ function callWithRetries(
 /**
  * Sends a request when the rate limit of the key allows it. Blocks the key for some time if the service rate-limits it.
  */
-async function sendWithinRate(
+async function sendWithinRateLimit(
   request: ServiceRequest,
   call: ServiceCall,
   { service, rateLimit }: Target,
@@ -151,11 +151,11 @@ export function isRepeatable({ idempotent, keyHeader }: ServiceTool): boolean {
   return idempotent || keyHeader !== undefined;
 }
 
-function requestFor(call: ServiceCall, { address, secret }: Target): Promise<ServiceRequest> {
+function requestFor(call: ServiceCall, { baseUrl, secret }: Target): Promise<ServiceRequest> {
   const { tool, args, context } = call;
   return withArgumentErrors(tool, async () => {
     const request = await requestOf(tool, args, {
-      address,
+      baseUrl,
       secret,
       readFile: (record) => context.services.readFile(record),
     });

@@ -1,4 +1,4 @@
-import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
+import { EngineError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
 /** Maximum number of values in one document. The largest public documents have about two million. */
@@ -30,23 +30,23 @@ export class UnsupportedDocumentError extends Error {
 export async function readDocument(value: unknown): Promise<OpenApiDocument> {
   const copy = copyJson(value, { remaining: MAX_VALUES }, 0);
   if (!isJsonObject(copy)) throw invalidDocumentError('is not a JSON object');
-  const root = own(copy, 'swagger') === undefined ? copy : await convertSwagger(copy);
-  const version = own(root, 'openapi');
+  const root = getOwn(copy, 'swagger') === undefined ? copy : await convertSwagger(copy);
+  const version = getOwn(root, 'openapi');
   if (typeof version !== 'string' || !/^3\.[0-2](?:\.|$)/.test(version))
     throw invalidDocumentError(
       'does not name a version that Heddle reads: "openapi" must be 3.0, 3.1 or 3.2, or "swagger" 2.0',
     );
-  if (!isJsonObject(own(root, 'paths'))) throw invalidDocumentError('has no "paths"');
+  if (!isJsonObject(getOwn(root, 'paths'))) throw invalidDocumentError('has no "paths"');
   return { root };
 }
 
-/** Returns OPENAPI_INVALID: `The OpenAPI document <why>.` */
-export function invalidDocumentError(why: string): EngineError {
-  return new EngineError('OPENAPI_INVALID', `The OpenAPI document ${why}.`);
+/** Returns OPENAPI_INVALID: `The OpenAPI document <problem>.` */
+export function invalidDocumentError(problem: string): EngineError {
+  return new EngineError('OPENAPI_INVALID', `The OpenAPI document ${problem}.`);
 }
 
 /** An object of a document. `pointer` is the reference that led to it, if there was one. */
-export interface Resolved {
+export interface ResolvedObject {
   object: JsonObject;
   pointer: string | undefined;
 }
@@ -57,16 +57,16 @@ export interface Resolved {
  * Throws UnsupportedDocumentError for an unresolvable or circular reference, for a longer chain of references than
  * `MAX_CHAIN_LENGTH`, and for a reference to another document.
  */
-export function resolve(document: OpenApiDocument, value: Json | undefined): Resolved | undefined {
+export function resolve(document: OpenApiDocument, value: Json | undefined): ResolvedObject | undefined {
   let [current, pointer]: [Json | undefined, string | undefined] = [value, undefined];
-  const followed = new Set<string>();
+  const followedReferences = new Set<string>();
   while (isJsonObject(current)) {
-    const reference = own(current, '$ref');
+    const reference = getOwn(current, '$ref');
     if (typeof reference !== 'string') return { object: current, pointer };
-    if (followed.has(reference)) throw new UnsupportedDocumentError('has a circular reference');
-    if (followed.size === MAX_CHAIN_LENGTH)
+    if (followedReferences.has(reference)) throw new UnsupportedDocumentError('has a circular reference');
+    if (followedReferences.size === MAX_CHAIN_LENGTH)
       throw new UnsupportedDocumentError(`has a chain of more than ${MAX_CHAIN_LENGTH} references`);
-    followed.add(reference);
+    followedReferences.add(reference);
     [current, pointer] = [valueAt(document, reference), reference];
   }
   return undefined;
@@ -79,7 +79,7 @@ export function valueAt({ root }: OpenApiDocument, reference: string): Json {
   let current: Json | undefined = root;
   for (const token of tokensOf(reference)) {
     if (Array.isArray(current)) current = /^\d+$/.test(token) ? current[Number(token)] : undefined;
-    else current = isJsonObject(current) ? own(current, token) : undefined;
+    else current = isJsonObject(current) ? getOwn(current, token) : undefined;
   }
   if (current === undefined)
     throw new UnsupportedDocumentError(`refers to ${shorten(reference)}, which is not in the document`);
@@ -108,11 +108,11 @@ function shorten(text: string): string {
 
 /** Converts a document of Swagger 2.0. The converter is loaded only for such documents. */
 async function convertSwagger(document: JsonObject): Promise<JsonObject> {
-  if (own(document, 'swagger') !== '2.0')
+  if (getOwn(document, 'swagger') !== '2.0')
     throw invalidDocumentError('has an unsupported "swagger" version: it must be "2.0"');
   // The conversion repeats these lists in every operation.
   for (const list of ['consumes', 'produces', 'schemes']) {
-    const types = own(document, list);
+    const types = getOwn(document, list);
     if (Array.isArray(types) && types.length > MAX_TYPES)
       throw invalidDocumentError(`has more than ${MAX_TYPES} entries in "${list}"`);
   }

@@ -199,7 +199,7 @@ export const serviceTool = z.strictObject({
   tags: z.array(text(100)).max(20).optional(),
   method: z.enum(METHODS),
   path: text(1000).regex(/^\/[^?#]*$/, 'must begin with / and have no query'),
-  /** JSON Schema of the arguments; references lead to `$defs` of the file. */
+  /** JSON Schema of the arguments; references point to `$defs` of the file. */
   arguments: schema,
   parameters: z.array(parameter).max(250).optional(),
   body: body.optional(),
@@ -289,10 +289,10 @@ export function readToolFile(value: unknown, name = 'of tools'): ToolFile {
     ? inconsistenciesIn(parsed.data)
     : parsed.error.issues.map(({ path, message }) => `${path.join('.') || 'the file'}: ${message}`);
   if (parsed.success && problems.length === 0) return parsed.data;
-  const shown = problems.slice(0, 5).join('; ');
+  const shownProblems = problems.slice(0, 5).join('; ');
   throw new EngineError(
     'OPTIONS_INVALID',
-    `The file ${name} is not valid: ${shown}${problems.length > 5 ? ` (and ${problems.length - 5} more)` : ''}.`,
+    `The file ${name} is not valid: ${shownProblems}${problems.length > 5 ? ` (and ${problems.length - 5} more)` : ''}.`,
   );
 }
 
@@ -310,7 +310,7 @@ function inconsistenciesIn({ services, tools, code = [] }: ToolFile): string[] {
         ({ id }) =>
           `tools: "${id}" has a key in its path, but no placeholder in the path that only this key fills`,
       ),
-    ...tools.flatMap((each) => contradictionsIn(each).map((why) => `tools: "${each.id}" ${why}`)),
+    ...tools.flatMap((each) => contradictionsIn(each).map((problem) => `tools: "${each.id}" ${problem}`)),
     ...toolsWithoutService.map(
       (each) => `tools: "${each.id}" belongs to "${each.service}", which is not in services`,
     ),
@@ -320,10 +320,10 @@ function inconsistenciesIn({ services, tools, code = [] }: ToolFile): string[] {
 /** Returns the contradictions between parts of a tool. */
 function contradictionsIn(tool: ServiceTool): string[] {
   const { paging, upload, answer, method } = tool;
-  const rules: readonly [isWrong: boolean, why: string][] = [
+  const rules: readonly [isWrong: boolean, problem: string][] = [
     [
       paging?.by === 'link' && (method !== 'GET' || hasKeyInUrl(tool.credential)),
-      'has pages by links, which need the method GET and a key that is not part of the URL',
+      'uses link paging, which needs the method GET and a key that is not part of the URL',
     ],
     [
       answer?.file !== undefined && paging !== undefined,
@@ -338,7 +338,7 @@ function contradictionsIn(tool: ServiceTool): string[] {
     (name) => name !== undefined && !hasArgument(tool, name),
   );
   return [
-    ...rules.flatMap(([isWrong, why]) => (isWrong ? [why] : [])),
+    ...rules.flatMap(([isWrong, problem]) => (isWrong ? [problem] : [])),
     ...unknownArguments.map((name) => `has no argument "${name}"`),
   ];
 }
@@ -350,7 +350,7 @@ function canUpload({ method, paging, answer, body }: ServiceTool): boolean {
 function hasArgument({ arguments: schema, parameters = [] }: ServiceTool, name: string): boolean {
   return (
     Object.hasOwn((schema['properties'] ?? {}) as object, name) ||
-    parameters.some(({ argument: each }) => each === name)
+    parameters.some(({ argument }) => argument === name)
   );
 }
 

@@ -5,8 +5,8 @@ import {
   importSpec,
   okResponses,
   pathsWithBody,
-  schemas,
-  modelBodySchema,
+  componentsWithSchemas,
+  modelBodySchemaOf,
 } from '../../../../test/support/openapi.ts';
 import { importOpenApi } from './import.ts';
 
@@ -37,7 +37,11 @@ describe('operations that cannot be tools', () => {
       { security: [{ none: [] }] },
       'needs the credential "none", which the document',
     ],
-    ['with digest authentication', { security: [{ digest: [] }] }, 'needs HTTP authentication by digest'],
+    [
+      'with digest authentication',
+      { security: [{ digest: [] }] },
+      'needs HTTP authentication with the scheme digest',
+    ],
     ['with a client certificate', { security: [{ tls: [] }] }, 'needs a credential of the type mutualTLS'],
     [
       'with two credentials in one header',
@@ -80,7 +84,7 @@ describe('operations that cannot be tools', () => {
     expect(skipped[0]?.reason).toBe(reason);
   });
 
-  it('include those whose references form a circle of any length, which is found as soon as it closes', async () => {
+  it('include those whose references form a cycle of any length, which is detected as soon as it closes', async () => {
     const link = (index: number) => ({ $ref: `#/components/parameters/P${index}` });
     const links = Array.from({ length: 5 }, (_, index) => [`P${index}`, link((index + 1) % 5)]);
     const { skipped } = await importSpec({
@@ -119,11 +123,11 @@ describe('operations that cannot be tools', () => {
     );
   });
 
-  it('do not include those with an unreadable schema, which becomes a schema of any value', async () => {
+  it('do not include those with an unreadable schema, which becomes a schema that allows any value', async () => {
     const result = await importSpec(
       pathsWithBody({ type: 'object', properties: { a: { $ref: 'other.json' }, b: { $ref: '#/nowhere' } } }),
     );
-    expect(modelBodySchema(result)).toMatchObject({
+    expect(modelBodySchemaOf(result)).toMatchObject({
       properties: {
         a: { description: 'Any value: its schema refers to another document (other.json).' },
         b: { description: 'Any value: its schema refers to #/nowhere, which is not in the document.' },
@@ -217,7 +221,7 @@ describe('documents', () => {
     ],
     [
       'with too many levels',
-      documentOf({ paths: {}, ...schemas({ A: nestedObject(120) }) }),
+      documentOf({ paths: {}, ...componentsWithSchemas({ A: nestedObject(120) }) }),
       'more than 100 levels deep',
     ],
     ['with a function', { openapi: '3.0.0', paths: {}, x: () => 1 }, 'is not JSON'],
@@ -249,12 +253,16 @@ describe('documents', () => {
     );
     const result = await importSpec({
       ...pathsWithBody({ $ref: '#/components/schemas/S60' }),
-      ...schemas({ S0: { type: ['null', 'object'] }, ...chain, Self: { $ref: '#/components/schemas/Self' } }),
+      ...componentsWithSchemas({
+        S0: { type: ['null', 'object'] },
+        ...chain,
+        Self: { $ref: '#/components/schemas/Self' },
+      }),
     });
     expect(result.file.tools.length + result.skipped.length).toBe(1);
     const self = await importSpec({
       ...pathsWithBody({ $ref: '#/components/schemas/Self' }),
-      ...schemas({ Self: { $ref: '#/components/schemas/Self' } }),
+      ...componentsWithSchemas({ Self: { $ref: '#/components/schemas/Self' } }),
     });
     expect(self.file.tools.length + self.skipped.length).toBe(1);
   });
@@ -273,8 +281,8 @@ describe('documents', () => {
 
   it('are not changed by an import', async () => {
     const document = documentOf(pathsWithBody({ type: 'object' }));
-    const before = structuredClone(document);
+    const original = structuredClone(document);
     await importOpenApi(document, { name: 'svc' });
-    expect(document).toEqual(before);
+    expect(document).toEqual(original);
   });
 });

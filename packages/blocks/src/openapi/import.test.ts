@@ -4,8 +4,8 @@ import {
   importSpec,
   okResponses,
   pathsWithBody,
-  schemas,
-  modelBodySchema,
+  componentsWithSchemas,
+  modelBodySchemaOf,
 } from '../../../../test/support/openapi.ts';
 import { readToolFile } from './file.ts';
 import type { ImportOptions } from './import.ts';
@@ -63,12 +63,12 @@ describe('schemas of imported tools', () => {
     const node = { type: 'object', properties: { next: { $ref: '#/components/schemas/Node' } } };
     const result = await importSpec({
       ...pathsWithBody({ $ref: '#/components/schemas/Node' }),
-      ...schemas({ Node: node, Other: { type: 'string' } }),
+      ...componentsWithSchemas({ Node: node, Other: { type: 'string' } }),
     });
     expect(result.file.$defs).toEqual({
       Node: { type: 'object', properties: { next: { $ref: '#/$defs/Node' } } },
     });
-    expect(modelBodySchema(result)).toEqual({ $ref: '#/$defs/Node', $defs: result.file.$defs });
+    expect(modelBodySchemaOf(result)).toEqual({ $ref: '#/$defs/Node', $defs: result.file.$defs });
     expect(result.simplified).toEqual([]);
   });
 
@@ -112,7 +112,7 @@ describe('schemas of imported tools', () => {
         },
       }),
     );
-    expect(modelBodySchema(result)).toEqual({
+    expect(modelBodySchemaOf(result)).toEqual({
       type: 'object',
       patternProperties: { '^x-': {} },
       additionalProperties: false,
@@ -139,7 +139,7 @@ describe('schemas of imported tools', () => {
     expect(result.simplified).toEqual([
       { operation: 'POST /x', reason: 'inner parts of its arguments accept any value' },
     ]);
-    const shown = modelBodySchema(result) as { properties: JsonObject };
+    const shown = modelBodySchemaOf(result) as { properties: JsonObject };
     expect(Object.keys(shown.properties)).toHaveLength(40);
     expect(shown.properties['p7']).toEqual({ type: 'object' });
     expect(JSON.stringify(shown).length).toBeLessThan(30_000);
@@ -197,7 +197,7 @@ describe('servers of documents', () => {
       'https://acme.us.test/v2',
     );
     expect(await baseUrlOf([{ url: '/api/v3' }])).toBeUndefined();
-    expect(await baseUrlOf([{ url: '/api/v3' }], { source: 'https://h.test/docs/openapi.json' })).toBe(
+    expect(await baseUrlOf([{ url: '/api/v3' }], { documentUrl: 'https://h.test/docs/openapi.json' })).toBe(
       'https://h.test/api/v3',
     );
     expect(await baseUrlOf([])).toBeUndefined();
@@ -284,8 +284,8 @@ describe('tool files', () => {
     ['null instead of an object', () => null, 'the file'],
   ])('with %s are refused', async (_title, change, message) => {
     const { file } = await importSpec(pathsWithBody({ type: 'object' }));
-    const changed = change(JSON.parse(JSON.stringify(file)) as JsonObject);
-    expect(() => readToolFile(changed, 'tools.json')).toThrow(message);
-    expect(() => readToolFile(changed, 'tools.json')).toThrow('The file tools.json is not valid');
+    const changedFile = change(JSON.parse(JSON.stringify(file)) as JsonObject);
+    expect(() => readToolFile(changedFile, 'tools.json')).toThrow(message);
+    expect(() => readToolFile(changedFile, 'tools.json')).toThrow('The file tools.json is not valid');
   });
 });

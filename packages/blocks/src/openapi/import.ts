@@ -1,4 +1,4 @@
-import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
+import { EngineError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
 import { invalidDocumentError, readDocument, UnsupportedDocumentError } from './document.ts';
@@ -11,7 +11,7 @@ import type { Body, Method, Operation, Parameter } from './operations.ts';
 import { bundleSchema, SchemaConverter } from './schemas.ts';
 import { isTextType } from './send.ts';
 import { apiKeyLocations, locationOf, securityOf } from './security.ts';
-import { serverOf } from './servers.ts';
+import { serviceOfServer } from './servers.ts';
 import type { ServerOptions } from './servers.ts';
 
 /** Options of `importOpenApi`. */
@@ -48,9 +48,9 @@ export interface ImportedTools {
 
 /** Maximum number of characters of JSON Schema that a tool may add to each model call. */
 export const MAX_SCHEMA_CHARS = 30_000;
-const MAX_DESCRIPTION = 1000;
+const MAX_DESCRIPTION_CHARS = 1000;
 /** Responses that are not text become files of the run if they have more bytes than this. */
-const FILE_ABOVE_BYTES = 2 ** 20;
+const MAX_INLINE_BYTES = 2 ** 20;
 
 /**
  * Creates a tool for each operation of an OpenAPI document (3.0 to 3.2, or Swagger 2.0), given as parsed JSON.
@@ -63,12 +63,12 @@ export async function importOpenApi(document: unknown, options: ImportOptions): 
   if (options.keyHeader !== undefined && !isKeyHeader(options.keyHeader))
     throw new EngineError(
       'OPTIONS_INVALID',
-      `"${options.keyHeader.slice(0, 100)}" is not a name of a header for idempotency keys, such as Idempotency-Key.`,
+      `"${options.keyHeader.slice(0, 100)}" is not a valid name of a header for idempotency keys, such as Idempotency-Key.`,
     );
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,29}$/.test(options.name))
     throw new EngineError(
       'OPTIONS_INVALID',
-      `"${options.name.slice(0, 100)}" is not a name of a service: use 1 to 30 letters, digits, _ and -.`,
+      `"${options.name.slice(0, 100)}" is not a valid name of a service: use 1 to 30 letters, digits, _ and -.`,
     );
   return new Importer(await readDocument(document), options).import();
 }
@@ -98,11 +98,11 @@ class Importer {
   import(): ImportedTools {
     const operations: Operation[] = [];
     for (const result of operationsOf(this.#document)) {
-      if ('reason' in result) this.#skipped.push({ operation: result.at, reason: result.reason });
+      if ('reason' in result) this.#skipped.push({ operation: result.key, reason: result.reason });
       else operations.push(result.operation);
     }
     const names = operationNames(this.#options.name, operations);
-    const [mainServer] = listOrEmpty(own(this.#document.root, 'servers'));
+    const [mainServer] = listOrEmpty(getOwn(this.#document.root, 'servers'));
     this.#mainServer = isJsonObject(mainServer) ? mainServer : operations[0]?.servers[0];
     const tools: ServiceTool[] = [];
     let unselected = 0;
@@ -111,7 +111,7 @@ class Importer {
       if (!isSelected(this.#options.only ?? ['*'], id, operation)) unselected++;
       else if (tools.length >= MAX_TOOLS)
         throw invalidDocumentError(`has more than ${MAX_TOOLS} operations: select some of them`);
-      else tools.push(...this.#toolOrNone(id, operation));
+      else tools.push(...this.#importOperation(id, operation));
     }
     return {
       file: { version: TOOL_FILE_VERSION, services: this.#services, tools, $defs: this.#usedDefs(tools) },
@@ -121,17 +121,17 @@ class Importer {
     };
   }
 
-  #toolOrNone(id: string, operation: Operation): ServiceTool[] {
+  #importOperation(id: string, operation: Operation): ServiceTool[] {
     try {
-      return [checkTool(this.#tool(id, operation))];
+      return [checkTool(this.#toolOf(id, operation))];
     } catch (error) {
       this.#skipped.push({ operation: operation.key, reason: reasonOf(error) });
       return [];
     }
   }
 
-  #tool(id: string, operation: Operation): ServiceTool {
-    const { method, path, tags, responses } = operation;
+  #toolOf(id: string, operation: Operation): ServiceTool {
+    const { method, path, tags, responseMediaTypes } = operation;
     const { schemes, isOptional } = securityOf(this.#document, operation);
     const keyHeader = this.#keyHeaderOf(operation);
     const parameters = operation.parameters.filter(
@@ -150,12 +150,12 @@ class Importer {
       path,
       arguments: args,
       ...(parameters.length > 0 && {
-        parameters: parameters.map((each, index) => bindingOf(each, names[index] ?? each.name)),
+        parameters: parameters.map((each, index) => serviceParameterOf(each, names[index] ?? each.name)),
       }),
       ...(operation.body && { body: this.#bodyOf(operation.body, names.at(-1) ?? 'body') }),
-      ...(responses.length > 0 && { accept: responses }),
-      ...(responses.length > 0 &&
-        !responses.some(isTextType) && { answer: { file: { above: FILE_ABOVE_BYTES } } }),
+      ...(responseMediaTypes.length > 0 && { accept: responseMediaTypes }),
+      ...(responseMediaTypes.length > 0 &&
+        !responseMediaTypes.some(isTextType) && { answer: { file: { above: MAX_INLINE_BYTES } } }),
       ...(Object.keys(schemes).length > 0 && {
         credential: { schemes, ...(isOptional && { optional: true as const }) },
       }),
@@ -166,12 +166,12 @@ class Importer {
   }
 
   #serviceOf({ servers: [server] }: Operation): string {
-    const { name, title, address } = serverOf(
+    const { name, title, baseUrl } = serviceOfServer(
       this.#document,
       { server, mainServer: this.#mainServer },
       this.#options,
     );
-    this.#services[name] ??= { title, ...(address !== undefined && { address }) };
+    this.#services[name] ??= { title, ...(baseUrl !== undefined && { address: baseUrl }) };
     return name;
   }
 
@@ -216,10 +216,12 @@ class Importer {
   /** Returns the schema of a form. If the document's schema is not an object, the form has the single field `file`. */
   #formSchema({ schema }: Body): JsonObject {
     const converted = this.#schemas.convert(schema);
-    const reference = own(converted, '$ref');
+    const reference = getOwn(converted, '$ref');
     const target =
-      typeof reference === 'string' ? own(this.#schemas.defs, reference.slice('#/$defs/'.length)) : converted;
-    const type = own(objectOrEmpty(target), 'type');
+      typeof reference === 'string'
+        ? getOwn(this.#schemas.defs, reference.slice('#/$defs/'.length))
+        : converted;
+    const type = getOwn(objectOrEmpty(target), 'type');
     if (type === undefined || [type].flat().includes('object')) return converted;
     return { type: 'object', properties: { file: { contentMediaType: 'application/octet-stream' } } };
   }
@@ -231,7 +233,7 @@ class Importer {
     const properties = propertiesOf(converted, this.#schemas.defs);
     const names = new Set([...Object.keys(properties), ...Object.keys(encoding)]);
     const fields = [...names].map(
-      (name) => [name, fieldOf(own(properties, name), own(encoding, name))] as const,
+      (name) => [name, fieldOf(getOwn(properties, name), getOwn(encoding, name))] as const,
     );
     return Object.fromEntries(fields.filter(([, field]) => Object.keys(field).length > 0));
   }
@@ -245,7 +247,10 @@ class Importer {
       );
     const uncheckedPatterns: string[] = [];
     const checkedSchema = withCheckedPatterns(bundle.schema, (pattern) => uncheckedPatterns.push(pattern));
-    compileSchema(checkedSchema, (why) => new UnsupportedDocumentError(`has arguments whose schema ${why}`));
+    compileSchema(
+      checkedSchema,
+      (problem) => new UnsupportedDocumentError(`has arguments whose schema ${problem}`),
+    );
     if (uncheckedPatterns.length > 0)
       this.#simplified.push({ operation: operation.key, reason: uncheckedReason(uncheckedPatterns) });
     if (!bundle.isComplete)
@@ -259,11 +264,11 @@ class Importer {
    * Returns the header of the idempotency key. The engine sets the key: a model would invent a new key for each retry.
    */
   #keyHeaderOf({ method, parameters }: Operation): string | undefined {
-    const declared = parameters.find(
+    const declaredHeader = parameters.find(
       ({ in: location, name }) => location === 'header' && /^(?:x-)?idempotency-key$/i.test(name),
     )?.name;
-    if (method !== 'POST' && method !== 'PATCH') return declared;
-    return this.#options.keyHeader ?? declared;
+    if (method !== 'POST' && method !== 'PATCH') return declaredHeader;
+    return this.#options.keyHeader ?? declaredHeader;
   }
 
   #isIdempotent(id: string, operation: Operation): boolean {
@@ -274,20 +279,20 @@ class Importer {
 
   /** Returns the definitions that the tools need, in the order of their names. */
   #usedDefs(tools: readonly ServiceTool[]): ToolFile['$defs'] {
-    const used = new Set<string>();
+    const usedNames = new Set<string>();
     const queue: Json[] = tools.map((tool) => tool.arguments as JsonObject);
     for (let next = queue.pop(); next !== undefined; next = queue.pop()) {
       if (typeof next !== 'object' || next === null) continue;
-      const reference = isJsonObject(next) ? own(next, '$ref') : undefined;
+      const reference = isJsonObject(next) ? getOwn(next, '$ref') : undefined;
       const name = typeof reference === 'string' ? reference.slice('#/$defs/'.length) : undefined;
-      const def = name === undefined ? undefined : own(this.#schemas.defs, name);
-      if (name !== undefined && def !== undefined && !used.has(name)) {
-        used.add(name);
+      const def = name === undefined ? undefined : getOwn(this.#schemas.defs, name);
+      if (name !== undefined && def !== undefined && !usedNames.has(name)) {
+        usedNames.add(name);
         queue.push(def);
       }
       for (const value of Object.values(next)) queue.push(value);
     }
-    const entries = [...used]
+    const entries = [...usedNames]
       .toSorted()
       .map((name) => [name, this.#schemas.defs[name] as JsonObject] as const);
     return Object.fromEntries(entries);
@@ -323,15 +328,17 @@ function descriptionOf({ summary, description, key }: Operation): string {
     .filter((text) => text !== '')
     .join('\n');
   const text = fullText === '' ? key : fullText;
-  return text.length > MAX_DESCRIPTION ? `${text.slice(0, MAX_DESCRIPTION).toWellFormed()}…` : text;
+  return text.length > MAX_DESCRIPTION_CHARS
+    ? `${text.slice(0, MAX_DESCRIPTION_CHARS).toWellFormed()}…`
+    : text;
 }
 
 function withDescription(schema: JsonObject, description: string | undefined): JsonObject {
   if (description === undefined || schema['description'] !== undefined) return schema;
-  return { ...schema, description: description.slice(0, MAX_DESCRIPTION).toWellFormed() };
+  return { ...schema, description: description.slice(0, MAX_DESCRIPTION_CHARS).toWellFormed() };
 }
 
-function bindingOf(
+function serviceParameterOf(
   { in: location, name, style, explode, allowReserved, json }: Parameter,
   argument: string,
 ): NonNullable<ServiceTool['parameters']>[number] {
@@ -369,10 +376,10 @@ function bodyTypeOf({ mediaType, schema }: Body): ServiceBody['type'] {
 
 function isBinary(schema: Json | undefined): boolean {
   if (!isJsonObject(schema)) return false;
-  const type = own(schema, 'type');
-  if (own(schema, 'format') === 'binary') return true;
-  const media = own(schema, 'contentMediaType');
-  return type === undefined && media !== undefined && own(schema, 'contentEncoding') === undefined;
+  const type = getOwn(schema, 'type');
+  if (getOwn(schema, 'format') === 'binary') return true;
+  const media = getOwn(schema, 'contentMediaType');
+  return type === undefined && media !== undefined && getOwn(schema, 'contentEncoding') === undefined;
 }
 
 const MAX_FIELDS = 500;
@@ -380,13 +387,13 @@ const MAX_FIELDS = 500;
 /** Returns up to MAX_FIELDS properties of a schema, including those of its reference and of `allOf`. */
 function propertiesOf(schema: JsonObject, defs: JsonObject, result: JsonObject = {}, depth = 0): JsonObject {
   if (depth > 5) return result;
-  for (const name in objectOrEmpty(own(schema, 'properties'))) {
+  for (const name in objectOrEmpty(getOwn(schema, 'properties'))) {
     if (Object.keys(result).length >= MAX_FIELDS) return result;
-    result[name] ??= objectOrEmpty(own(schema, 'properties'))[name] ?? {};
+    result[name] ??= objectOrEmpty(getOwn(schema, 'properties'))[name] ?? {};
   }
-  const reference = own(schema, '$ref');
-  const target = typeof reference === 'string' ? own(defs, reference.slice('#/$defs/'.length)) : undefined;
-  const all = own(schema, 'allOf');
+  const reference = getOwn(schema, '$ref');
+  const target = typeof reference === 'string' ? getOwn(defs, reference.slice('#/$defs/'.length)) : undefined;
+  const all = getOwn(schema, 'allOf');
   const parts = [...(Array.isArray(all) ? all.slice(0, 20) : []), ...(target === undefined ? [] : [target])];
   for (const part of parts) propertiesOf(objectOrEmpty(part), defs, result, depth + 1);
   return result;
@@ -397,9 +404,11 @@ function fieldOf(
   encoding: Json | undefined,
 ): NonNullable<ServiceBody['fields']>[string] {
   const options = objectOrEmpty(encoding);
-  const [style, explode, contentType] = ['style', 'explode', 'contentType'].map((key) => own(options, key));
+  const [style, explode, contentType] = ['style', 'explode', 'contentType'].map((key) =>
+    getOwn(options, key),
+  );
   const knownStyle = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'].find((each) => each === style);
-  const items = isJsonObject(schema) ? own(schema, 'items') : undefined;
+  const items = isJsonObject(schema) ? getOwn(schema, 'items') : undefined;
   const isMediaType = typeof contentType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(contentType);
   return {
     ...(knownStyle !== undefined && { style: knownStyle as 'form' }),
@@ -411,19 +420,24 @@ function fieldOf(
 
 /** Returns the schema of a form with schemas for its files. */
 function withFiles(schema: JsonObject, fields: NonNullable<ServiceBody['fields']>): JsonObject {
-  const properties = own(schema, 'properties');
+  const properties = getOwn(schema, 'properties');
   if (!isJsonObject(properties)) return schema;
   const entries = Object.entries(properties).map(([name, property]): [string, Json] => {
     if (fields[name]?.file !== true) return [name, property];
     const { description } = objectOrEmpty(property);
     const file = { ...FILE_SCHEMA, ...(description !== undefined && { description }) };
-    return [name, own(objectOrEmpty(property), 'type') === 'array' ? { type: 'array', items: file } : file];
+    return [
+      name,
+      getOwn(objectOrEmpty(property), 'type') === 'array' ? { type: 'array', items: file } : file,
+    ];
   });
   return { ...schema, properties: Object.fromEntries(entries) };
 }
 
 /** Returns a message with the patterns that are not checked, because a check would need backtracking. */
 function uncheckedReason(patterns: readonly string[]): string {
-  const shown = [...new Set(patterns)].slice(0, 3).map((pattern) => JSON.stringify(pattern.slice(0, 60)));
-  return `patterns of its arguments cannot be checked in linear time: ${shown.join(', ')}`;
+  const shownPatterns = [...new Set(patterns)]
+    .slice(0, 3)
+    .map((pattern) => JSON.stringify(pattern.slice(0, 60)));
+  return `patterns of its arguments cannot be checked in linear time: ${shownPatterns.join(', ')}`;
 }

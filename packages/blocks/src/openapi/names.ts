@@ -2,7 +2,7 @@ import type { Operation } from './operations.ts';
 import { digestOf } from './schemas.ts';
 
 /** Maximum length of a tool name that all model providers accept. */
-const MAX_NAME = 64;
+const MAX_NAME_CHARS = 64;
 
 /**
  * Returns a name for each operation: letters, digits, `_` and `-`, at most 64 characters. The names do not depend on
@@ -17,15 +17,15 @@ export function operationNames(
       `${service}_${toIdentifier(operationId ?? `${method.toLowerCase()} ${path}`)}`,
   );
   const counts = new Map<string, number>();
-  for (const name of names) counts.set(lower(name), (counts.get(lower(name)) ?? 0) + 1);
+  for (const name of names) counts.set(toLowerCase(name), (counts.get(toLowerCase(name)) ?? 0) + 1);
   return names.map((name, index) => {
-    if (name.length <= MAX_NAME && counts.get(lower(name)) === 1) return name;
-    return `${name.slice(0, MAX_NAME - 9).replace(/[_-]+$/, '')}_${digestOf(operations[index]?.key ?? '')}`;
+    if (name.length <= MAX_NAME_CHARS && counts.get(toLowerCase(name)) === 1) return name;
+    return `${name.slice(0, MAX_NAME_CHARS - 9).replace(/[_-]+$/, '')}_${digestOf(operations[index]?.key ?? '')}`;
   });
 }
 
 /** Returns the name in lower case: models confuse names that differ only in case. */
-function lower(name: string): string {
+function toLowerCase(name: string): string {
   return name.toLowerCase();
 }
 
@@ -49,7 +49,7 @@ export function argumentNames(parameters: readonly { in: string; name: string }[
     const candidates = [
       base,
       `${parameter.in}_${base}`,
-      `${base.slice(0, MAX_NAME - 9)}_${digestOf(`${parameter.in} ${parameter.name}`)}`,
+      `${base.slice(0, MAX_NAME_CHARS - 9)}_${digestOf(`${parameter.in} ${parameter.name}`)}`,
     ];
     const name =
       candidates.find((each) => isArgumentName(each) && !usedNames.has(each)) ?? candidates[2] ?? base;

@@ -1,7 +1,7 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { encodePointerToken, resolve, UnsupportedDocumentError } from './document.ts';
-import type { OpenApiDocument, Resolved } from './document.ts';
+import type { OpenApiDocument, ResolvedObject } from './document.ts';
 
 export const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'HEAD', 'PATCH'] as const;
 export type Method = (typeof METHODS)[number];
@@ -48,14 +48,14 @@ export interface Operation {
   parameters: Parameter[];
   body: Body | undefined;
   /** Media types of successful responses. */
-  responses: string[];
+  responseMediaTypes: string[];
   /** Alternatives, each an object of security schemes; undefined: the document declares none. */
   security: JsonObject[] | undefined;
   servers: JsonObject[];
 }
 
-/** An operation, or why it cannot be read. `at` is its method and path. */
-export type OperationResult = { at: string; operation: Operation } | { at: string; reason: string };
+/** An operation, or why it cannot be read. `key` is its method and path. */
+export type OperationResult = { key: string; operation: Operation } | { key: string; reason: string };
 
 const RESERVED_HEADERS =
   /^(?:accept|authorization|content-type|content-length|content-encoding|transfer-encoding|te|trailer|connection|keep-alive|upgrade|expect|host|cookie|proxy-.*|sec-.*|x-forwarded-.*|forwarded|via|x-sim-via)$/i;
@@ -69,27 +69,27 @@ export function isReservedHeader(name: string): boolean {
 }
 
 /** Maximum number of characters of a path. No usual document has longer paths. */
-const MAX_PATH = 1000;
+const MAX_PATH_CHARS = 1000;
 const MAX_PARAMETERS = 200;
 const MAX_TAGS = 20;
 const MAX_ALTERNATIVES = 20;
-const MAX_TEXT = 5000;
+const MAX_TEXT_CHARS = 5000;
 
 /** Returns all operations of the document, in its order. */
 export function* operationsOf(document: OpenApiDocument): Generator<OperationResult> {
-  const paths = objectOrEmpty(own(document.root, 'paths'));
-  const seen = new Set<JsonObject>();
+  const paths = objectOrEmpty(getOwn(document.root, 'paths'));
+  const seenItems = new Set<JsonObject>();
   for (const [path, value] of Object.entries(paths)) {
     if (path.startsWith('x-')) continue;
     try {
       const { object: item } = resolve(document, value) ?? {};
       if (!item) continue;
       // Operations that many paths share would make the result far larger than the document.
-      if (seen.has(item)) throw new UnsupportedDocumentError('has the operations of another path');
-      seen.add(item);
+      if (seenItems.has(item)) throw new UnsupportedDocumentError('has the operations of another path');
+      seenItems.add(item);
       yield* operationsAt(document, path, item);
     } catch (error) {
-      yield { at: `* ${shorten(path)}`, reason: reasonOf(error) };
+      yield { key: `* ${shorten(path)}`, reason: reasonOf(error) };
     }
   }
 }
@@ -100,15 +100,16 @@ function* operationsAt(
   item: JsonObject,
 ): Generator<OperationResult> {
   for (const [key, value] of Object.entries(item)) {
-    const at = `${key.toUpperCase()} ${shorten(path)}`;
-    if (UNSUPPORTED_METHODS.includes(key)) yield { at, reason: `uses the method ${key.toUpperCase()}` };
+    const operationKey = `${key.toUpperCase()} ${shorten(path)}`;
+    if (UNSUPPORTED_METHODS.includes(key))
+      yield { key: operationKey, reason: `uses the method ${key.toUpperCase()}` };
     const method = METHODS.find((each) => each.toLowerCase() === key);
     if (!method) continue;
     try {
       if (!isJsonObject(value)) throw new UnsupportedDocumentError('is not an object');
-      yield { at, operation: operationOf(document, { path, item }, { method, value }) };
+      yield { key: operationKey, operation: operationOf(document, { path, item }, { method, value }) };
     } catch (error) {
-      yield { at, reason: reasonOf(error) };
+      yield { key: operationKey, reason: reasonOf(error) };
     }
   }
 }
@@ -126,21 +127,21 @@ function operationOf(
 ): Operation {
   checkPath(path);
   const { root } = document;
-  const security = own(value, 'security') ?? own(root, 'security');
-  const servers = [value, item, root].map((each) => own(each, 'servers'));
-  const operationId = own(value, 'operationId');
+  const security = getOwn(value, 'security') ?? getOwn(root, 'security');
+  const servers = [value, item, root].map((each) => getOwn(each, 'servers'));
+  const operationId = getOwn(value, 'operationId');
   return {
     method,
     // Some documents use fragments to tell operations of one path apart.
     path: path.replace(/[?#].*$/s, ''),
     key: `${method} ${path}`,
     operationId: typeof operationId === 'string' && operationId.trim() !== '' ? operationId : undefined,
-    summary: trimmedOrEmpty(own(value, 'summary')) || trimmedOrEmpty(own(item, 'summary')),
-    description: trimmedOrEmpty(own(value, 'description')) || trimmedOrEmpty(own(item, 'description')),
-    tags: listOrEmpty(own(value, 'tags')).slice(0, MAX_TAGS).map(tagOf),
+    summary: trimmedOrEmpty(getOwn(value, 'summary')) || trimmedOrEmpty(getOwn(item, 'summary')),
+    description: trimmedOrEmpty(getOwn(value, 'description')) || trimmedOrEmpty(getOwn(item, 'description')),
+    tags: listOrEmpty(getOwn(value, 'tags')).slice(0, MAX_TAGS).map(tagOf),
     parameters: parametersOf(document, path, [item, value]),
-    body: method === 'GET' || method === 'HEAD' ? undefined : bodyOf(document, own(value, 'requestBody')),
-    responses: responseMediaTypes(document, own(value, 'responses')),
+    body: method === 'GET' || method === 'HEAD' ? undefined : bodyOf(document, getOwn(value, 'requestBody')),
+    responseMediaTypes: responseMediaTypes(document, getOwn(value, 'responses')),
     security: Array.isArray(security)
       ? security.slice(0, MAX_ALTERNATIVES).filter((each) => isJsonObject(each))
       : undefined,
@@ -152,10 +153,10 @@ function operationOf(
 
 function checkPath(path: string): void {
   if (!path.startsWith('/')) throw new UnsupportedDocumentError('has a path that does not begin with /');
-  if (path.length > MAX_PATH)
-    throw new UnsupportedDocumentError(`has a path of more than ${MAX_PATH} characters`);
-  const hasDots = path.split('/').some((segment) => /^\.\.?$/.test(segment.replaceAll(/%2e/gi, '.')));
-  if (hasDots || /[\\\p{Cc}]/u.test(path))
+  if (path.length > MAX_PATH_CHARS)
+    throw new UnsupportedDocumentError(`has a path of more than ${MAX_PATH_CHARS} characters`);
+  const hasDotSegment = path.split('/').some((segment) => /^\.\.?$/.test(segment.replaceAll(/%2e/gi, '.')));
+  if (hasDotSegment || /[\\\p{Cc}]/u.test(path))
     throw new UnsupportedDocumentError('has a path with ".", "..", a backslash or a control character');
 }
 
@@ -166,7 +167,7 @@ function checkPath(path: string): void {
 function parametersOf(document: OpenApiDocument, path: string, sources: readonly JsonObject[]): Parameter[] {
   const placeholders = new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name));
   const parameters = new Map<string, Parameter>();
-  const values = sources.flatMap((each) => listOrEmpty(own(each, 'parameters')));
+  const values = sources.flatMap((each) => listOrEmpty(getOwn(each, 'parameters')));
   if (values.length > MAX_PARAMETERS)
     throw new UnsupportedDocumentError(`has more than ${MAX_PARAMETERS} parameters`);
   for (const value of values) {
@@ -205,26 +206,26 @@ function parameterOf(document: OpenApiDocument, value: Json): Parameter | undefi
   const found = resolve(document, value);
   if (!found) throw new UnsupportedDocumentError('has an invalid parameter: it must be an object');
   const { object } = found;
-  const name = own(object, 'name');
-  const location = LOCATIONS.find((each) => each === own(object, 'in'));
+  const name = getOwn(object, 'name');
+  const location = LOCATIONS.find((each) => each === getOwn(object, 'in'));
   if (typeof name !== 'string' || !location || !isParameterName(location, name)) {
-    if (own(object, 'required') !== true) return undefined;
+    if (getOwn(object, 'required') !== true) return undefined;
     throw new UnsupportedDocumentError(
       'has a required parameter in an unknown location, or without a name that can be sent',
     );
   }
-  const style = styleIn(location, own(object, 'style'));
+  const style = styleIn(location, getOwn(object, 'style'));
   const media = mediaOf(document, found, [/^application\/json$/]);
-  const explode = own(object, 'explode');
+  const explode = getOwn(object, 'explode');
   return {
     in: location,
     name,
-    required: location === 'path' || own(object, 'required') === true,
-    description: trimmedOrEmpty(own(object, 'description')) || undefined,
+    required: location === 'path' || getOwn(object, 'required') === true,
+    description: trimmedOrEmpty(getOwn(object, 'description')) || undefined,
     schema: media ? media.schema : schemaOf(found, []),
     style,
     explode: typeof explode === 'boolean' ? explode : style === 'form',
-    allowReserved: location === 'query' && own(object, 'allowReserved') === true,
+    allowReserved: location === 'query' && getOwn(object, 'allowReserved') === true,
     json: media !== undefined && /[/+]json\b/i.test(media.mediaType),
   };
 }
@@ -233,9 +234,9 @@ function isParameterName(location: ParameterLocation, name: string): boolean {
   return location === 'header' ? /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/.test(name) : /^.{1,500}$/s.test(name);
 }
 
-function styleIn(location: ParameterLocation, declared: Json | undefined): string {
+function styleIn(location: ParameterLocation, declaredStyle: Json | undefined): string {
   const [defaultStyle = 'form', ...others] = STYLES[location];
-  return others.find((style) => style === declared) ?? defaultStyle;
+  return others.find((style) => style === declaredStyle) ?? defaultStyle;
 }
 
 /** Media types of bodies, the most convenient ones first. */
@@ -255,21 +256,21 @@ function bodyOf(document: OpenApiDocument, value: Json | undefined): Body | unde
   const found = value === undefined ? undefined : resolve(document, value);
   if (!found) return undefined;
   const { object } = found;
-  if (Object.keys(objectOrEmpty(own(object, 'content'))).length === 0) return undefined;
+  if (Object.keys(objectOrEmpty(getOwn(object, 'content'))).length === 0) return undefined;
   const media = mediaOf(document, found, PREFERRED_TYPES);
   if (!media) throw new UnsupportedDocumentError('has a body without a usable media type');
   return {
     mediaType: media.mediaType,
-    required: own(object, 'required') === true,
-    description: trimmedOrEmpty(own(object, 'description')) || undefined,
+    required: getOwn(object, 'required') === true,
+    description: trimmedOrEmpty(getOwn(object, 'description')) || undefined,
     schema: media.schema,
     encoding: Object.fromEntries(
-      Object.entries(objectOrEmpty(own(media.object, 'encoding'))).slice(0, MAX_ENCODINGS),
+      Object.entries(objectOrEmpty(getOwn(media.object, 'encoding'))).slice(0, MAX_ENCODINGS),
     ),
   };
 }
 
-/** A media type that is valid in a header, and whose parameters need no escapes. */
+/** A media type that is valid in a header, and whose parameters need no escaping. */
 const MEDIA_TYPE = /^(?:\*|[\w!#$&^.+-]+)\/[\w!#$&^.+*-]+(?:\s*;\s*[\w.-]+="?[\w .:/+-]*"?)*$/;
 const MAX_MEDIA_TYPES = 50;
 
@@ -279,16 +280,16 @@ interface Media {
   schema: Json | undefined;
 }
 
-/** Returns the media type that matches the earliest pattern of `preferred`; without a match, the first media type. */
+/** Returns the media type that matches the earliest of `preferredTypes`; without a match, the first media type. */
 function mediaOf(
   document: OpenApiDocument,
-  { object, pointer }: Resolved,
-  preferred: readonly RegExp[],
+  { object, pointer }: ResolvedObject,
+  preferredTypes: readonly RegExp[],
 ): Media | undefined {
-  const content = objectOrEmpty(own(object, 'content'));
+  const content = objectOrEmpty(getOwn(object, 'content'));
   const types = Object.keys(content).slice(0, MAX_MEDIA_TYPES).filter(isMediaType);
   const mediaType =
-    preferred.map((each) => types.find((type) => each.test(type))).find((type) => type !== undefined) ??
+    preferredTypes.map((each) => types.find((type) => each.test(type))).find((type) => type !== undefined) ??
     types[0];
   if (mediaType === undefined) return undefined;
   const found = resolve(document, content[mediaType]);
@@ -309,8 +310,8 @@ const MAX_REPEATED_CHARS = 1000;
 const schemaSizes = new WeakMap<JsonObject, number>();
 
 /** Returns the schema, or a reference to it if the schema is large and other operations may share it. */
-function schemaOf({ object, pointer }: Resolved, steps: readonly string[]): Json | undefined {
-  const schema = own(object, 'schema');
+function schemaOf({ object, pointer }: ResolvedObject, steps: readonly string[]): Json | undefined {
+  const schema = getOwn(object, 'schema');
   if (pointer === undefined || !isJsonObject(schema)) return schema;
   const size = schemaSizes.get(schema) ?? JSON.stringify(schema).length;
   schemaSizes.set(schema, size);
@@ -328,7 +329,8 @@ function responseMediaTypes(document: OpenApiDocument, value: Json | undefined):
       const { object } = resolve(document, response) ?? {};
       if (!object) return [];
       const mediaTypes =
-        responseTypes.get(object) ?? Object.keys(objectOrEmpty(own(object, 'content'))).filter(isMediaType);
+        responseTypes.get(object) ??
+        Object.keys(objectOrEmpty(getOwn(object, 'content'))).filter(isMediaType);
       responseTypes.set(object, mediaTypes.slice(0, 10));
       return mediaTypes;
     } catch (error) {
@@ -350,9 +352,9 @@ export function listOrEmpty(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Returns a string of at most MAX_TEXT characters, without surrounding spaces; empty for any other value. */
+/** Returns a string of at most MAX_TEXT_CHARS characters, without surrounding spaces; empty for any other value. */
 export function trimmedOrEmpty(value: Json | undefined): string {
-  return typeof value === 'string' ? value.slice(0, MAX_TEXT).trim() : '';
+  return typeof value === 'string' ? value.slice(0, MAX_TEXT_CHARS).trim() : '';
 }
 
 function tagOf(value: Json): string {

@@ -1,4 +1,4 @@
-import { BlockError, own } from '@heddle/core/blocks';
+import { BlockError, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { itemsOf, nextCursor, valueAt } from './response.ts';
 import type { ServiceTool } from './file.ts';
@@ -7,15 +7,15 @@ import type { ServiceResponse } from './send.ts';
 type Paging = NonNullable<ServiceTool['paging']>;
 
 /** How the next page is requested: with another value of an argument, or at the URL that the previous page names. */
-export type NextPage = { argument: string; value: Json } | { url: string };
+export type NextPageRequest = { argument: string; value: Json } | { url: string };
 
 /** Maximum number of bytes of the items of all pages of a call, as JSON. */
 const MAX_ITEMS_BYTES = 8 * 2 ** 20;
 
 /** The first page, and a function that requests another page. */
-interface Pages {
+interface PageSource {
   first: ServiceResponse;
-  send: (this: void, next: NextPage) => Promise<ServiceResponse>;
+  send: (this: void, next: NextPageRequest) => Promise<ServiceResponse>;
 }
 
 /**
@@ -25,7 +25,7 @@ interface Pages {
  */
 export async function collectPages(
   { id, paging }: { id: string; paging: Paging },
-  { first, send }: Pages,
+  { first, send }: PageSource,
 ): Promise<{ data: Json; items: Json[] }> {
   const items = itemsOf(paging, first.data);
   const requestedKeys = new Set<string>();
@@ -68,7 +68,7 @@ interface Position {
   itemCount: number;
 }
 
-function nextPage(paging: Paging, position: Position): NextPage | undefined {
+function nextPage(paging: Paging, position: Position): NextPageRequest | undefined {
   const { data, headers } = position.response;
   if (paging.by === 'link') {
     const url = nextLink(headers['link'] ?? '');
@@ -106,7 +106,7 @@ function nextLink(header: string): string | undefined {
 
 /** True if the tool has no pages, or the caller requests a single page. */
 export function isSinglePageCall({ paging }: ServiceTool, args: JsonObject): boolean {
-  return !paging || (paging.argument !== undefined && own(args, paging.argument) !== undefined);
+  return !paging || (paging.argument !== undefined && getOwn(args, paging.argument) !== undefined);
 }
 
 /**
@@ -114,12 +114,12 @@ export function isSinglePageCall({ paging }: ServiceTool, args: JsonObject): boo
  * service: another origin, or another part of a host that several services share, must not get the credential. Throws
  * HTTP_FAILED.
  */
-export function checkLink(
+export function resolveNextPageUrl(
   url: string,
-  { pageUrl, address, id }: { pageUrl: string; address: string; id: string },
+  { pageUrl, baseUrl, id }: { pageUrl: string; baseUrl: string; id: string },
 ): string {
   const next = URL.canParse(url, pageUrl) ? new URL(url, pageUrl) : undefined;
-  const base = new URL(address.endsWith('/') ? address : `${address}/`);
+  const base = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
   if (next?.origin === base.origin && next.pathname.startsWith(base.pathname) && next.username === '')
     return next.href;
   const target = next ? next.origin : 'an invalid URL';

@@ -9,14 +9,14 @@ const MAX_KEY_PAUSE_MS = 600_000;
 /** The size of a burst, as a share of the period: bursts may exceed the rate limit by a tenth. */
 const BURST_SHARE = 0.1;
 /** Calls to services use no tokens: only model calls do. */
-const NO_TOKENS = { tokensMs: 0, tokenBurstMs: 0 };
+const NO_TOKEN_COST = { tokensMs: 0, tokenBurstMs: 0 };
 
 type ServiceRate = NonNullable<ConfiguredService['rate']>;
 
 /** The state that the calls with one key share, in all processes. */
 export interface KeyRateLimit {
-  /** The name of the key in the store of rates. */
-  key: string;
+  /** Identifies the rate limit of the key: a hash of the key and the base URL. */
+  rateKey: string;
   /** Undefined: calls wait only after the service has refused the key. */
   rate: ServiceRate | undefined;
 }
@@ -29,16 +29,16 @@ export interface KeyRateLimit {
  */
 export async function waitForRateLimit(
   context: Context,
-  { key, rate }: KeyRateLimit,
+  { rateKey, rate }: KeyRateLimit,
   service: string,
 ): Promise<void> {
-  const { rates } = context.services;
+  const { rateLimiter } = context.services;
   const periodMs = (rate?.seconds ?? 0) * 1000;
   const requestMs = rate === undefined ? 0 : periodMs / rate.calls;
   for (;;) {
     const nowMs = context.clock.now();
-    const demand = { nowMs, requestMs, requestBurstMs: periodMs * BURST_SHARE, ...NO_TOKENS };
-    const waitMs = await rates.take(key, demand);
+    const demand = { nowMs, requestMs, requestBurstMs: periodMs * BURST_SHARE, ...NO_TOKEN_COST };
+    const waitMs = await rateLimiter.take(rateKey, demand);
     context.signal.throwIfAborted();
     if (waitMs === 0) return;
     if (waitMs > Math.min(MAX_RETRY_DELAY_MS, context.remainingMs ?? Infinity))
@@ -61,6 +61,9 @@ function waitReason(rate: ServiceRate | undefined, waitMs: number): string {
 }
 
 /** Stops all calls with a key, in every process, for the delay that a service requests. */
-export async function pauseKey(context: Context, { key }: KeyRateLimit, pauseMs: number): Promise<void> {
-  await context.services.rates.block(key, context.clock.now() + Math.min(pauseMs, MAX_KEY_PAUSE_MS));
+export async function pauseKey(context: Context, { rateKey }: KeyRateLimit, pauseMs: number): Promise<void> {
+  await context.services.rateLimiter.blockKey(
+    rateKey,
+    context.clock.now() + Math.min(pauseMs, MAX_KEY_PAUSE_MS),
+  );
 }

@@ -1,6 +1,6 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { fileName, filesIn } from '@heddle/core/files';
+import { sanitizeFileName, filesIn } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { ServiceBody, ServiceParameter, ServiceTool } from './file.ts';
 import { locationOf } from './security.ts';
@@ -24,7 +24,7 @@ export interface ServiceRequest {
 
 /** The base URL and credential of a request, and access to files. */
 export interface RequestContext {
-  address: string;
+  baseUrl: string;
   /** Undefined: the request has no credential. */
   secret: string | undefined;
   /** Returns the content of a file of the run as Base64; undefined if the run has no such file. */
@@ -45,7 +45,7 @@ export async function requestOf(
 ): Promise<ServiceRequest> {
   const credential = credentialParts(tool, context.secret);
   const parameters = (tool.parameters ?? []).flatMap((parameter) => {
-    const value = own(args, parameter.argument);
+    const value = getOwn(args, parameter.argument);
     return value === undefined || (value === null && parameter.in !== 'path') ? [] : [{ parameter, value }];
   });
   const path = fillPath(tool, args, credential.path);
@@ -77,7 +77,7 @@ export async function requestOf(
   const allCookies = [...cookies, ...credential.cookies].join('; ');
   if (allCookies !== '') headers.push(['cookie', allCookies]);
   headers.push(...credential.headers);
-  const base = context.address.replace(/\/+$/, '');
+  const base = context.baseUrl.replace(/\/+$/, '');
   const url = `${base}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
   const pathSecrets = Object.values(credential.path).flatMap((encodedKey) => {
     const secret = decodeURIComponent(encodedKey);
@@ -111,30 +111,31 @@ function fillPath(
   keys: CredentialParts['path'],
 ): string {
   const byName = new Map(parameters.filter((each) => each.in === 'path').map((each) => [each.name, each]));
-  const filled = path.replaceAll(/\{([^{}]+)\}/g, (whole, name: string) => {
+  const filledPath = path.replaceAll(/\{([^{}]+)\}/g, (whole, name: string) => {
     const parameter = byName.get(name);
     if (!parameter) return (Object.hasOwn(keys, name) ? keys[name] : undefined) ?? percentEncode(whole);
-    const value = own(args, parameter.argument);
+    const value = getOwn(args, parameter.argument);
     if (value === undefined || value === null)
       throw new ArgumentError(`"${parameter.argument}", which the path needs, is missing`);
     return withArgumentName(parameter.argument, () => pathText(name, wireValue(parameter, value), parameter));
   });
   // Only segments with a placeholder are checked for `.` and `..`: the tool's own path may contain such segments.
   const templateSegments = path.split('/');
-  for (const [index, segment] of filled.split('/').entries()) {
+  for (const [index, segment] of filledPath.split('/').entries()) {
     const hasPlaceholder = templateSegments[index]?.includes('{') ?? false;
     if (hasPlaceholder && /^\.\.?$/.test(segment.replaceAll(/%2e/gi, '.')))
       throw new ArgumentError(`the path gets a segment "${segment}", which would lead to another path`);
   }
-  return filled;
+  return filledPath;
 }
 
 function queryOf(tool: ServiceTool, parameter: ServiceParameter, value: Json): string {
   const pairs = withArgumentName(parameter.argument, () =>
     queryPairs(parameter.name, wireValue(parameter, value), parameter),
   );
-  const isSpread = parameter.explode && parameter.style === 'form' && isJsonObject(value) && !parameter.json;
-  const conflict = isSpread ? pairs.find(({ name }) => isQueryName(tool, name)) : undefined;
+  const isExploded =
+    parameter.explode && parameter.style === 'form' && isJsonObject(value) && !parameter.json;
+  const conflict = isExploded ? pairs.find(({ name }) => isQueryName(tool, name)) : undefined;
   if (conflict)
     throw new ArgumentError(
       `"${parameter.argument}" has a member "${conflict.name}", which is another parameter`,
@@ -142,7 +143,7 @@ function queryOf(tool: ServiceTool, parameter: ServiceParameter, value: Json): s
   return queryText(pairs, parameter.reserved === true ? percentEncodeExceptReserved : percentEncode);
 }
 
-/** True if a parameter or an API key of the query has this name. A spread object must not overwrite it. */
+/** True if a parameter or an API key of the query has this name. An exploded object must not overwrite it. */
 function isQueryName({ parameters = [], credential }: ServiceTool, name: string): boolean {
   const keys = Object.values(credential?.schemes ?? {}).flatMap((scheme) =>
     scheme.type === 'key' ? [locationOf(scheme)] : [],
@@ -164,14 +165,16 @@ function credentialParts({ credential }: ServiceTool, secret: string | undefined
   const schemes = Object.entries(credential.schemes);
   for (const [name, scheme] of schemes) {
     const value = schemes.length === 1 ? secret : keyIn(secret, name, schemes.length);
-    if (scheme.type === 'bearer') parts.headers.push(['authorization', bearerOf(value, scheme.bare)]);
-    else if (scheme.type === 'basic') parts.headers.push(['authorization', `Basic ${basicOf(value)}`]);
+    if (scheme.type === 'bearer')
+      parts.headers.push(['authorization', bearerAuthorization(value, scheme.bare)]);
+    else if (scheme.type === 'basic')
+      parts.headers.push(['authorization', `Basic ${basicCredentials(value)}`]);
     else if (scheme.in === 'header') parts.headers.push([scheme.name.toLowerCase(), value]);
     else if (scheme.in === 'path') parts.path[scheme.name] = pathKeyOf(value);
     else if (scheme.in === 'query') parts.query.push(`${percentEncode(scheme.name)}=${percentEncode(value)}`);
     else parts.cookies.push(`${percentEncode(scheme.name)}=${percentEncode(value)}`);
     if (scheme.type === 'key' && scheme.bearer)
-      parts.headers.push(['authorization', bearerOf(value, undefined)]);
+      parts.headers.push(['authorization', bearerAuthorization(value, undefined)]);
   }
   return parts;
 }
@@ -182,15 +185,15 @@ function pathKeyOf(value: string): string {
   return percentEncode(value).replaceAll('%3A', ':');
 }
 
-function bearerOf(value: string, bare: string | undefined): string {
-  return bare !== undefined && value.startsWith(bare) ? value : `Bearer ${value}`;
+function bearerAuthorization(value: string, barePrefix: string | undefined): string {
+  return barePrefix !== undefined && value.startsWith(barePrefix) ? value : `Bearer ${value}`;
 }
 
 /**
  * Returns the credentials of basic authentication. A key alone becomes a user without a password, as many services
  * expect.
  */
-function basicOf(value: string): string {
+function basicCredentials(value: string): string {
   return Buffer.from(value.includes(':') ? value : `${value}:`).toString('base64');
 }
 
@@ -202,7 +205,7 @@ function keyIn(secret: string, name: string, count: number): string {
   } catch {
     // The error is thrown below.
   }
-  const value = isJsonObject(keys) ? own(keys, name) : undefined;
+  const value = isJsonObject(keys) ? getOwn(keys, name) : undefined;
   if (typeof value === 'string' && value !== '') return value;
   throw new ArgumentError(
     `the credential must be a JSON object with ${count} strings, one of them "${name}"`,
@@ -222,7 +225,7 @@ async function bodyOf(
 ): Promise<{ type?: string; body: ServiceRequest['body'] }> {
   if (json !== undefined)
     return { type: 'application/json', body: JSON.stringify(fillJson(json, args) ?? null) };
-  const value = body && own(args, body.argument);
+  const value = body && getOwn(args, body.argument);
   if (!body || value === undefined) return { body: null };
   const { type, mediaType, argument } = body;
   if (type === 'json') return { type: mediaType, body: JSON.stringify(value) };
@@ -234,7 +237,7 @@ async function bodyOf(
   if (!isJsonObject(value)) throw new ArgumentError(`"${argument}" is not an object`);
   if (type === 'form')
     return { type: mediaType, body: withArgumentName(argument, () => formText(body, value)) };
-  return multipart(body, value, context);
+  return multipartBody(body, value, context);
 }
 
 /** Returns a JSON body with the arguments filled in, without those that have no value. Undefined if nothing is left. */
@@ -244,11 +247,11 @@ function fillJson(value: Json, args: JsonObject): Json | undefined {
     return items.length === 0 && value.length > 0 ? undefined : items;
   }
   if (!isJsonObject(value)) return value;
-  const name = own(value, '$argument');
-  if (typeof name === 'string') return own(args, name);
+  const name = getOwn(value, '$argument');
+  if (typeof name === 'string') return getOwn(args, name);
   const members = Object.entries(value).flatMap(([key, member]) => {
-    const filled = fillJson(member, args);
-    return filled === undefined ? [] : [[key, filled] as const];
+    const filledMember = fillJson(member, args);
+    return filledMember === undefined ? [] : [[key, filledMember] as const];
   });
   // An object whose members all have no value is omitted.
   return members.length === 0 && Object.keys(value).length > 0 ? undefined : Object.fromEntries(members);
@@ -269,19 +272,19 @@ function formText(body: ServiceBody, value: JsonObject): string {
     if (item === null) return [];
     const { style, explode, mediaType } = fieldOf(body, name);
     const isJson = mediaType !== undefined && /[/+]json\b/i.test(mediaType);
-    if (isJson) return [{ name, text: JSON.stringify(item), raw: false }];
+    if (isJson) return [{ name, text: JSON.stringify(item), isEncoded: false }];
     if (style !== undefined || explode !== undefined) {
       const usedStyle = style ?? 'form';
       return queryPairs(name, item, { style: usedStyle, explode: explode ?? usedStyle === 'form' });
     }
     if (Array.isArray(item) && item.every((each) => typeof each !== 'object'))
       return queryPairs(name, item, { style: 'form', explode: true });
-    return [{ name, text: plainText(item), raw: false }];
+    return [{ name, text: plainText(item), isEncoded: false }];
   });
   return queryText(pairs).replaceAll('%20', '+');
 }
 
-async function multipart(
+async function multipartBody(
   body: ServiceBody,
   value: JsonObject,
   context: RequestContext,
@@ -327,12 +330,12 @@ export async function fileOf(
   if (!isJsonObject(value))
     throw new ArgumentError(`"${argument}" is not a file: pass a string or an object`);
   const record = fileRecordOf(value);
-  const base64 = record ? await context.readFile(record) : own(value, 'base64');
+  const base64 = record ? await context.readFile(record) : getOwn(value, 'base64');
   if (typeof base64 !== 'string')
     throw new ArgumentError(`"${argument}" is not a file of this run, and has no "base64"`);
-  const [name, type] = [own(value, 'name'), own(value, 'type')];
+  const [name, type] = [getOwn(value, 'name'), getOwn(value, 'type')];
   return {
-    name: typeof name === 'string' ? fileName(name) : 'file',
+    name: typeof name === 'string' ? sanitizeFileName(name) : 'file',
     type: typeof type === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : 'application/octet-stream',
     bytes: new Uint8Array(Buffer.from(base64, 'base64')),
   };

@@ -5,7 +5,7 @@ import type { ServiceTool } from './file.ts';
 
 type Paging = NonNullable<ServiceTool['paging']>;
 
-const REASON_CHARS = 500;
+const MAX_REASON_CHARS = 500;
 
 /** Returns the value at a path of a response; undefined if there is none. */
 export function valueAt(data: Json, path: string): Json | undefined {
@@ -21,7 +21,7 @@ export function failureReasonIn({ answer }: Pick<ServiceTool, 'answer'>, data: J
     reason !== undefined && reason !== null && !(Array.isArray(reason) && reason.length === 0);
   if (ok === undefined ? !hasReason : valueAt(data, ok) === true) return undefined;
   return textOf(hasReason ? reason : data)
-    .slice(0, REASON_CHARS)
+    .slice(0, MAX_REASON_CHARS)
     .toWellFormed();
 }
 

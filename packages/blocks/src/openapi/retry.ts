@@ -23,9 +23,9 @@ export async function withRetries<T>(
     const result = await operation();
     if (!(result instanceof BlockError)) return result;
     const delayMs = Math.max(result.retryAfterMs ?? 0, INITIAL_RETRY_DELAY_MS * 2 ** (attempt - 1));
-    const isOver =
+    const isLastAttempt =
       attempt === MAX_ATTEMPTS || delayMs > Math.min(MAX_RETRY_DELAY_MS, context.remainingMs ?? Infinity);
-    if (!mayRepeat(result) || isOver) throw result;
+    if (!mayRepeat(result) || isLastAttempt) throw result;
     await sleep(context, delayMs);
   }
 }

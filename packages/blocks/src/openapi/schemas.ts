@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { UnsupportedDocumentError, valueAt } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
 
-const MAX_TEXT = 2000;
+const MAX_TEXT_CHARS = 2000;
 /** Maximum number of characters of a title, a format or a pattern. */
-const MAX_WORD = 200;
+const MAX_SHORT_TEXT_CHARS = 200;
 
 /** Returns a schema that allows any value, with the reason. */
-const anyValue = (why: string): JsonObject => ({ description: `Any value: its schema ${why}.` });
+const anyValue = (problem: string): JsonObject => ({ description: `Any value: its schema ${problem}.` });
 
 /**
  * Converts schemas of a document to JSON Schema 2020-12. Each schema that they refer to is converted once, into `defs`,
@@ -27,37 +27,37 @@ export class SchemaConverter {
     this.#document = document;
   }
 
-  /** Returns the converted schema. Its references lead to `defs`. */
+  /** Returns the converted schema. Its references point to `defs`. */
   convert(schema: Json | undefined): JsonObject {
-    const converted = this.#schema(schema ?? {});
+    const converted = this.#convertSchema(schema ?? {});
     for (let next = this.#queue.pop(); next; next = this.#queue.pop()) {
       const [name, value] = next;
-      this.defs[name] = this.#schema(value);
+      this.defs[name] = this.#convertSchema(value);
     }
     return converted;
   }
 
-  #schema(schema: Json): JsonObject {
+  #convertSchema(schema: Json): JsonObject {
     // A false schema matches no value.
     if (schema === false) return { not: {} };
     if (!isJsonObject(schema)) return {};
-    const reference = own(schema, '$ref');
-    if (typeof reference === 'string') return withNull(schema, this.#reference(reference, schema));
+    const reference = getOwn(schema, '$ref');
+    if (typeof reference === 'string') return withNull(schema, this.#convertReference(reference, schema));
     const converted: JsonObject = {};
-    for (const [keyword, read] of KEYWORDS) {
-      const value = own(schema, keyword);
-      const result = value === undefined ? undefined : read(value, this.#convertInner, schema);
+    for (const [keyword, convertKeyword] of KEYWORDS) {
+      const value = getOwn(schema, keyword);
+      const result = value === undefined ? undefined : convertKeyword(value, this.#convertInner, schema);
       if (result !== undefined) converted[keyword] = result;
     }
     return withNull(schema, withBounds(schema, converted));
   }
 
-  readonly #convertInner = (schema: Json): JsonObject => this.#schema(schema);
+  readonly #convertInner = (schema: Json): JsonObject => this.#convertSchema(schema);
 
-  #reference(reference: string, schema: JsonObject): JsonObject {
+  #convertReference(reference: string, schema: JsonObject): JsonObject {
     try {
       const name = this.#names.get(reference) ?? this.#define(reference);
-      const description = text(MAX_TEXT)(own(schema, 'description') ?? null);
+      const description = text(MAX_TEXT_CHARS)(getOwn(schema, 'description') ?? null);
       return { $ref: `#/$defs/${name}`, ...(description !== undefined && { description }) };
     } catch (error) {
       if (error instanceof UnsupportedDocumentError) return anyValue(error.message);
@@ -90,7 +90,7 @@ export function digestOf(source: string): string {
 /** Converts a schema inside another schema. */
 type ConvertInner = (schema: Json) => JsonObject;
 /** Returns the value of a keyword in JSON Schema; undefined omits the keyword. */
-type Reader = (value: Json, convertInner: ConvertInner, schema: JsonObject) => Json | undefined;
+type KeywordConverter = (value: Json, convertInner: ConvertInner, schema: JsonObject) => Json | undefined;
 
 const TYPES: ReadonlySet<Json> = new Set([
   'string',
@@ -109,36 +109,38 @@ const text =
     const trimmed = value.trim();
     return trimmed.length > max ? `${trimmed.slice(0, max).toWellFormed()}…` : trimmed;
   };
-const word: Reader = (value) => (typeof value === 'string' && value.length <= MAX_WORD ? value : undefined);
-const number: Reader = (value) => (typeof value === 'number' ? value : undefined);
-const count: Reader = (value) => (Number.isSafeInteger(value) && Number(value) >= 0 ? value : undefined);
-const flag: Reader = (value) => (value === true ? true : undefined);
+const shortText: KeywordConverter = (value) =>
+  typeof value === 'string' && value.length <= MAX_SHORT_TEXT_CHARS ? value : undefined;
+const number: KeywordConverter = (value) => (typeof value === 'number' ? value : undefined);
+const count: KeywordConverter = (value) =>
+  Number.isSafeInteger(value) && Number(value) >= 0 ? value : undefined;
+const flag: KeywordConverter = (value) => (value === true ? true : undefined);
 /** Maximum number of levels of a value in a schema, such as a default. */
 const MAX_DATA_LEVELS = 3;
 const isShallow = (value: Json, levels = MAX_DATA_LEVELS): boolean =>
   typeof value !== 'object' ||
   value === null ||
   (levels > 0 && Object.values(value).every((item) => isShallow(item, levels - 1)));
-const data: Reader = (value) => (isShallow(value) ? value : undefined);
-const subschema: Reader = (value, convertInner) => convertInner(value);
-const subschemas: Reader = (value, convertInner) =>
+const data: KeywordConverter = (value) => (isShallow(value) ? value : undefined);
+const subschema: KeywordConverter = (value, convertInner) => convertInner(value);
+const subschemas: KeywordConverter = (value, convertInner) =>
   Array.isArray(value) && value.length > 0 ? value.map(convertInner) : undefined;
 
 /**
  * The keywords that are kept, in this order. Others are for documentation, XML or responses, or would change
  * references.
  */
-const KEYWORDS: ReadonlyMap<string, Reader> = new Map(
-  Object.entries<Reader>({
-    title: text(MAX_WORD),
-    description: text(MAX_TEXT),
+const KEYWORDS: ReadonlyMap<string, KeywordConverter> = new Map(
+  Object.entries<KeywordConverter>({
+    title: text(MAX_SHORT_TEXT_CHARS),
+    description: text(MAX_TEXT_CHARS),
     type: (value) => {
       const types = [value].flat().filter((type) => TYPES.has(type));
       return types.length > 1 ? types : types[0];
     },
-    format: word,
-    contentMediaType: word,
-    contentEncoding: word,
+    format: shortText,
+    contentMediaType: shortText,
+    contentEncoding: shortText,
     enum: (value) => (Array.isArray(value) && value.length > 0 && isShallow(value) ? value : undefined),
     const: data,
     default: data,
@@ -175,7 +177,7 @@ const KEYWORDS: ReadonlyMap<string, Reader> = new Map(
     exclusiveMaximum: number,
     minLength: count,
     maxLength: count,
-    pattern: word,
+    pattern: shortText,
     minItems: count,
     maxItems: count,
     minProperties: count,
@@ -189,13 +191,13 @@ function namesOf(value: Json): string[] {
 }
 
 function propertyOf(schema: JsonObject, name: string): Json | undefined {
-  const properties = own(schema, 'properties');
-  return isJsonObject(properties) ? own(properties, name) : undefined;
+  const properties = getOwn(schema, 'properties');
+  return isJsonObject(properties) ? getOwn(properties, name) : undefined;
 }
 
 /** True for a property that only servers set. */
 function isReadOnly(schema: Json | undefined): boolean {
-  return isJsonObject(schema) && own(schema, 'readOnly') === true;
+  return isJsonObject(schema) && getOwn(schema, 'readOnly') === true;
 }
 
 /** Converts exclusive bounds of OpenAPI 3.0, in which `exclusiveMinimum: true` makes `minimum` exclusive. */
@@ -205,7 +207,7 @@ function withBounds(schema: JsonObject, converted: JsonObject): JsonObject {
     ['minimum', 'exclusiveMinimum'],
     ['maximum', 'exclusiveMaximum'],
   ] as const) {
-    if (own(schema, exclusive) !== true || bounded[bound] === undefined) continue;
+    if (getOwn(schema, exclusive) !== true || bounded[bound] === undefined) continue;
     bounded[exclusive] = bounded[bound];
     delete bounded[bound];
   }
@@ -214,7 +216,7 @@ function withBounds(schema: JsonObject, converted: JsonObject): JsonObject {
 
 /** Allows null if the schema has `nullable: true`, as in OpenAPI 3.0. */
 function withNull(schema: JsonObject, converted: JsonObject): JsonObject {
-  if (own(schema, 'nullable') !== true) return converted;
+  if (getOwn(schema, 'nullable') !== true) return converted;
   const { type, enum: values, description, ...others } = converted;
   const annotations = description === undefined ? {} : { description };
   if (type === undefined) {
@@ -235,24 +237,24 @@ function withNull(schema: JsonObject, converted: JsonObject): JsonObject {
 }
 
 /** The part of the schemas that is kept. */
-interface Detail {
+interface DetailLevel {
   /** Maximum number of references that are followed, one after the other, from the arguments. */
-  hops: number;
+  maxHops: number;
   /** Maximum number of levels of JSON in each schema. */
-  levels: number;
-  descriptions: boolean;
+  maxLevels: number;
+  keepsDescriptions: boolean;
 }
 
 /** From complete to coarse. The first one that makes the schema small enough is used. */
-const DETAILS: readonly Detail[] = [
-  { hops: 1000, levels: 28, descriptions: true },
-  { hops: 1000, levels: 28, descriptions: false },
-  { hops: 4, levels: 20, descriptions: true },
-  { hops: 2, levels: 16, descriptions: false },
-  { hops: 1, levels: 12, descriptions: false },
-  { hops: 0, levels: 10, descriptions: false },
-  { hops: 0, levels: 6, descriptions: false },
-  { hops: 0, levels: 4, descriptions: false },
+const DETAIL_LEVELS: readonly DetailLevel[] = [
+  { maxHops: 1000, maxLevels: 28, keepsDescriptions: true },
+  { maxHops: 1000, maxLevels: 28, keepsDescriptions: false },
+  { maxHops: 4, maxLevels: 20, keepsDescriptions: true },
+  { maxHops: 2, maxLevels: 16, keepsDescriptions: false },
+  { maxHops: 1, maxLevels: 12, keepsDescriptions: false },
+  { maxHops: 0, maxLevels: 10, keepsDescriptions: false },
+  { maxHops: 0, maxLevels: 6, keepsDescriptions: false },
+  { maxHops: 0, maxLevels: 4, keepsDescriptions: false },
 ];
 
 const TOO_LARGE = anyValue('is too large to show');
@@ -267,7 +269,7 @@ export function bundleSchema(
   defs: JsonObject,
   maxChars: number,
 ): { schema: JsonObject; isComplete: boolean } | undefined {
-  for (const [index, detail] of DETAILS.entries()) {
+  for (const [index, detail] of DETAIL_LEVELS.entries()) {
     const result = bundleWith(schema, { defs, maxChars, detail });
     if (result) return { schema: result.schema, isComplete: index === 0 && !result.isTruncated };
   }
@@ -277,26 +279,26 @@ export function bundleSchema(
 interface BundleOptions {
   defs: JsonObject;
   maxChars: number;
-  detail: Detail;
+  detail: DetailLevel;
 }
 
 function bundleWith(
   schema: JsonObject,
   { defs, maxChars, detail }: BundleOptions,
 ): { schema: JsonObject; isTruncated: boolean } | undefined {
-  const reducer = new Reducer(detail, maxChars);
+  const boundedCopy = new BoundedSchemaCopy(detail, maxChars);
   try {
-    const root = reducer.reduce(schema, 0) as JsonObject;
+    const root = boundedCopy.copySchema(schema, 0) as JsonObject;
     const usedDefs: JsonObject = {};
-    // The loop also visits the names that `reduce` adds to the map: it is a breadth-first search.
-    for (const [name, hop] of reducer.hopsByName) {
-      const def = hop > detail.hops ? TOO_LARGE : (own(defs, name) ?? anyValue('is missing'));
-      usedDefs[name] = reducer.reduce(def, 2, { name, hop });
-      if (def === TOO_LARGE) reducer.isTruncated = true;
+    // The loop also visits the names that `copySchema` adds to the map: it is a breadth-first search.
+    for (const [name, hop] of boundedCopy.hopsByName) {
+      const def = hop > detail.maxHops ? TOO_LARGE : (getOwn(defs, name) ?? anyValue('is missing'));
+      usedDefs[name] = boundedCopy.copySchema(def, 2, { name, hop });
+      if (def === TOO_LARGE) boundedCopy.isTruncated = true;
     }
     return {
-      schema: { ...root, ...(reducer.hopsByName.size > 0 && { $defs: usedDefs }) },
-      isTruncated: reducer.isTruncated,
+      schema: { ...root, ...(boundedCopy.hopsByName.size > 0 && { $defs: usedDefs }) },
+      isTruncated: boundedCopy.isTruncated,
     };
   } catch (error) {
     if (error instanceof OverflowError) return undefined;
@@ -308,54 +310,54 @@ function bundleWith(
 class OverflowError extends Error {}
 
 /** Keywords whose value is data, not schemas. */
-const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'required']);
+const DATA_KEYWORDS: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'required']);
 
 /**
  * Copies schemas up to a level of detail and a number of characters. Throws `OverflowError` when there are more, so
  * that the work is bounded.
  */
-class Reducer {
+class BoundedSchemaCopy {
   /** Names of definitions with the number of references that lead there, in the order in which they are found. */
   readonly hopsByName = new Map<string, number>();
   isTruncated = false;
-  readonly #detail: Detail;
+  readonly #detail: DetailLevel;
   #remainingChars: number;
   #hop = 0;
 
-  constructor(detail: Detail, maxChars: number) {
+  constructor(detail: DetailLevel, maxChars: number) {
     this.#detail = detail;
     this.#remainingChars = maxChars;
   }
 
   /** Returns a copy of a schema. Throws OverflowError. */
-  reduce(schema: Json, level: number, def?: { name: string; hop: number }): Json {
+  copySchema(schema: Json, level: number, def?: { name: string; hop: number }): Json {
     if (def) {
       this.#hop = def.hop;
       this.#spend(def.name.length + 4);
     }
-    return this.#schema(schema, level);
+    return this.#copyNested(schema, level);
   }
 
   /** Copies a schema, or a list of schemas. */
-  #schema(schema: Json, level: number): Json {
+  #copyNested(schema: Json, level: number): Json {
     if (Array.isArray(schema)) {
       this.#spend(2);
-      return schema.map((item) => this.#schema(item, level + 1));
+      return schema.map((item) => this.#copyNested(item, level + 1));
     }
-    if (!isJsonObject(schema)) return this.#data(schema);
-    if (level >= this.#detail.levels) return this.#truncate(schema);
-    const reference = own(schema, '$ref');
+    if (!isJsonObject(schema)) return this.#copyData(schema);
+    if (level >= this.#detail.maxLevels) return this.#truncate(schema);
+    const reference = getOwn(schema, '$ref');
     if (typeof reference === 'string') this.#requireDefinition(reference.slice('#/$defs/'.length));
-    return this.#copy(schema, (keyword, value) => {
-      if (keyword === 'description' && !this.#detail.descriptions && level > 2) return undefined;
-      if (DATA.has(keyword)) return this.#data(value);
+    return this.#copyObject(schema, (keyword, value) => {
+      if (keyword === 'description' && !this.#detail.keepsDescriptions && level > 2) return undefined;
+      if (DATA_KEYWORDS.has(keyword)) return this.#copyData(value);
       if (keyword === 'properties' && isJsonObject(value))
-        return this.#copy(value, (_name, property) => this.#schema(property, level + 2));
-      return this.#schema(value, level + 1);
+        return this.#copyObject(value, (_name, property) => this.#copyNested(property, level + 2));
+      return this.#copyNested(value, level + 1);
     });
   }
 
-  #copy(object: JsonObject, transform: (key: string, value: Json) => Json | undefined): JsonObject {
+  #copyObject(object: JsonObject, transform: (key: string, value: Json) => Json | undefined): JsonObject {
     this.#spend(2);
     const copy: JsonObject = {};
     for (const [key, value] of Object.entries(object)) {
@@ -374,9 +376,9 @@ class Reducer {
     return type === undefined ? {} : { type };
   }
 
-  #data(value: Json): Json {
-    if (Array.isArray(value)) return value.map((item) => this.#data(item));
-    if (isJsonObject(value)) return this.#copy(value, (_key, item) => this.#data(item));
+  #copyData(value: Json): Json {
+    if (Array.isArray(value)) return value.map((item) => this.#copyData(item));
+    if (isJsonObject(value)) return this.#copyObject(value, (_key, item) => this.#copyData(item));
     this.#spend(typeof value === 'string' ? value.length + 3 : 6);
     return value;
   }

@@ -1,4 +1,4 @@
-import { own } from '@heddle/core/blocks';
+import { getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { resolve, UnsupportedDocumentError } from './document.ts';
 import type { OpenApiDocument } from './document.ts';
@@ -30,14 +30,14 @@ const MAX_SCHEMES = 5;
  */
 export function securityOf(document: OpenApiDocument, { security }: Pick<Operation, 'security'>): Security {
   const reasons: string[] = [];
-  const usable: Security['schemes'][] = [];
+  const usableAlternatives: Security['schemes'][] = [];
   for (const alternative of security ?? []) {
     const schemes = readAlternative(document, alternative);
     if (typeof schemes === 'string') reasons.push(schemes);
-    else usable.push(schemes);
+    else usableAlternatives.push(schemes);
   }
-  const isOptional = usable.some((schemes) => schemeCount(schemes) === 0);
-  const [fewestSchemes] = usable
+  const isOptional = usableAlternatives.some((schemes) => schemeCount(schemes) === 0);
+  const [fewestSchemes] = usableAlternatives
     .filter((schemes) => schemeCount(schemes) > 0)
     .toSorted((a, b) => schemeCount(a) - schemeCount(b));
   if (fewestSchemes || isOptional || reasons.length === 0)
@@ -75,27 +75,29 @@ function readAlternative(document: OpenApiDocument, alternative: JsonObject): Se
 
 /** Returns the scheme, or why it cannot be used. */
 function readScheme(document: OpenApiDocument, name: string, scopes: Json | undefined): Scheme | string {
-  const scheme = resolve(document, own(schemesOf(document), name))?.object;
+  const scheme = resolve(document, getOwn(schemesOf(document), name))?.object;
   if (!scheme) return `needs the credential "${name.slice(0, 100)}", which the document does not describe`;
-  const type = own(scheme, 'type');
+  const type = getOwn(scheme, 'type');
   if (type === 'oauth2' || type === 'openIdConnect') {
     const required = Array.isArray(scopes) ? scopes.slice(0, MAX_SCOPES) : [];
     const isScope = (scope: Json): scope is string => typeof scope === 'string' && scope.length <= 200;
     return { type: 'bearer', scopes: required.filter(isScope) };
   }
-  if (type === 'http') return httpScheme(trimmedOrEmpty(own(scheme, 'scheme')).toLowerCase());
+  if (type === 'http') return httpScheme(trimmedOrEmpty(getOwn(scheme, 'scheme')).toLowerCase());
   if (type === 'apiKey') return keyOf(scheme) ?? 'needs a key without a name, or in an unknown location';
   return `needs a credential of the type ${trimmedOrEmpty(type).slice(0, 100)}`;
 }
 
 function httpScheme(scheme: string): Scheme | string {
   if (scheme === 'bearer') return { type: 'bearer', scopes: [] };
-  return scheme === 'basic' ? { type: 'basic' } : `needs HTTP authentication by ${scheme.slice(0, 100)}`;
+  return scheme === 'basic'
+    ? { type: 'basic' }
+    : `needs HTTP authentication with the scheme ${scheme.slice(0, 100)}`;
 }
 
 function keyOf(scheme: JsonObject): Extract<Scheme, { type: 'key' }> | undefined {
-  const name = own(scheme, 'name');
-  const location = (['header', 'query', 'cookie'] as const).find((each) => each === own(scheme, 'in'));
+  const name = getOwn(scheme, 'name');
+  const location = (['header', 'query', 'cookie'] as const).find((each) => each === getOwn(scheme, 'in'));
   if (typeof name !== 'string' || !location || name === '') return undefined;
   return location !== 'query' && !HEADER.test(name) ? undefined : { type: 'key', in: location, name };
 }
@@ -123,5 +125,5 @@ export function locationOf({ in: location, name }: { in: string; name: string })
 }
 
 function schemesOf({ root }: OpenApiDocument): JsonObject {
-  return objectOrEmpty(own(objectOrEmpty(own(root, 'components')), 'securitySchemes'));
+  return objectOrEmpty(getOwn(objectOrEmpty(getOwn(root, 'components')), 'securitySchemes'));
 }

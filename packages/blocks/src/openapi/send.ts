@@ -1,6 +1,6 @@
-import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
+import { BlockError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { retryAfterMs } from '@heddle/core/fields';
+import { parseRetryAfterMs } from '@heddle/core/fields';
 import type { ConfiguredService } from '@heddle/engine';
 import type { Context } from '../define.ts';
 import { codeIn, failureReasonIn } from './response.ts';
@@ -21,21 +21,21 @@ export interface ServiceResponse {
 }
 
 /** The call of a tool for which a request is sent. */
-export interface SentCall {
+export interface ToolInvocation {
   tool: ServiceTool;
   args: JsonObject;
   context: Context;
 }
 
 const TIMEOUT_MS = 300_000;
-const EXCERPT_CHARS = 2000;
+const MAX_EXCERPT_CHARS = 2000;
 /** Maximum number of bytes of an error response that are read, for tools whose responses can be files. */
-const ERROR_BYTES = 64 * 1024;
+const MAX_ERROR_BYTES = 64 * 1024;
 
 /** Sends a request once. Returns the response, or HTTP_FAILED for any failed call. Throws other errors. */
 export async function sendOnce(
   request: ServiceRequest,
-  { tool, args, context }: SentCall,
+  { tool, args, context }: ToolInvocation,
   { http }: ConfiguredService,
 ): Promise<ServiceResponse | BlockError> {
   const { signal } = context;
@@ -54,7 +54,7 @@ export async function sendOnce(
   const reason = redact(reportedReason ?? excerpt(data), request.pathSecrets);
   const kind = errorKindOf(tool.answer, { status, code: codeIn(tool, data), reason });
   const delayMs =
-    retryAfterMs(headers['retry-after'], context.clock.now()) ??
+    parseRetryAfterMs(headers['retry-after'], context.clock.now()) ??
     (kind === 'rate' ? msUntilReset(tool, headers, context.clock.now()) : undefined);
   return statusFailure(name, {
     ...{ status, kind, reason, retryAfterMs: delayMs, service: tool.service },
@@ -64,7 +64,7 @@ export async function sendOnce(
 
 async function exchange(
   request: ServiceRequest,
-  { tool, args, context }: SentCall,
+  { tool, args, context }: ToolInvocation,
   http: ConfiguredService['http'],
 ): Promise<ServiceResponse> {
   const { signal, remainingMs = TIMEOUT_MS, services } = context;
@@ -83,9 +83,9 @@ async function exchange(
   const isOk = status >= 200 && status < 400;
   const reader = body.getReader();
   try {
-    const start = await readStart(reader, isOk ? file.above : ERROR_BYTES);
-    if (start.isWhole || !isOk) return { status, headers, data: dataOf(start.bytes, type) };
-    const name = nameOf(file.name === undefined ? undefined : own(args, file.name), headers, request);
+    const start = await readStart(reader, isOk ? file.above : MAX_ERROR_BYTES);
+    if (start.isComplete || !isOk) return { status, headers, data: dataOf(start.bytes, type) };
+    const name = nameOf(file.name === undefined ? undefined : getOwn(args, file.name), headers, request);
     const record = await services.storeFile({ name, type, chunks: chunksFrom(start.bytes, reader) });
     return { status, headers, data: { file: { ...record } } };
   } finally {
@@ -130,7 +130,7 @@ interface FailedCall {
 
 function statusFailure(name: string, failure: FailedCall): BlockError {
   const { status, kind, reason, isReasonReported } = failure;
-  return new BlockError('HTTP_FAILED', `${name} answered ${status}: ${reason}${hintFor(failure)}`, {
+  return new BlockError('HTTP_FAILED', `${name} responded with ${status}: ${reason}${hintFor(failure)}`, {
     retryable: isTransient(kind),
     ...(failure.retryAfterMs !== undefined && { retryAfterMs: failure.retryAfterMs }),
     details: { status, ...(kind !== undefined && { kind }), ...(isReasonReported && { reason }) },
@@ -138,7 +138,7 @@ function statusFailure(name: string, failure: FailedCall): BlockError {
 }
 
 /** Times above this value are in milliseconds since 1970, other times in seconds. */
-const MAX_SECONDS = 1e11;
+const MAX_EPOCH_SECONDS = 1e11;
 
 /** Returns the milliseconds until the time that a header of the service names. */
 function msUntilReset(
@@ -147,7 +147,7 @@ function msUntilReset(
   nowMs: number,
 ): number | undefined {
   const time = Number(headers[answer?.reset?.toLowerCase() ?? ''] ?? Number.NaN);
-  const atMs = time > MAX_SECONDS ? time : time * 1000;
+  const atMs = time > MAX_EPOCH_SECONDS ? time : time * 1000;
   return Number.isFinite(atMs) ? Math.max(0, atMs - nowMs) : undefined;
 }
 
@@ -189,7 +189,7 @@ function redact(text: string, pathSecrets: readonly string[]): string {
 
 function excerpt(data: Json): string {
   const text = typeof data === 'string' ? data : JSON.stringify(data);
-  return text.length > EXCERPT_CHARS ? `${text.slice(0, EXCERPT_CHARS).toWellFormed()}…` : text;
+  return text.length > MAX_EXCERPT_CHARS ? `${text.slice(0, MAX_EXCERPT_CHARS).toWellFormed()}…` : text;
 }
 
 /** True if the service has refused the call because of a rate limit. Such a call had no effect. */
@@ -200,28 +200,28 @@ export function isRateLimited({ details }: Pick<BlockError, 'details'>): boolean
 /** Returns a body as JSON, as text, or as `{type, size, base64}`, by its media type. */
 export function dataOf(body: Uint8Array, contentType: string): Json {
   if (body.length === 0) return null;
-  const type = plainType(contentType);
-  if (type === '' || TEXT.test(type)) {
+  const type = mediaTypeOf(contentType);
+  if (type === '' || TEXT_TYPES.test(type)) {
     const text = new TextDecoder().decode(body);
-    return type === '' || /[/+]json$/.test(type) ? jsonOrText(text) : text;
+    return type === '' || /[/+]json$/.test(type) ? parseJsonOrText(text) : text;
   }
   return { type, size: body.length, base64: Buffer.from(body).toString('base64') };
 }
 
 /** Returns a media type in lower case, without its parameters. */
-function plainType(contentType: string): string {
+function mediaTypeOf(contentType: string): string {
   return contentType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-const TEXT = /^text\/|[/+](?:json|xml|yaml|javascript|x-ndjson|x-www-form-urlencoded)$/;
+const TEXT_TYPES = /^text\/|[/+](?:json|xml|yaml|javascript|x-ndjson|x-www-form-urlencoded)$/;
 
 /** Returns true for a media type of text, and for a range that allows any type. */
 export function isTextType(contentType: string): boolean {
-  const type = plainType(contentType);
-  return type.includes('*') || TEXT.test(type);
+  const type = mediaTypeOf(contentType);
+  return type.includes('*') || TEXT_TYPES.test(type);
 }
 
-function jsonOrText(text: string): Json {
+function parseJsonOrText(text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {

@@ -1,4 +1,4 @@
-import { own } from '@heddle/core/blocks';
+import { getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { OpenApiDocument } from './document.ts';
 import { objectOrEmpty, trimmedOrEmpty } from './operations.ts';
@@ -11,59 +11,60 @@ export interface ServerOptions {
   /** Values of variables in server URLs, such as `{ region: 'eu' }`. Default: the default values in the document. */
   variables?: { readonly [name: string]: string };
   /** The URL of the document, which relative URLs are resolved against. */
-  source?: string;
+  documentUrl?: string;
 }
 
 /** A service whose base URL an operator can override. */
-export interface Server {
+export interface ServiceDescription {
   /** The name for `--service NAME=URL`: `ServerOptions.name`, for further servers followed by their host and path. */
   name: string;
   title: string;
   /** The base URL. Undefined: unknown until an operator sets it. */
-  address: string | undefined;
+  baseUrl: string | undefined;
 }
 
-const MAX_VARIABLE = 200;
+const MAX_VARIABLE_CHARS = 200;
 
 /** Returns the service of an operation. `mainServer`: the first server of the document, or of its first operation. */
-export function serverOf(
+export function serviceOfServer(
   document: OpenApiDocument,
   { server, mainServer }: { server: JsonObject | undefined; mainServer: JsonObject | undefined },
   options: ServerOptions,
-): Server {
+): ServiceDescription {
   const { root } = document;
-  const title = trimmedOrEmpty(own(objectOrEmpty(own(root, 'info')), 'title')).slice(0, 200) || options.name;
-  const address = baseUrlOf(server, options);
-  if (server === undefined || server === mainServer || address === undefined)
-    return { name: options.name, title, address: address ?? baseUrlOf(undefined, options) };
+  const title =
+    trimmedOrEmpty(getOwn(objectOrEmpty(getOwn(root, 'info')), 'title')).slice(0, 200) || options.name;
+  const baseUrl = baseUrlOf(server, options);
+  if (server === undefined || server === mainServer || baseUrl === undefined)
+    return { name: options.name, title, baseUrl: baseUrl ?? baseUrlOf(undefined, options) };
   const mainUrl = baseUrlOf(mainServer, options);
-  if (mainUrl === address) return { name: options.name, title, address };
-  const { host, pathname } = new URL(address);
+  if (mainUrl === baseUrl) return { name: options.name, title, baseUrl };
+  const { host, pathname } = new URL(baseUrl);
   const location = `${host}${pathname}`.replaceAll(/[^A-Za-z0-9_.:/-]/g, '_').replace(/\/+$/, '');
   const name = `${options.name}:${location}`;
-  return { name: name.length > 100 ? `${name.slice(0, 91)}_${digestOf(address)}` : name, title, address };
+  return { name: name.length > 100 ? `${name.slice(0, 91)}_${digestOf(baseUrl)}` : name, title, baseUrl };
 }
 
 /** Returns the base URL with its variables filled in, without a / at its end; undefined if it is not an HTTP URL. */
 function baseUrlOf(
   server: JsonObject | undefined,
-  { variables = {}, source }: ServerOptions,
+  { variables = {}, documentUrl }: ServerOptions,
 ): string | undefined {
-  const template = own(server ?? {}, 'url');
-  const declared = objectOrEmpty(own(server ?? {}, 'variables'));
-  const filled = (typeof template === 'string' ? template.slice(0, 1000).trim() : '/').replaceAll(
+  const template = getOwn(server ?? {}, 'url');
+  const declaredVariables = objectOrEmpty(getOwn(server ?? {}, 'variables'));
+  const filledUrl = (typeof template === 'string' ? template.slice(0, 1000).trim() : '/').replaceAll(
     /\{([^{}]*)\}/g,
     (whole, name: string) => {
       const value = Object.hasOwn(variables, name)
         ? variables[name]
-        : own(objectOrEmpty(own(declared, name)), 'default');
+        : getOwn(objectOrEmpty(getOwn(declaredVariables, name)), 'default');
       return value === undefined || value === null || typeof value === 'object'
         ? whole
-        : String(value).slice(0, MAX_VARIABLE);
+        : String(value).slice(0, MAX_VARIABLE_CHARS);
     },
   );
-  if (/[{}]/.test(filled) || !URL.canParse(filled, source)) return undefined;
-  const url = new URL(filled, source);
+  if (/[{}]/.test(filledUrl) || !URL.canParse(filledUrl, documentUrl)) return undefined;
+  const url = new URL(filledUrl, documentUrl);
   if (!/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') return undefined;
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }

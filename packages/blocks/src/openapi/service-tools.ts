@@ -1,4 +1,4 @@
-import { EngineError, own } from '@heddle/core/blocks';
+import { EngineError, getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import MiniSearch from 'minisearch';
 import { compileSchema, withCheckedPatterns } from '../agent/json-schema.ts';
@@ -27,13 +27,13 @@ export interface Selection {
   readOnly: boolean;
 }
 
-const MAX_QUERY = 300;
+const MAX_QUERY_CHARS = 300;
 
-/** A tool in its file. `loaded` is set at its first use. */
+/** A tool in its file. `loadedTool` is set at its first use. */
 interface FileTool {
   tool: ServiceTool;
   file: ToolFile;
-  loaded?: LoadedTool;
+  loadedTool?: LoadedTool;
 }
 
 /** The tools of several files, by id and by service. */
@@ -77,7 +77,7 @@ export class ServiceTools {
   /** Returns the tool with this id. Throws OPTIONS_INVALID if its schema cannot be used. */
   get(id: string): LoadedTool | undefined {
     const fileTool = this.#byId.get(id);
-    return fileTool && (fileTool.loaded ??= load(fileTool));
+    return fileTool && (fileTool.loadedTool ??= loadTool(fileTool));
   }
 
   /** Returns whether a file has tools of this service. */
@@ -92,7 +92,7 @@ export class ServiceTools {
 
   /** Returns the tools of a service that may be used and match a query, the best match first. */
   search(service: string, query: string, selection: Selection): ServiceTool[] {
-    const found = this.#indexOf(service).search(query.slice(0, MAX_QUERY));
+    const found = this.#indexOf(service).search(query.slice(0, MAX_QUERY_CHARS));
     return found.flatMap(({ id }) => {
       const tool = this.#byId.get(id as string)?.tool;
       return tool && isSelected(tool, selection) ? [tool] : [];
@@ -161,9 +161,9 @@ function isSelected({ id, tags = [], readOnly }: ServiceTool, selection: Selecti
   return selection.operations?.some((pattern) => matchesPattern(pattern, id)) ?? true;
 }
 
-function load({ tool, file }: FileTool): LoadedTool {
-  const schemaError = (why: string): EngineError =>
-    new EngineError('OPTIONS_INVALID', `The tool "${tool.id}" has arguments whose schema ${why}.`);
+function loadTool({ tool, file }: FileTool): LoadedTool {
+  const schemaError = (problem: string): EngineError =>
+    new EngineError('OPTIONS_INVALID', `The tool "${tool.id}" has arguments whose schema ${problem}.`);
   const bundle = bundleSchema(tool.arguments as JsonObject, definitionsOf(file), MAX_SCHEMA_CHARS);
   if (!bundle) throw schemaError(`is larger than ${MAX_SCHEMA_CHARS} characters`);
   const schema = withCheckedPatterns(bundle.schema);
@@ -172,13 +172,15 @@ function load({ tool, file }: FileTool): LoadedTool {
 
 /** Returns a schema of arguments without the arguments with these names. */
 export function withoutArguments(schema: JsonObject, names: ReadonlySet<string>): JsonObject {
-  const properties = (own(schema, 'properties') ?? {}) as JsonObject;
-  const required = own(schema, 'required');
-  const remaining = Array.isArray(required) ? required.filter((name) => !names.has(name as string)) : [];
+  const properties = (getOwn(schema, 'properties') ?? {}) as JsonObject;
+  const required = getOwn(schema, 'required');
+  const remainingRequired = Array.isArray(required)
+    ? required.filter((name) => !names.has(name as string))
+    : [];
   const { required: _, ...others } = schema;
   return {
     ...others,
     properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !names.has(name))),
-    ...(remaining.length > 0 && { required: remaining }),
+    ...(remainingRequired.length > 0 && { required: remainingRequired }),
   };
 }

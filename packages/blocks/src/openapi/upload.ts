@@ -1,14 +1,14 @@
-import { BlockError, own } from '@heddle/core/blocks';
+import { BlockError, getOwn } from '@heddle/core/blocks';
 import { filesIn } from '@heddle/core/files';
 import { withRetries } from './retry.ts';
 import { fileOf } from './request.ts';
 import type { ServiceRequest } from './request.ts';
-import type { SentCall, ServiceResponse } from './send.ts';
+import type { ToolInvocation, ServiceResponse } from './send.ts';
 import { ArgumentError } from './wire.ts';
 
 /** A file to send. */
 interface Source {
-  bytes: number;
+  size: number;
   type: string;
   chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 }
@@ -24,25 +24,25 @@ const INCOMPLETE = 308;
 /** Returns the file that an upload sends. Throws an ArgumentError. */
 export async function sourceOf(
   { argument }: { argument: string },
-  { args, context: { services } }: SentCall,
+  { args, context: { services } }: ToolInvocation,
 ): Promise<Source> {
-  const value = own(args, argument);
+  const value = getOwn(args, argument);
   if (value === undefined || value === null) throw new ArgumentError(`"${argument}" is missing`);
   const [record] = filesIn(value);
   if (record && (record as unknown) === value) {
     const content = await services.openFile(record);
     if (!content) throw new ArgumentError(`"${argument}" is not a file of this run`);
-    return { bytes: content.bytes, type: record.type, chunks: content.chunks() };
+    return { size: content.bytes, type: record.type, chunks: content.chunks() };
   }
   const { bytes, type } = await fileOf(argument, value, services);
-  return { bytes: bytes.length, type, chunks: [bytes] };
+  return { size: bytes.length, type, chunks: [bytes] };
 }
 
 /** Returns the headers that announce a file. */
-export function uploadHeaders({ bytes, type }: Source): ServiceRequest['headers'] {
+export function uploadHeaders({ size, type }: Source): ServiceRequest['headers'] {
   return [
     ['x-upload-content-type', type],
-    ['x-upload-content-length', String(bytes)],
+    ['x-upload-content-length', String(size)],
   ];
 }
 
@@ -59,7 +59,7 @@ export async function uploadParts(
     request,
     call,
     send,
-  }: { firstResponse: ServiceResponse; request: ServiceRequest; call: SentCall; send: Send },
+  }: { firstResponse: ServiceResponse; request: ServiceRequest; call: ToolInvocation; send: Send },
 ): Promise<ServiceResponse> {
   const url = sessionUrlOf(firstResponse, request, call);
   const put = (range: string, body: Uint8Array): Promise<ServiceResponse | BlockError> =>
@@ -67,17 +67,17 @@ export async function uploadParts(
       ...request,
       ...{ method: 'PUT', url, body, redirect: 'manual' },
       // The URL itself gives access: the credential is not sent.
-      headers: [['content-range', `bytes ${range}/${source.bytes}`]],
+      headers: [['content-range', `bytes ${range}/${source.size}`]],
     });
   let start = 0;
-  for await (const chunk of slices(source)) {
+  for await (const chunk of slicesOf(source)) {
     const end = start + chunk.length;
     let unsentStart = start;
     const response = await withRetries(
       call.context,
       async () => {
         const body = chunk.subarray(unsentStart - start);
-        const result = await put(source.bytes === 0 ? '*' : `${unsentStart}-${end - 1}`, body);
+        const result = await put(source.size === 0 ? '*' : `${unsentStart}-${end - 1}`, body);
         if (!(result instanceof BlockError) || !result.retryable) return result;
         const progress = await put('*', new Uint8Array());
         if (progress instanceof BlockError) return result;
@@ -89,7 +89,7 @@ export async function uploadParts(
     );
     if (response.status !== INCOMPLETE) return response;
     if (receivedBytesIn(response) !== end)
-      throw uploadError(call, 'has received another part of the file than was sent');
+      throw uploadError(call, 'has received a different part of the file than was sent');
     start = end;
   }
   throw uploadError(call, 'expects more than the whole file');
@@ -102,7 +102,7 @@ function receivedBytesIn({ headers }: ServiceResponse): number {
 }
 
 /** Returns the URL for the parts. It must belong to the service, so that no other host gets the file. */
-function sessionUrlOf({ headers }: ServiceResponse, { url }: ServiceRequest, call: SentCall): string {
+function sessionUrlOf({ headers }: ServiceResponse, { url }: ServiceRequest, call: ToolInvocation): string {
   const location = headers['location'] ?? '';
   const found = location !== '' && URL.canParse(location, url) ? new URL(location, url) : undefined;
   if (found?.origin === new URL(url).origin && found.username === '') return found.href;
@@ -114,15 +114,19 @@ function sessionUrlOf({ headers }: ServiceResponse, { url }: ServiceRequest, cal
   );
 }
 
-function uploadError({ tool }: SentCall, why: string): BlockError {
-  return new BlockError('HTTP_FAILED', `The upload of the tool "${tool.id}" failed: the service ${why}.`, {
-    retryable: false,
-  });
+function uploadError({ tool }: ToolInvocation, problem: string): BlockError {
+  return new BlockError(
+    'HTTP_FAILED',
+    `The upload of the tool "${tool.id}" failed: the service ${problem}.`,
+    {
+      retryable: false,
+    },
+  );
 }
 
 /** Returns the file in slices of `CHUNK_BYTES`; one empty slice for an empty file. */
-async function* slices({ chunks, bytes }: Source): AsyncGenerator<Uint8Array, void> {
-  if (bytes === 0) yield new Uint8Array();
+async function* slicesOf({ chunks, size }: Source): AsyncGenerator<Uint8Array, void> {
+  if (size === 0) yield new Uint8Array();
   // Chunks of stored files already have this size.
   for await (const chunk of chunks)
     for (let offset = 0; offset < chunk.length; offset += CHUNK_BYTES)

@@ -94,11 +94,11 @@ function piecesOf(value: Json, explode: boolean, encode: (text: string) => strin
   });
 }
 
-/** A name and a value of a query or form. `raw` values are already encoded. */
+/** A name and a value of a query or form. `isEncoded`: the value is already encoded. */
 export interface Pair {
   name: string;
   text: string;
-  raw: boolean;
+  isEncoded: boolean;
 }
 
 /** Returns the pairs of a parameter of the query, or of a field of a form. */
@@ -110,11 +110,11 @@ export function queryPairs(name: string, value: Json, { style, explode }: Style)
     return membersOf(value).map(([key, item]) => pair(key, item));
   }
   const separator = { spaceDelimited: '%20', pipeDelimited: '%7C' }[style] ?? ',';
-  return [{ name, text: piecesOf(value, false, percentEncode).join(separator), raw: true }];
+  return [{ name, text: piecesOf(value, false, percentEncode).join(separator), isEncoded: true }];
 }
 
 function pair(name: string, value: Json): Pair {
-  return { name, text: plainText(value), raw: false };
+  return { name, text: plainText(value), isEncoded: false };
 }
 
 function deepPairs(name: string, value: Json, pairs: Pair[], level = 0): Pair[] {
@@ -136,7 +136,7 @@ export function queryText(
   encodeText: (text: string) => string = percentEncode,
 ): string {
   return pairs
-    .map(({ name, text, raw }) => `${encodeParameterName(name)}=${raw ? text : encodeText(text)}`)
+    .map(({ name, text, isEncoded }) => `${encodeParameterName(name)}=${isEncoded ? text : encodeText(text)}`)
     .join('&');
 }
 

@@ -15,7 +15,7 @@ export interface Choice {
 }
 
 /** Outputs of routers. */
-export const choiceOutputs = {
+export const routerOutputs = {
   ...modelOutputs,
   selectedRoute: z.string().describe('Id of the chosen route.'),
   selectedPath: z
@@ -60,12 +60,12 @@ export async function chooseRoute(
     { reasoning: { type: 'string' }, route: { type: 'string', enum: [...new Set([...ids, NO_MATCH])] } },
   );
   const { route = NO_MATCH, reasoning = '' } = value as { route?: string; reasoning?: string };
-  if (!ids.includes(route)) throw notFound(context, reasoning);
+  if (!ids.includes(route)) throw routeNotFoundError(context, reasoning);
   const port = `router-${route}`;
   return { usage, reasoning, port, selectedRoute: route, selectedPath: pathOf(context, port) };
 }
 
-function notFound({ block }: Context, reasoning: string): BlockError {
+function routeNotFoundError({ block }: Context, reasoning: string): BlockError {
   const details: JsonObject = { reasoning };
   // The answer of the model is stored: another attempt would get the same answer.
   return new BlockError('ROUTE_NOT_FOUND', `The model found no route of "${block.name}" that fits.`, {

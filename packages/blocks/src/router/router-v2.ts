@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { defineLazyBlock } from '../define.ts';
-import { invalid } from '../invalid.ts';
+import { invalidConfigError } from '../invalid-config-error.ts';
 import { modelFields } from '../models/fields.ts';
-import { choiceOutputs, chooseRoute } from './route.ts';
+import { routerOutputs, chooseRoute } from './route.ts';
 
 /** A router whose routes are defined in the block. */
 export const routerV2 = defineLazyBlock({
@@ -23,10 +23,10 @@ export const routerV2 = defineLazyBlock({
   outputs: z.object({
     context: z.string().describe('The text that was routed.'),
     reasoning: z.string().describe('Why the model chose the route.'),
-    ...choiceOutputs,
+    ...routerOutputs,
   }),
   async run({ fields: { context: text, routes }, ...call }) {
-    if (routes.length === 0) throw invalid(call.context, 'has no routes');
+    if (routes.length === 0) throw invalidConfigError(call.context, 'has no routes');
     const choices = routes.map(({ id, title, value }) => ({ id, title, description: value }));
     const { usage, port, reasoning, selectedRoute, selectedPath } = await chooseRoute(call, choices, text);
     return { output: { context: text, ...usage, selectedRoute, reasoning, selectedPath }, port };

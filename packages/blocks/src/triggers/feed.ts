@@ -33,7 +33,7 @@ export interface FeedConfig {
 }
 
 /** Returns the common configuration from the fields of a feed. */
-export function feedConfig({
+export function feedConfigOf({
   pollMinutes,
   backfill,
 }: {

@@ -1,7 +1,7 @@
-import { isRetryableStatus, retryAfterMs } from '@heddle/core/fields';
+import { isRetryableStatus, parseRetryAfterMs } from '@heddle/core/fields';
 import type { HttpClient } from '@heddle/engine';
 import { feedError } from './feed.ts';
-import type { FeedCall } from '@heddle/engine/triggers';
+import type { FeedContext } from '@heddle/engine/triggers';
 
 type HttpRequest = Parameters<HttpClient['fetch']>[0];
 type HttpResponse = Awaited<ReturnType<HttpClient['fetch']>>;
@@ -17,7 +17,7 @@ export function headerOf({ headers }: Pick<HttpResponse, 'headers'>, name: strin
 export async function sendPollRequest(
   http: HttpClient,
   request: HttpRequest,
-  { signal }: Pick<FeedCall, 'signal'>,
+  { signal }: Pick<FeedContext, 'signal'>,
 ): Promise<HttpResponse> {
   try {
     return await http.fetch({ timeoutMs: TIMEOUT_MS, ...request, signal });
@@ -35,8 +35,8 @@ export function statusError(
 ): ReturnType<typeof feedError> {
   const { status } = response;
   const retryAfter = isRetryableStatus(status)
-    ? retryAfterMs(headerOf(response, 'retry-after'), nowMs)
+    ? parseRetryAfterMs(headerOf(response, 'retry-after'), nowMs)
     : undefined;
-  const message = `${server} answered with the status ${status}.`;
+  const message = `${server} responded with the status ${status}.`;
   return feedError(message, retryAfter === undefined ? {} : { retryAfterMs: retryAfter });
 }

@@ -1,10 +1,10 @@
-/** The trigger types. `nextDue` is for hosts that use their own clock and store. */
+/** The trigger types. `nextDueTime` is for hosts that use their own clock and store. */
 // Reports an unsupported Node.js version before anything else fails.
 import '@heddle/core/files';
 export { readSchedule } from './schedule/fields.ts';
 export type { ScheduleConfig } from './schedule/fields.ts';
-export { lastDue, nextDue } from './schedule/next-due.ts';
-export type { Schedule } from './schedule/next-due.ts';
+export { lastDueTime, nextDueTime } from './schedule/due-times.ts';
+export type { Schedule } from './schedule/due-times.ts';
 export type { ScheduleTrigger } from './schedule/schedule.ts';
 export type { WebhookTrigger } from './webhook/webhook.ts';
 export type { EventTrigger } from './events/workspace-event.ts';

@@ -10,7 +10,7 @@ const NAMES = new Set([
   ...['selectedTriggerId', 'teamId', 'triggerCredentials'],
 ]);
 
-const VALUES: { readonly [what: string]: Json } = {
+const VALUES: { readonly [title: string]: Json } = {
   'long text': 'x'.repeat(70_000),
   'text with empty parts': ' ,, ',
   'a long list': Array.from({ length: 1000 }, () => 'x'),
@@ -23,13 +23,13 @@ const VALUES: { readonly [what: string]: Json } = {
 it.each(triggerTypes.map((type) => [type.type, type] as const))(
   'each problem of a field of %s says what the value must be',
   (_, type) => {
-    const unclear = Object.entries(VALUES).flatMap(([what, value]) => {
+    const unclearProblems = Object.entries(VALUES).flatMap(([title, value]) => {
       const result = type.read(Object.fromEntries([...NAMES].map((name) => [name, value])));
       const problems = 'problems' in result ? result.problems : [];
       return problems
         .filter(({ message }) => /too (big|small)|expected|invalid|unrecognized/i.test(message))
-        .map(({ field, message }) => `${field} with ${what}: ${message}`);
+        .map(({ field, message }) => `${field} with ${title}: ${message}`);
     });
-    expect(unclear).toEqual([]);
+    expect(unclearProblems).toEqual([]);
   },
 );

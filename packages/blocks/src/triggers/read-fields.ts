@@ -28,7 +28,7 @@ export const booleanField = z
   .union([z.boolean(), z.enum(['true', 'false'])], { error: 'true or false' })
   .transform((value) => value === true || value === 'true');
 
-/** Returns the strings of a list: an array, the JSON text of an array, or a string with commas. */
+/** Returns the strings of a list: an array, the JSON text of an array, or a comma-separated string. */
 export function parseList(value: string | readonly string[] | undefined): string[] {
   if (typeof value !== 'string') return [...(value ?? [])];
   const parsed = parseJson(value);

@@ -1,10 +1,10 @@
 import { blocks, describeBlocks } from '@heddle/blocks';
 import { describe, expect, it } from 'vitest';
-import { recordedIo } from '../../../../test/support/io.ts';
+import { createRecordingIo } from '../../../../test/support/io.ts';
 import { main } from '../main.ts';
 
 async function heddle(...argv: string[]) {
-  const io = recordedIo();
+  const io = createRecordingIo();
   const exitCode = await main(['blocks', ...argv], io);
   return { exitCode, stdout: io.stdout.text, stderr: io.stderr.text };
 }

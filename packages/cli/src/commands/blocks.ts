@@ -6,7 +6,7 @@ import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { DRAFT_7_URI, schemaRows } from '../render/schema-rows.ts';
 import { styleFor } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { tableLines } from '../render/table.ts';
 import { UsageError } from '../usage-error.ts';
 
 const LIST_HINT = 'heddle blocks list shows all types.';
@@ -18,7 +18,7 @@ export async function listBlocks(io: Io, { json }: { json: boolean }): Promise<n
   if (json) writeJson(io, { data: descriptions.map(({ type, summary }) => ({ type, summary })) });
   else {
     const rows = descriptions.map(({ type, summary }) => [style.bold(type), summary]);
-    io.stdout.write(`${table(rows).join('\n')}\n`);
+    io.stdout.write(`${tableLines(rows).join('\n')}\n`);
   }
   return EXIT.completed;
 }
@@ -31,7 +31,7 @@ export async function showBlock(
 ): Promise<number> {
   const descriptions = await blockDescriptions();
   const block = descriptions.find((each) => each.type === type);
-  if (!block) throw await unknownType(type, descriptions);
+  if (!block) throw await unknownTypeError(type, descriptions);
   if (options.jsonSchema) {
     const { summary, fields } = block;
     writeJson(io, { $schema: DRAFT_7_URI, title: type, description: summary, ...fields });
@@ -45,12 +45,15 @@ async function blockDescriptions(): Promise<BlockDescription[]> {
   return (await describeBlocks()).toSorted((one, other) => (one.type < other.type ? -1 : 1));
 }
 
-async function unknownType(type: string, descriptions: readonly BlockDescription[]): Promise<UsageError> {
-  const { whyUnsupported } = await import('@heddle/blocks');
-  const reason = whyUnsupported(type);
+async function unknownTypeError(
+  type: string,
+  descriptions: readonly BlockDescription[],
+): Promise<UsageError> {
+  const { unsupportedReason } = await import('@heddle/blocks');
+  const reason = unsupportedReason(type);
   if (reason !== undefined)
     return new UsageError(`Heddle does not run blocks of the type "${type}": ${reason}.`, LIST_HINT);
-  const similar = new SimilarNames(descriptions.map((each) => each.type)).nearest(type.toLowerCase());
+  const similar = new SimilarNames(descriptions.map((each) => each.type)).findNearest(type.toLowerCase());
   const hint = similar ? `Did you mean "${similar.name}"?` : LIST_HINT;
   return new UsageError(`There is no block of the type "${type}".`, hint);
 }
@@ -63,7 +66,7 @@ function show(io: Io, { type, summary, fields, outputs }: BlockDescription): voi
       style.dim(kind),
       text,
     ]);
-    return rows.length === 0 ? [] : ['', style.bold(title), ...table(rows)];
+    return rows.length === 0 ? [] : ['', style.bold(title), ...tableLines(rows)];
   };
   const lines = [
     `${style.bold(type)}  ${summary}`,

@@ -4,9 +4,9 @@ import { readWorkflow } from '../input/workflow-file.ts';
 import type { WorkflowFile } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { blockNames } from '../input/block-names.ts';
+import { blockNameLookup } from '../input/block-names.ts';
 import { countsText, diagnosticLines, hasError } from '../render/diagnostics.ts';
-import { plural } from '../render/format.ts';
+import { formatCount } from '../render/format.ts';
 import { sanitizeLine, styleFor } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -34,10 +34,10 @@ function report(io: Io, { file, text, plan, diagnostics }: WorkflowFile): void {
   const counts = countsText(diagnostics);
   const mark = plan ? style.green('✓') : style.red('✗');
   const summary = plan
-    ? `  ${sanitizeLine(plan.workflow.name)}, ${plural(Object.keys(plan.blocks).length, 'block')}${counts === '' ? '' : `, ${counts}`}`
+    ? `  ${sanitizeLine(plan.workflow.name)}, ${formatCount(Object.keys(plan.blocks).length, 'block')}${counts === '' ? '' : `, ${counts}`}`
     : `  ${counts}`;
   const lines = [
-    ...diagnosticLines(diagnostics, blockNames(text), style),
+    ...diagnosticLines(diagnostics, blockNameLookup(text), style),
     `${mark} ${style.bold(sanitizeLine(file))}${summary}`,
     ...(diagnostics.length > 0 ? [''] : []),
   ];

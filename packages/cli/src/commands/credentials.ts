@@ -4,7 +4,7 @@ import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { sanitizeLine } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
-import { CLIENTS_FILE, oauthClientsOf } from '../serve/oauth-clients.ts';
+import { CLIENTS_FILE_VARIABLE, oauthClientsOf } from '../serve/oauth-clients.ts';
 import { listenForRedirect } from '../serve/redirect-listener.ts';
 import type { RedirectListener } from '../serve/redirect-listener.ts';
 import { withServiceStore } from '../serve/service-store.ts';
@@ -36,13 +36,13 @@ export async function addCredential(io: Io, name: string, options: AddOptions): 
   const { provider, description, serviceAccount } = options;
   const key = await readStdinValue(io, 'heddle credentials add NAME --provider PROVIDER < FILE');
   const { storeCredential } = await import('@heddle/service/credentials');
-  const stored = await withSealedStore(options, async (store, { sealer }) => {
+  const storeResult = await withSealedStore(options, async (store, { sealer }) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
     const type = serviceAccount ? 'service_account' : 'api_key';
     const credential = { workspaceId, name, provider, description, material: { type, key } } as const;
     return withUsageErrors(() => storeCredential(store.database, sealer, credential));
   });
-  printStored(io, stored, options);
+  printStoredCredential(io, storeResult, options);
   return EXIT.completed;
 }
 
@@ -51,11 +51,11 @@ async function connectAccount(io: Io, name: string, options: AddOptions): Promis
   const { provider, description, timeout } = options;
   const { OAuthError, storeCredential } = await import('@heddle/service/credentials');
   const clients = await oauthClientsOf({});
-  const stored = await withSealedStore(options, async (store, { sealer }) => {
+  const storeResult = await withSealedStore(options, async (store, { sealer }) => {
     const { workspaceId } = await workspaceOf(store, options.workspace ?? true);
     let listener: RedirectListener | undefined;
     try {
-      listener = await listenForRedirect(clients.config(provider).redirectPort ?? 0);
+      listener = await listenForRedirect(clients.clientConfigOf(provider).redirectPort ?? 0);
       const authorization = await clients.authorize(provider, listener.redirectUri);
       io.stderr.write(`Open this URL in a browser on this machine:\n${authorization.url}\n`);
       const redirectUrl = await listener.waitForRedirect(authorization.state, timeout);
@@ -64,16 +64,16 @@ async function connectAccount(io: Io, name: string, options: AddOptions): Promis
       return await withUsageErrors(() => storeCredential(store.database, sealer, credential));
     } catch (error) {
       if (!(error instanceof OAuthError)) throw error;
-      throw new UsageError(error.message, `${CLIENTS_FILE} is the file with the OAuth clients.`);
+      throw new UsageError(error.message, `${CLIENTS_FILE_VARIABLE} is the file with the OAuth clients.`);
     } finally {
       listener?.close();
     }
   });
-  printStored(io, stored, options);
+  printStoredCredential(io, storeResult, options);
   return EXIT.completed;
 }
 
-function printStored(
+function printStoredCredential(
   io: Io,
   { credential, isNew }: { credential: StoredCredential; isNew: boolean },
   { json }: { json: boolean },
@@ -97,12 +97,12 @@ export async function listCredentials(io: Io, options: WorkspaceOptions): Promis
   else if (credentials.length === 0) io.stderr.write('No credentials.\n');
   else {
     const titles = ['NAME', 'PROVIDER', 'TYPE', 'STATE', 'ID', 'DESCRIPTION'];
-    writeTable(io, titles, credentials.map(row));
+    writeTable(io, titles, credentials.map(rowOf));
   }
   return EXIT.completed;
 }
 
-function row({ id, name, provider, type, state, description }: StoredCredential): string[] {
+function rowOf({ id, name, provider, type, state, description }: StoredCredential): string[] {
   return [sanitizeLine(name), provider, type, state, sanitizeLine(id), sanitizeLine(description ?? '')];
 }
 

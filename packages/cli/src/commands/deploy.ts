@@ -1,9 +1,9 @@
 import type { Json } from '@heddle/core';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { readEnv } from '../env.ts';
 import { EXIT } from '../exit-code.ts';
-import { blockNames, parseGraph } from '../input/block-names.ts';
+import { blockNameLookup, parseGraph } from '../input/block-names.ts';
 import type { BindingOptions } from '../input/bindings.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
@@ -13,7 +13,7 @@ import type { RemoteOptions } from '../run-options.ts';
 import { diagnosticLines, reportInvalid } from '../render/diagnostics.ts';
 import { shellQuote } from '../render/format.ts';
 import { sanitizeLine, styleFor } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { tableLines } from '../render/table.ts';
 
 export interface DeployOptions extends RemoteOptions, BindingOptions {
   /** Default: the name in the file. */
@@ -29,24 +29,24 @@ const SUFFIX_CHARS = 8;
 
 /** Deploys a file to a server, as a new workflow or as a new version of the workflow with its name. */
 export async function deploy(io: Io, file: string, options: DeployOptions): Promise<number> {
-  const remote = new ApiClient(options, readEnv());
+  const client = new ApiClient(options, readEnv());
   const { triggerTypes: triggers } = await import('@heddle/blocks/triggers');
   const workflowFile = await readWorkflow(io, file, { ...options, triggers });
   const { plan, diagnostics } = workflowFile;
   if (!plan) return reportInvalid(io, workflowFile, options);
   if (!options.json && diagnostics.length > 0) {
-    const lines = diagnosticLines(diagnostics, blockNames(workflowFile.text), styleFor(io.stderr));
+    const lines = diagnosticLines(diagnostics, blockNameLookup(workflowFile.text), styleFor(io.stderr));
     io.stderr.write(`${lines.join('\n')}\n`);
   }
   const name = options.name ?? plan.workflow.name;
-  const workflowId = (await remote.findWorkflowId(name)) ?? (await createWorkflow(remote, name));
+  const workflowId = (await client.findWorkflowId(name)) ?? (await createWorkflow(client, name));
   const path = `/api/v2/workflows/${encodeURIComponent(workflowId)}`;
-  await replaceDraft(remote, path, { workflowId, draft: draftOf(workflowFile.boundText) });
+  await replaceDraft(client, path, { workflowId, draft: draftOf(workflowFile.boundText) });
   const warningMessages = new Set(diagnostics.map(({ message }) => message));
-  const deployed = await deployDraft(remote, path, warningMessages);
-  const version = own(deployed, 'version') ?? null;
-  const url = `${remote.url}${path}/execute`;
-  const warnings = own(deployed, 'warnings') ?? [];
+  const deployment = await deployDraft(client, path, warningMessages);
+  const version = getOwn(deployment, 'version') ?? null;
+  const url = `${client.url}${path}/execute`;
+  const warnings = getOwn(deployment, 'warnings') ?? [];
   if (options.json) writeJson(io, { data: { workflowId, name, version, url, warnings } });
   else {
     warn(io, warnings, warningMessages);
@@ -63,9 +63,9 @@ function warn(io: Io, warnings: Json, printedMessages: ReadonlySet<string>): voi
       io.stderr.write(`${style.yellow('!')} ${sanitizeLine(warning)}\n`);
 }
 
-async function createWorkflow(remote: ApiClient, name: string): Promise<string> {
-  const { workspaceId } = remote;
-  return stringAt(dataOf(await remote.call('POST', '/api/v2/workflows', { workspaceId, name })), 'id');
+async function createWorkflow(client: ApiClient, name: string): Promise<string> {
+  const { workspaceId } = client;
+  return stringAt(dataOf(await client.call('POST', '/api/v2/workflows', { workspaceId, name })), 'id');
 }
 
 /**
@@ -73,29 +73,29 @@ async function createWorkflow(remote: ApiClient, name: string): Promise<string> 
  * from the id of this workflow, so that a later deployment uses the same ids.
  */
 async function replaceDraft(
-  remote: ApiClient,
+  client: ApiClient,
   path: string,
   { workflowId, draft }: { workflowId: string; draft: JsonObject },
 ): Promise<void> {
   try {
-    await remote.call('PUT', `${path}/state`, draft);
+    await client.call('PUT', `${path}/state`, draft);
   } catch (error) {
     if (!(error instanceof RequestError) || error.status !== CONFLICT) throw error;
-    await remote.call('PUT', `${path}/state`, withSuffix(draft, workflowId.slice(0, SUFFIX_CHARS)));
+    await client.call('PUT', `${path}/state`, withSuffix(draft, workflowId.slice(0, SUFFIX_CHARS)));
   }
 }
 
 /**
- * Deploys the draft. `warningMessages`: problems that --compat reduces to warnings. If a server without --compat refuses
- * the draft because of one of them, the error's hint names the option.
+ * Deploys the draft. `warningMessages`: problems that --compat reduces to warnings. If a server without --compat
+ * refuses the draft because of one of them, the error's hint names the option.
  */
 async function deployDraft(
-  remote: ApiClient,
+  client: ApiClient,
   path: string,
   warningMessages: ReadonlySet<string>,
 ): Promise<JsonObject> {
   try {
-    return dataOf(await remote.call('POST', `${path}/deploy`));
+    return dataOf(await client.call('POST', `${path}/deploy`));
   } catch (error) {
     if (!(error instanceof RequestError)) throw error;
     const { status, message, details } = error;
@@ -108,11 +108,11 @@ async function deployDraft(
 
 /** Returns the messages of the diagnostics of severity error in the details of an error response. */
 function errorMessages(details: Json | undefined): string[] {
-  const diagnostics = isJsonObject(details) ? own(details, 'diagnostics') : undefined;
+  const diagnostics = isJsonObject(details) ? getOwn(details, 'diagnostics') : undefined;
   if (!Array.isArray(diagnostics)) return [];
   return diagnostics
     .filter(isJsonObject)
-    .filter((diagnostic) => own(diagnostic, 'severity') === 'error')
+    .filter((diagnostic) => getOwn(diagnostic, 'severity') === 'error')
     .map((diagnostic) => stringAt(diagnostic, 'message'));
 }
 
@@ -120,7 +120,7 @@ function errorMessages(details: Json | undefined): string[] {
 function draftOf(text: string): JsonObject {
   const state = parseGraph(text);
   const entries = DRAFT_KEYS.flatMap((key): [string, Json][] => {
-    const value = isJsonObject(state) ? own(state, key) : undefined;
+    const value = isJsonObject(state) ? getOwn(state, key) : undefined;
     return value === undefined || value === null ? [] : [[key, value]];
   });
   return Object.fromEntries(entries);
@@ -134,7 +134,7 @@ function withSuffix(draft: JsonObject, suffix: string): JsonObject {
     typeof id === 'string' && ids.has(id) ? `${id}-${suffix}` : (id ?? null);
   const renameBlock = ([id, value]: [string, Json]): [string, Json] => {
     if (!isJsonObject(value)) return [id, value];
-    const data = own(value, 'data');
+    const data = getOwn(value, 'data');
     const newData = isJsonObject(data) &&
       'parentId' in data && { data: { ...data, parentId: renameId(data['parentId']) } };
     const newId = `${id}-${suffix}`;
@@ -157,7 +157,7 @@ function report(io: Io, { name, version, url }: { name: string; version: Json; u
   const style = styleFor(io.stdout);
   const lines = [
     `${style.green('✓')} ${style.bold(sanitizeLine(name))} is deployed, version ${JSON.stringify(version)}`,
-    ...table([[`  ${style.dim('url')}`, url]]),
+    ...tableLines([[`  ${style.dim('url')}`, url]]),
     `  ${style.cyan('→')} heddle execute ${shellQuote(name)} --input '{}'`,
     `  ${style.cyan('→')} curl ${shellQuote(url)} -H "X-API-Key: $HEDDLE_API_KEY" -H 'Content-Type: application/json' -d '{"input": {}}'`,
   ];

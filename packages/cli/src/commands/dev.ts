@@ -6,14 +6,14 @@ import { envValues } from '../input/env-values.ts';
 import type { EnvOptions } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
 import { shellQuote } from '../render/format.ts';
-import { DEFAULT_DATA } from '../store-options.ts';
+import { DEFAULT_DATA_FOLDER } from '../store-options.ts';
 import { styleFor } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { tableLines } from '../render/table.ts';
 import type { RunOptions } from '../run-options.ts';
 import { openServer } from '../temporal/dev-server.ts';
-import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
+import { TEMPORAL_DEFAULTS, serverOf } from '../temporal/server-options.ts';
 import { startWorker } from '../temporal/start-worker.ts';
-import { runUntilStopped } from '../temporal/until-stopped.ts';
+import { runUntilStopped } from '../temporal/run-until-stopped.ts';
 
 export type DevOptions = Pick<RunOptions, 'json' | 'data'> &
   EnvOptions &
@@ -42,7 +42,7 @@ interface DevInfo {
  * it has started when the process receives a signal.
  */
 export async function dev(io: Io, options: DevOptions): Promise<number> {
-  const { data, port, grace, queue = DEFAULTS.queue } = options;
+  const { data, port, grace, queue = TEMPORAL_DEFAULTS.queue } = options;
   const environment = readEnv();
   const env = await envValues(options, environment);
   const { namespace } = serverOf(options, environment);
@@ -50,12 +50,12 @@ export async function dev(io: Io, options: DevOptions): Promise<number> {
   try {
     const server = { ...serverOf(options, environment), address: serverInfo.address };
     const worker = await startWorker(io, { ...options, server, data, queue, env });
-    const { address, ui } = serverInfo;
-    const info = { address, namespace, queue, data, ui, server: serverInfo.server?.pid };
+    const { address, uiUrl } = serverInfo;
+    const info = { address, namespace, queue, data, ui: uiUrl, server: serverInfo.server?.pid };
     return await runUntilStopped(io, worker, {
       onReady: () => printReady(io, info, options),
       drainMs: grace * 1000,
-      failed: failureOf(serverInfo.server),
+      failure: failureOf(serverInfo.server),
     });
   } finally {
     await serverInfo.server?.stop();
@@ -83,7 +83,7 @@ function printReady(io: Io, info: DevInfo, { json }: { json: boolean }): void {
   ];
   const lines = [
     `${style.green('✓')} ${style.bold('A Temporal server and a worker are ready')}`,
-    ...table(rows.map(([name = '', value = '']) => [`  ${style.dim(name)}`, value])),
+    ...tableLines(rows.map(([name = '', value = '']) => [`  ${style.dim(name)}`, value])),
     `  ${style.cyan('→')} heddle run FILE ${runArgs(info).map(shellQuote).join(' ')}`,
     style.dim('Ctrl-C stops both.'),
   ];
@@ -94,13 +94,13 @@ function printReady(io: Io, info: DevInfo, { json }: { json: boolean }): void {
 function runArgs({ address, namespace, queue, data }: DevInfo): string[] {
   const values = { address, namespace, queue };
   const names = (['address', 'namespace', 'queue'] as const).filter(
-    (name) => values[name] !== DEFAULTS[name],
+    (name) => values[name] !== TEMPORAL_DEFAULTS[name],
   );
   return [
     '--runtime',
     'temporal',
     '--no-worker',
     ...names.flatMap((name) => [`--${name}`, values[name]]),
-    ...(data === DEFAULT_DATA ? [] : ['--data', data]),
+    ...(data === DEFAULT_DATA_FOLDER ? [] : ['--data', data]),
   ];
 }

@@ -1,5 +1,5 @@
 import type { Json } from '@heddle/core';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { readEnv } from '../env.ts';
 import { EXIT, exitCodeOf } from '../exit-code.ts';
@@ -25,9 +25,9 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Executes a deployed workflow by its name or id and prints its output. */
 export async function execute(io: Io, workflow: string, options: ExecuteOptions): Promise<number> {
-  const remote = new ApiClient(options, readEnv());
+  const client = new ApiClient(options, readEnv());
   const input = options.input === undefined ? {} : await readJsonOption(io, '--input', options.input);
-  const workflowId = UUID.test(workflow) ? workflow : await remote.findWorkflowId(workflow);
+  const workflowId = UUID.test(workflow) ? workflow : await client.findWorkflowId(workflow);
   if (workflowId === undefined) {
     throw new UsageError(
       `The workspace has no workflow "${workflow}".`,
@@ -36,13 +36,13 @@ export async function execute(io: Io, workflow: string, options: ExecuteOptions)
   }
   const path = `/api/v2/workflows/${encodeURIComponent(workflowId)}/execute`;
   if (options.async) {
-    const receipt = dataOf(await remote.call('POST', path, { input, async: true }));
-    if (options.json) writeJson(io, { data: receipt });
-    else io.stdout.write(`${stringAt(receipt, 'runId')}\n`);
+    const startedRun = dataOf(await client.call('POST', path, { input, async: true }));
+    if (options.json) writeJson(io, { data: startedRun });
+    else io.stdout.write(`${stringAt(startedRun, 'runId')}\n`);
     return EXIT.completed;
   }
   const select = options.select.length > 0 && { selectedOutputs: [...options.select] };
-  const run = await finalRunOf(remote.streamObjects(path, { input, ...select }));
+  const run = await finalRunOf(client.streamObjects(path, { input, ...select }));
   if (options.json) writeJson(io, { data: run });
   else report(io, run);
   return exitCodeOf(stringAt(run, 'status'));
@@ -64,19 +64,19 @@ async function finalRunOf(lines: AsyncIterable<JsonObject>): Promise<JsonObject>
 function report(io: Io, run: JsonObject): void {
   const style = styleFor(io.stderr);
   const status = stringAt(run, 'status');
-  const ms = own(run, 'durationMs');
-  const took = typeof ms === 'number' ? ` in ${formatDuration(ms)}` : '';
+  const ms = getOwn(run, 'durationMs');
+  const durationText = typeof ms === 'number' ? ` in ${formatDuration(ms)}` : '';
   const mark =
     status === 'completed' ? style.green('✓') : status === 'failed' ? style.red('✗') : style.yellow('‖');
   const lines = [
-    `${mark} ${style.bold(status)}${took}${style.dim(`  run ${shortId(stringAt(run, 'runId'))}`)}`,
+    `${mark} ${style.bold(status)}${durationText}${style.dim(`  run ${shortId(stringAt(run, 'runId'))}`)}`,
   ];
-  const error = own(run, 'error');
+  const error = getOwn(run, 'error');
   if (isJsonObject(error)) {
     lines.push(`  ${style.dim('code')}   ${sanitizeLine(stringAt(error, 'code'))}`);
     lines.push(`  ${style.dim('error')}  ${style.red(sanitize(stringAt(error, 'message')))}`);
   }
   io.stderr.write(`${lines.join('\n')}\n`);
-  const output: Json = own(run, 'output') ?? null;
+  const output: Json = getOwn(run, 'output') ?? null;
   if (status === 'completed' || status === 'paused') writeJson(io, output);
 }

@@ -4,7 +4,7 @@ import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { requireDataFolder } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
-import { localTime } from '../render/format.ts';
+import { formatLocalTime } from '../render/format.ts';
 import { sanitizeLine, styleFor } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import { withServiceStore } from '../serve/service-store.ts';
@@ -17,23 +17,25 @@ export async function createKey(
   io: Io,
   options: KeysOptions & { name: string; workspace?: string | true },
 ): Promise<number> {
-  const created = await withServiceStore(options, async (store) => {
+  const createdKey = await withServiceStore(options, async (store) => {
     const { workspace, name } = options;
     const owner =
-      workspace === undefined ? { userId: await firstUserId(store) } : await workspaceOf(store, workspace);
+      workspace === undefined
+        ? { userId: await ensureFirstUserId(store) }
+        : await workspaceOf(store, workspace);
     return store.keys.create(owner, name);
   });
-  if (options.json) writeJson(io, { data: created });
+  if (options.json) writeJson(io, { data: createdKey });
   else {
-    io.stdout.write(`${created.key}\n`);
+    io.stdout.write(`${createdKey.key}\n`);
     io.stderr.write(styleFor(io.stderr).dim('The key is shown only once.\n'));
   }
   return EXIT.completed;
 }
 
-async function firstUserId(store: ServiceStore): Promise<string> {
+async function ensureFirstUserId(store: ServiceStore): Promise<string> {
   const created = await store.workspaces.bootstrap();
-  const userId = created?.userId ?? (await store.workspaces.firstUser())?.id;
+  const userId = created?.userId ?? (await store.workspaces.findFirstUser())?.id;
   if (userId === undefined)
     throw new UsageError(
       'There is no user yet who can own a key.',
@@ -47,10 +49,11 @@ export async function workspaceOf(
   store: ServiceStore,
   prefix: string | true,
 ): Promise<{ workspaceId: string }> {
-  const all = await store.workspaces.list();
-  const [workspace, ...others] = prefix === true ? all : all.filter(({ id }) => id.startsWith(prefix));
+  const workspaces = await store.workspaces.list();
+  const [workspace, ...others] =
+    prefix === true ? workspaces : workspaces.filter(({ id }) => id.startsWith(prefix));
   if (workspace && others.length === 0) return { workspaceId: workspace.id };
-  const names = all.map(({ id, name }) => `${sanitizeLine(name)} (${id})`).join(', ');
+  const names = workspaces.map(({ id, name }) => `${sanitizeLine(name)} (${id})`).join(', ');
   throw new UsageError(
     workspace ? `${others.length + 1} workspaces match.` : 'There is no such workspace.',
     names === '' ? 'Run heddle serve once: it creates one.' : `Use the id of one: ${names}`,
@@ -69,7 +72,7 @@ export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
     io.stderr.write('No keys.\n');
     return EXIT.completed;
   }
-  writeTable(io, ['KEY', 'NAME', 'OWNER', 'ENDS WITH', 'CREATED', 'LAST USED', 'STATE'], keys.map(row));
+  writeTable(io, ['KEY', 'NAME', 'OWNER', 'ENDS WITH', 'CREATED', 'LAST USED', 'STATE'], keys.map(rowOf));
   return EXIT.completed;
 }
 
@@ -87,14 +90,14 @@ function toApiResource(key: ApiKeyInfo): { [name: string]: string | null } {
   return { ...otherFields, userId, workspaceId, createdAt, expiresAt, lastUsedAt, revokedAt };
 }
 
-function row(key: ApiKeyInfo): string[] {
-  const lastUsed = key.last_used_at === null ? 'never' : localTime(Date.parse(key.last_used_at));
+function rowOf(key: ApiKeyInfo): string[] {
+  const lastUsed = key.last_used_at === null ? 'never' : formatLocalTime(Date.parse(key.last_used_at));
   return [
     key.id.slice(0, 8),
     sanitizeLine(key.name),
-    key.kind === 'personal' ? 'person' : 'workspace',
+    key.kind === 'personal' ? 'user' : 'workspace',
     key.hint,
-    localTime(Date.parse(key.created_at)),
+    formatLocalTime(Date.parse(key.created_at)),
     lastUsed,
     stateOf(key),
   ];

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { stringify } from 'csv-stringify/sync';
 import type { Json } from '@heddle/core';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { ApiClient, stringAt } from '../api-client.ts';
 import { readEnv } from '../env.ts';
@@ -136,7 +136,7 @@ async function* fetchPages(client: ApiClient, query: URLSearchParams): AsyncGene
   for (let cursor: string | undefined = ''; cursor !== undefined;) {
     if (cursor !== '') query.set('cursor', cursor);
     const page: JsonObject = await client.call('GET', `/api/v2/logs?${query.toString()}`);
-    const entries = own(page, 'data');
+    const entries = getOwn(page, 'data');
     yield Array.isArray(entries) ? entries.filter((entry) => isJsonObject(entry)) : [];
     cursor = stringAt(page, 'nextCursor') || undefined;
   }
@@ -152,11 +152,11 @@ function toCsv(page: readonly JsonObject[], withHeader: boolean): string {
 }
 
 function rowOf(entry: JsonObject): { [column: string]: Json } {
-  const workflow = own(entry, 'workflow');
-  const cost = own(entry, 'cost');
+  const workflow = getOwn(entry, 'workflow');
+  const cost = getOwn(entry, 'cost');
   return {
     ...entry,
     workflowName: isJsonObject(workflow) ? stringAt(workflow, 'name') : null,
-    costUsd: isJsonObject(cost) ? (own(cost, 'total') ?? null) : null,
+    costUsd: isJsonObject(cost) ? (getOwn(cost, 'total') ?? null) : null,
   };
 }

@@ -5,7 +5,7 @@ import { readWorkflow } from '../input/workflow-file.ts';
 import type { WorkflowFile } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { mermaid } from '../plan/mermaid.ts';
+import { mermaidFlowchart } from '../plan/mermaid.ts';
 import { planLines } from '../plan/plan-lines.ts';
 import { countsText, reportInvalid } from '../render/diagnostics.ts';
 import { styleFor } from '../render/style.ts';
@@ -25,15 +25,15 @@ export async function plan(io: Io, file: string, options: PlanOptions): Promise<
   return EXIT.completed;
 }
 
-function show(io: Io, compiled: Plan, { file, diagnostics }: WorkflowFile, options: PlanOptions): void {
+function show(io: Io, compiledPlan: Plan, { file, diagnostics }: WorkflowFile, options: PlanOptions): void {
   if (options.mermaid) {
-    io.stdout.write(mermaid(compiled));
+    io.stdout.write(mermaidFlowchart(compiledPlan));
     return;
   }
   const style = styleFor(io.stdout);
   const counts = countsText(diagnostics);
   const lines = [
-    ...planLines(compiled, style),
+    ...planLines(compiledPlan, style),
     ...(counts === '' ? [] : ['', `${style.yellow('!')} ${counts}: heddle check ${file}`]),
   ];
   io.stdout.write(`${lines.join('\n')}\n`);

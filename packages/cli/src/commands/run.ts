@@ -23,23 +23,23 @@ import { UsageError } from '../usage-error.ts';
 export async function run(io: Io, file: string, options: RunOptions): Promise<number> {
   const isRemote = isRemoteOnly(options);
   warnAboutIgnoredOptions(io, options);
-  expectOneStdin(file, options);
+  requireOneStdin(file, options);
   const workflowFile = await readWorkflow(io, file, options);
   const { plan } = workflowFile;
   if (!plan) return reportInvalid(io, workflowFile, options);
   const input = options.input === undefined ? {} : await readJsonOption(io, '--input', options.input);
-  const { env, mocks } = await envAndMocks(options);
+  const { env, mocks } = await readEnvAndMocks(options);
   if (!options.json)
     preflight(io, { ...options, file: workflowFile, plan, env: isRemote ? undefined : env, mocks });
   return withEngine(io, { ...options, env, recover: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file });
-    const handle = await engine.start({ plan }, input, executeOptions(options, mocks));
+    const handle = await engine.start({ plan }, input, executeOptionsOf(options, mocks));
     return followRun(io, engine, handle, { ...options, plan, file, blockArgs: blockArgs(options), mocks });
   });
 }
 
 /** Throws a usage error if the workflow and the input both come from standard input. */
-export function expectOneStdin(file: string | undefined, { input }: Pick<RunOptions, 'input'>): void {
+export function requireOneStdin(file: string | undefined, { input }: Pick<RunOptions, 'input'>): void {
   if (file !== '-' || input !== '-') return;
   throw new UsageError(
     'Standard input cannot be both the workflow and its input.',
@@ -61,14 +61,14 @@ export function warnAboutIgnoredOptions(io: Io, options: RunOptions): void {
 }
 
 /** Returns environment values and mocks from the options. */
-export async function envAndMocks(
+export async function readEnvAndMocks(
   options: RunOptions,
 ): Promise<{ env: { [name: string]: string }; mocks: Json | undefined }> {
   return { env: await envValues(options, readEnv()), mocks: await mocksOf(options) };
 }
 
 /** Returns the options of a run for the engine. */
-export function executeOptions(options: RunOptions, mocks: Json | undefined): ExecuteOptions {
+export function executeOptionsOf(options: RunOptions, mocks: Json | undefined): ExecuteOptions {
   return {
     ...(mocks !== undefined && { mocks }),
     ...(options.timeout !== undefined && { timeoutMs: options.timeout }),

@@ -42,8 +42,8 @@ export async function cancelRun(io: Io, id: string, options: CancelOptions): Pro
 
 /** Waits for the workers to cancel a run. Throws a usage error after `RESPONSE_TIMEOUT_MS`. */
 async function withTimeout(cancellation: Promise<boolean>): Promise<boolean> {
-  const finished = new AbortController();
-  const timeout = delay(RESPONSE_TIMEOUT_MS, undefined, { signal: finished.signal }).then(() => {
+  const timeoutController = new AbortController();
+  const timeout = delay(RESPONSE_TIMEOUT_MS, undefined, { signal: timeoutController.signal }).then(() => {
     throw new UsageError(
       'No worker has cancelled the run yet. The request is stored on the server, and the next worker cancels the run.',
     );
@@ -51,7 +51,7 @@ async function withTimeout(cancellation: Promise<boolean>): Promise<boolean> {
   try {
     return await Promise.race([cancellation, timeout]);
   } finally {
-    finished.abort();
+    timeoutController.abort();
     // The promise that lost the race may still reject.
     for (const promise of [cancellation, timeout]) promise.catch(() => undefined);
   }

@@ -1,19 +1,19 @@
-import type { ListQuery } from '@heddle/engine';
+import type { RunListQuery } from '@heddle/engine';
 import type { ShownRun } from '@heddle/engine/reader';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { storeName, withReader } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
-import { formatDuration, localTime } from '../render/format.ts';
+import { formatDuration, formatLocalTime } from '../render/format.ts';
 import { statusText } from '../render/status.ts';
 import { sanitizeLine, styleFor } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
-import { clip, writeTable } from '../render/table.ts';
+import { truncate, writeTable } from '../render/table.ts';
 import { shortId } from '../run-id.ts';
 
 export interface ListOptions extends StoreOptions {
-  status: NonNullable<ListQuery['status']>;
+  status: NonNullable<RunListQuery['status']>;
   workflow?: string;
   limit: number;
   cursor?: string;
@@ -45,22 +45,22 @@ function report(io: Io, page: { runs: ShownRun[]; nextCursor: string | null }, o
     io.stderr.write(`No ${isFiltered ? 'such ' : ''}runs in ${storeName(options)}.\n`);
     return;
   }
-  const rows = page.runs.map((run) => row(run, style));
+  const rows = page.runs.map((run) => rowOf(run, style));
   writeTable(io, ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK'], rows);
   if (page.nextCursor !== null) {
-    const nextPage =
+    const nextPageOption =
       options.cursor === undefined ? `--limit ${options.limit * 5}` : `--cursor ${page.nextCursor}`;
-    io.stderr.write(style.dim(`More runs: ${nextPage}\n`));
+    io.stderr.write(style.dim(`More runs: ${nextPageOption}\n`));
   }
 }
 
-function row(run: ShownRun, style: Style): string[] {
-  const started = run.startedAt ?? run.createdAt;
+function rowOf(run: ShownRun, style: Style): string[] {
+  const startedAt = run.startedAt ?? run.createdAt;
   return [
     shortId(run.runId),
-    `${run.parentRunId === null ? '' : style.dim('↳ ')}${clip(sanitizeLine(run.workflowName), NAME_WIDTH)}`,
+    `${run.parentRunId === null ? '' : style.dim('↳ ')}${truncate(sanitizeLine(run.workflowName), NAME_WIDTH)}`,
     statusText(run, style),
-    localTime(Date.parse(started)),
+    formatLocalTime(Date.parse(startedAt)),
     run.durationMs === null ? '' : formatDuration(run.durationMs),
   ];
 }

@@ -14,9 +14,9 @@ import type { RunOptions } from '../run-options.ts';
 import { UsageError } from '../usage-error.ts';
 import {
   blockArgs,
-  envAndMocks,
-  executeOptions,
-  expectOneStdin,
+  readEnvAndMocks,
+  executeOptionsOf,
+  requireOneStdin,
   isRemoteOnly,
   warnAboutIgnoredOptions,
 } from './run.ts';
@@ -31,8 +31,8 @@ export async function rerun(
 ): Promise<number> {
   const isRemote = isRemoteOnly(options);
   warnAboutIgnoredOptions(io, options);
-  expectFileToBind(file, options);
-  expectOneStdin(file, options);
+  requireFileToBind(file, options);
+  requireOneStdin(file, options);
   const earlierRun = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, run, options);
     return { runId, plan: await reader.planOf(runId) };
@@ -40,14 +40,14 @@ export async function rerun(
   const workflowFile = file === undefined ? undefined : await readWorkflow(io, file, options);
   if (workflowFile && !workflowFile.plan) return reportInvalid(io, workflowFile, options);
   const plan: Plan = workflowFile?.plan ?? earlierRun.plan;
-  const { env, mocks } = await envAndMocks(options);
+  const { env, mocks } = await readEnvAndMocks(options);
   if (workflowFile && !options.json)
     preflight(io, { ...options, file: workflowFile, plan, env: isRemote ? undefined : env, mocks });
   const input = options.input === undefined ? undefined : await readJsonOption(io, '--input', options.input);
   return withEngine(io, { ...options, env, recover: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file });
     const handle = await engine.runFromBlock(earlierRun.runId, options.from, {
-      ...executeOptions(options, mocks),
+      ...executeOptionsOf(options, mocks),
       ...(workflowFile && { workflow: { plan } }),
       ...(input !== undefined && { input }),
       ...(options.iteration && { iterations: options.iteration }),
@@ -63,7 +63,7 @@ export async function rerun(
 }
 
 /** Throws a usage error if there are values for fields, but no file: a rerun never changes the stored workflow. */
-function expectFileToBind(file: string | undefined, { set = [], bindings = [] }: BindingOptions): void {
+function requireFileToBind(file: string | undefined, { set = [], bindings = [] }: BindingOptions): void {
   if (file !== undefined || (set.length === 0 && bindings.length === 0)) return;
   throw new UsageError(
     '--set and --bindings fill fields of a file.',

@@ -46,7 +46,7 @@ export async function resumeRun(io: Io, id: string, options: ResumeOptions): Pro
   const { request, plan } = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, id, options);
     const { point } = options;
-    const token = await findPauseToken(reader, runId, { point, isAnswer: answer !== undefined });
+    const token = await findPauseToken(reader, runId, { point, hasAnswer: answer !== undefined });
     return { request: { runId, token, input }, plan: await reader.planOf(runId) };
   });
   const sinceMs = Date.now();
@@ -81,21 +81,21 @@ async function answerOf(io: Io, options: ResumeOptions): Promise<Json | undefine
 async function findPauseToken(
   reader: RunReader,
   runId: string,
-  { point, isAnswer }: { point: string | undefined; isAnswer: boolean },
+  { point, hasAnswer }: { point: string | undefined; hasAnswer: boolean },
 ): Promise<string | undefined> {
   const run = await reader.getRun(runId);
   if (run.endedAt !== null) throw new UsageError(`Run ${shortId(runId)} has ended: it is ${run.status}.`);
   const pauses = run.pauses.filter(({ kind }) => kind === 'human');
   if (point !== undefined) return pauses.find(({ token }) => token.startsWith(point))?.token ?? point;
-  const [only, second] = pauses;
-  if (!only) {
-    if (!isAnswer) return undefined;
+  const [firstPause, secondPause] = pauses;
+  if (!firstPause) {
+    if (!hasAnswer) return undefined;
     throw new UsageError(
       `Nothing in run ${shortId(runId)} waits for an answer.`,
       'Omit the answer to continue the run.',
     );
   }
-  if (!second) return only.token;
+  if (!secondPause) return firstPause.token;
   const list = pauses.map(
     ({ token, blockName }) => `--point ${shellQuote(token)}  ${sanitizeLine(blockName)}`,
   );

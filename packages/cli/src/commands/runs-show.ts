@@ -7,15 +7,15 @@ import type { Io } from '../io.ts';
 import { withReader } from '../store-options.ts';
 import type { StoreOptions } from '../store-options.ts';
 import { failureLines } from '../render/failure.ts';
-import { localTime, formatDuration, plural } from '../render/format.ts';
+import { formatLocalTime, formatDuration, formatCount } from '../render/format.ts';
 import { runsCommand } from '../render/commands.ts';
 import { logRows } from '../render/logs.ts';
-import type { MarkedLog } from '../render/logs.ts';
+import type { LogWithMockFlag } from '../render/logs.ts';
 import { pauseLines } from '../render/pauses.ts';
 import { statusText } from '../render/status.ts';
 import { sanitizeLine, styleFor } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { tableLines } from '../render/table.ts';
 import { findRunId, shortId } from '../run-id.ts';
 
 export interface ShowOptions extends StoreOptions {
@@ -45,7 +45,7 @@ export async function showRun(io: Io, id: string, options: ShowOptions): Promise
 type RunWithCancelReason = ShownRun & { cancelReason: string | null };
 
 /** Returns the logs, each with a mark if its block is mocked. */
-function markMocked(logs: readonly LogDetail[], mocks: Json): MarkedLog[] {
+function markMocked(logs: readonly LogDetail[], mocks: Json): LogWithMockFlag[] {
   return logs.map((log) => {
     const { blockId: id, blockName: name, blockType: type } = log;
     return { ...log, mocked: isMocked({ id, name, type }, mocks) };
@@ -54,7 +54,7 @@ function markMocked(logs: readonly LogDetail[], mocks: Json): MarkedLog[] {
 
 function report(
   io: Io,
-  { run, logs, plan }: { run: RunWithCancelReason; logs: MarkedLog[]; plan: Plan },
+  { run, logs, plan }: { run: RunWithCancelReason; logs: LogWithMockFlag[]; plan: Plan },
   options: ShowOptions,
 ): void {
   const style = styleFor(io.stdout);
@@ -62,12 +62,12 @@ function report(
   const listedLogs = logs.slice(0, MAX_LOGS);
   const omittedCount = logs.length - listedLogs.length;
   const command = `heddle runs show ${shortId(run.runId)} --json`;
-  const omission = `… ${plural(omittedCount, 'more block log')}: ${command}`;
+  const omission = `… ${formatCount(omittedCount, 'more block log')}: ${command}`;
   const lines = [
     `${style.bold(sanitizeLine(run.workflowName))}${style.dim(`  ${sanitizeLine(run.workflowId)}`)}`,
-    ...table(propertyRows(run, style)),
+    ...tableLines(propertyRows(run, style)),
     '',
-    ...table(logRows(listedLogs, plan, style)),
+    ...tableLines(logRows(listedLogs, plan, style)),
     ...(omittedCount > 0 ? [style.dim(omission)] : []),
     ...(run.error ? failureLines(run.error, context) : []),
     ...(run.status === 'paused' ? pauseLines(run.pauses, context) : []),
@@ -78,13 +78,13 @@ function report(
 }
 
 function propertyRows(run: RunWithCancelReason, style: Style): string[][] {
-  const started = run.startedAt ?? run.createdAt;
+  const startedAt = run.startedAt ?? run.createdAt;
   return [
     ['run', run.runId],
     ['X-Run-Id', run.callerId === null ? '' : sanitizeLine(run.callerId)],
     ['status', statusText(run, style)],
     ['reason', run.cancelReason === null ? '' : sanitizeLine(run.cancelReason)],
-    ['started', localTime(Date.parse(started))],
+    ['started', formatLocalTime(Date.parse(startedAt))],
     ['took', run.durationMs === null ? '' : formatDuration(run.durationMs)],
     ['parent', run.parentRunId ?? ''],
     ['suspended', run.suspended === null ? '' : sanitizeLine(run.suspended)],

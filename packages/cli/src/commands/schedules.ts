@@ -1,31 +1,31 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { ApiClient, dataOf, stringAt } from '../api-client.ts';
 import { readEnv } from '../env.ts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { plural } from '../render/format.ts';
+import { formatCount } from '../render/format.ts';
 import { sanitizeLine, styleFor } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import type { RemoteOptions } from '../run-options.ts';
 import { findTrigger } from './find-trigger.ts';
 
-const SCHEDULES = '/api/v2/triggers?type=schedule';
+const SCHEDULES_PATH = '/api/v2/triggers?type=schedule';
 
 type ScheduleOptions = RemoteOptions & { json: boolean };
 
 /** Lists the schedules of the workspace, ordered by their next run. */
 export async function listSchedules(io: Io, options: ScheduleOptions): Promise<number> {
-  const remote = new ApiClient(options, readEnv());
-  const schedules = (await remote.workspaceItems(SCHEDULES)).toSorted((a, b) =>
+  const client = new ApiClient(options, readEnv());
+  const schedules = (await client.fetchWorkspaceItems(SCHEDULES_PATH)).toSorted((a, b) =>
     sortKeyOf(a) < sortKeyOf(b) ? -1 : 1,
   );
   if (options.json) writeJson(io, { data: schedules });
   else if (schedules.length === 0) io.stderr.write('No schedules.\n');
   else {
     const titles = ['WORKFLOW', 'BLOCK', 'STATE', 'NEXT', 'LAST', 'ID', 'ERROR'];
-    writeTable(io, titles, schedules.map(row));
+    writeTable(io, titles, schedules.map(rowOf));
   }
   return EXIT.completed;
 }
@@ -35,8 +35,8 @@ function sortKeyOf(schedule: JsonObject): string {
   return stringAt(schedule, 'nextDueAt') || '~';
 }
 
-function row(schedule: JsonObject): string[] {
-  const health = own(schedule, 'health');
+function rowOf(schedule: JsonObject): string[] {
+  const health = getOwn(schedule, 'health');
   const error = isJsonObject(health) ? stringAt(health, 'lastError') : '';
   const names = [stringAt(schedule, 'workflowName'), stringAt(schedule, 'name'), stringAt(schedule, 'state')];
   const times = [stringAt(schedule, 'nextDueAt') || '-', stringAt(schedule, 'lastDueAt') || '-'];
@@ -49,25 +49,25 @@ export async function changeSchedule(
   schedule: string,
   options: ScheduleOptions & { action: 'pause' | 'resume' },
 ): Promise<number> {
-  const remote = new ApiClient(options, readEnv());
-  const { path, name } = await findSchedule(remote, schedule);
-  const changed = dataOf(await remote.call('POST', `${path}/${options.action}`));
-  const next = stringAt(changed, 'nextDueAt');
-  if (options.json) writeJson(io, { data: changed });
+  const client = new ApiClient(options, readEnv());
+  const { path, name } = await findSchedule(client, schedule);
+  const changedSchedule = dataOf(await client.call('POST', `${path}/${options.action}`));
+  const nextDueAt = stringAt(changedSchedule, 'nextDueAt');
+  if (options.json) writeJson(io, { data: changedSchedule });
   else if (options.action === 'pause') report(io, `The schedule of ${name} is paused.`);
   else
     report(
       io,
-      `The schedule of ${name} is active. ${next ? `Its next run is due at ${next}.` : 'It has ended.'}`,
+      `The schedule of ${name} is active. ${nextDueAt ? `Its next run is due at ${nextDueAt}.` : 'It has ended.'}`,
     );
   return EXIT.completed;
 }
 
 /** Starts a run of a schedule now. */
 export async function triggerSchedule(io: Io, schedule: string, options: ScheduleOptions): Promise<number> {
-  const remote = new ApiClient(options, readEnv());
-  const { path } = await findSchedule(remote, schedule);
-  const run = dataOf(await remote.call('POST', `${path}/run`));
+  const client = new ApiClient(options, readEnv());
+  const { path } = await findSchedule(client, schedule);
+  const run = dataOf(await client.call('POST', `${path}/run`));
   if (options.json) writeJson(io, { data: run });
   else io.stdout.write(`${stringAt(run, 'runId')}\n`);
   return EXIT.completed;
@@ -79,19 +79,19 @@ export async function backfillSchedule(
   schedule: string,
   { from, to, limit, ...options }: ScheduleOptions & { from: string; to: string; limit: number },
 ): Promise<number> {
-  const remote = new ApiClient(options, readEnv());
-  const { path, name } = await findSchedule(remote, schedule);
-  const result = dataOf(await remote.call('POST', `${path}/backfill`, { from, to, limit }));
-  const started = own(result, 'started');
+  const client = new ApiClient(options, readEnv());
+  const { path, name } = await findSchedule(client, schedule);
+  const result = dataOf(await client.call('POST', `${path}/backfill`, { from, to, limit }));
+  const started = getOwn(result, 'started');
   const startedRuns = Array.isArray(started) ? started.filter(isJsonObject) : [];
   const refusalReason = stringAt(result, 'refused');
   if (options.json) writeJson(io, { data: result });
   else {
     for (const run of startedRuns) io.stdout.write(`${stringAt(run, 'runId')}\n`);
-    const earlierCount = Number(own(result, 'alreadyStarted'));
+    const earlierCount = Number(getOwn(result, 'alreadyStarted'));
     report(
       io,
-      `${plural(startedRuns.length, 'run')} of ${name} started; ${earlierCount} had been started before.`,
+      `${formatCount(startedRuns.length, 'run')} of ${name} started; ${earlierCount} had been started before.`,
     );
     if (refusalReason)
       io.stderr.write(
@@ -106,8 +106,8 @@ function report(io: Io, text: string): void {
 }
 
 /** Returns the path of a schedule, by its id, or by the name or id of its workflow. Throws usage errors. */
-async function findSchedule(remote: ApiClient, idOrName: string): Promise<{ path: string; name: string }> {
-  const schedule = findTrigger(await remote.workspaceItems(SCHEDULES), idOrName, 'schedule');
+async function findSchedule(client: ApiClient, idOrName: string): Promise<{ path: string; name: string }> {
+  const schedule = findTrigger(await client.fetchWorkspaceItems(SCHEDULES_PATH), idOrName, 'schedule');
   const path = `/api/v2/triggers/${encodeURIComponent(stringAt(schedule, 'id'))}`;
   return { path, name: sanitizeLine(stringAt(schedule, 'workflowName')) };
 }

@@ -2,14 +2,14 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openServiceStore } from '@heddle/service';
 import { expect, it } from 'vitest';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { recordedIo } from '../../../../test/support/io.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
+import { createRecordingIo } from '../../../../test/support/io.ts';
 import { sealingOf } from '../serve/service-store.ts';
 import { listSecrets, removeSecret, rotateSecrets, setSecret } from './secrets.ts';
 
 /** Creates a data folder with one workspace, as the first start of `heddle serve` does. */
 async function openWorkspace(): Promise<{ data: string; workspaceId: string; json: boolean }> {
-  const data = dataFolder();
+  const data = createDataFolder();
   const store = await openServiceStore({ data });
   const created = await store.workspaces.bootstrap();
   await store.close();
@@ -30,42 +30,44 @@ async function valuesOf(data: string, workspaceId: string, names: string[]): Pro
 
 it('heddle secrets sets, lists and removes secrets; output never has a value', async () => {
   const options = await openWorkspace();
-  const setIo = recordedIo('a secret value\n');
+  const setIo = createRecordingIo('a secret value\n');
   await setSecret(setIo, 'TOKEN', { ...options, description: 'of the shop' });
   expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({ TOKEN: 'a secret value' });
-  const listIo = recordedIo();
+  const listIo = createRecordingIo();
   await listSecrets(listIo, options);
   expect(JSON.parse(listIo.stdout.text)).toMatchObject({
     data: [{ name: 'TOKEN', description: 'of the shop' }],
   });
-  const removeIo = recordedIo();
+  const removeIo = createRecordingIo();
   await removeSecret(removeIo, 'TOKEN', options);
   expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({});
   const output = [setIo, listIo, removeIo].map(({ stdout, stderr }) => stdout.text + stderr.text).join('');
   expect(output).not.toContain('a secret value');
-  await expect(removeSecret(recordedIo(), 'TOKEN', options)).rejects.toThrow('There is no secret TOKEN.');
+  await expect(removeSecret(createRecordingIo(), 'TOKEN', options)).rejects.toThrow(
+    'There is no secret TOKEN.',
+  );
 });
 
 it('heddle secrets refuses an empty value, an invalid name and an unknown workspace', async () => {
   const options = await openWorkspace();
-  await expect(setSecret(recordedIo('\n'), 'TOKEN', options)).rejects.toThrow('There is no value');
-  await expect(setSecret(recordedIo('x'), '{TOKEN}', options)).rejects.toThrow('The name is invalid');
-  await expect(setSecret(recordedIo('x'), 'TOKEN', { ...options, workspace: 'none' })).rejects.toThrow(
+  await expect(setSecret(createRecordingIo('\n'), 'TOKEN', options)).rejects.toThrow('There is no value');
+  await expect(setSecret(createRecordingIo('x'), '{TOKEN}', options)).rejects.toThrow('The name is invalid');
+  await expect(setSecret(createRecordingIo('x'), 'TOKEN', { ...options, workspace: 'none' })).rejects.toThrow(
     'There is no such workspace.',
   );
-  await expect(listSecrets(recordedIo(), { ...options, data: join(options.data, 'none') })).rejects.toThrow(
-    'There is no data folder',
-  );
+  await expect(
+    listSecrets(createRecordingIo(), { ...options, data: join(options.data, 'none') }),
+  ).rejects.toThrow('There is no data folder');
 });
 
 it('heddle secrets rotate encrypts all secrets with a new key', async () => {
   const options = await openWorkspace();
-  await setSecret(recordedIo('a secret value'), 'TOKEN', options);
-  const io = recordedIo();
+  await setSecret(createRecordingIo('a secret value'), 'TOKEN', options);
+  const io = createRecordingIo();
   await rotateSecrets(io, options);
   expect(JSON.parse(io.stdout.text)).toMatchObject({ data: { resealed: 1 } });
   expect(readdirSync(join(options.data, 'secret-keys')).sort()).toEqual(['000001.key', '000002.key']);
-  await rotateSecrets(recordedIo(), options);
+  await rotateSecrets(createRecordingIo(), options);
   expect(readdirSync(join(options.data, 'secret-keys')).sort()).toEqual(['000002.key', '000003.key']);
   expect(await valuesOf(options.data, options.workspaceId, ['TOKEN'])).toEqual({ TOKEN: 'a secret value' });
 });

@@ -2,7 +2,7 @@ import type { StoredSecret } from '@heddle/service';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
-import { localTime } from '../render/format.ts';
+import { formatLocalTime } from '../render/format.ts';
 import { sanitizeLine } from '../render/style.ts';
 import { writeTable } from '../render/table.ts';
 import { withServiceStore } from '../serve/service-store.ts';
@@ -46,12 +46,12 @@ export async function listSecrets(io: Io, options: WorkspaceOptions): Promise<nu
   });
   if (options.json) writeJson(io, { data: secrets });
   else if (secrets.length === 0) io.stderr.write('No secrets.\n');
-  else writeTable(io, ['NAME', 'DESCRIPTION', 'CHANGED'], secrets.map(row));
+  else writeTable(io, ['NAME', 'DESCRIPTION', 'CHANGED'], secrets.map(rowOf));
   return EXIT.completed;
 }
 
-function row({ name, description, updatedAt }: StoredSecret): string[] {
-  return [sanitizeLine(name), sanitizeLine(description ?? ''), localTime(Date.parse(updatedAt))];
+function rowOf({ name, description, updatedAt }: StoredSecret): string[] {
+  return [sanitizeLine(name), sanitizeLine(description ?? ''), formatLocalTime(Date.parse(updatedAt))];
 }
 
 /** Removes a secret of a workspace. */

@@ -13,7 +13,7 @@ import { envValues } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
 import { storeName } from '../store-options.ts';
 import { styleFor } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { tableLines } from '../render/table.ts';
 import type { RunOptions } from '../run-options.ts';
 import { openAccess } from '../serve/access.ts';
 import type { AccessOptions, ServerAccess } from '../serve/access.ts';
@@ -24,7 +24,7 @@ import { pauseLinksAt } from '../serve/pause-links.ts';
 import type { ListeningServer } from '../serve/listen.ts';
 import type { TokenOptions } from '../serve/oauth.ts';
 import { openStudio } from '../serve/studio.ts';
-import { runUntilStopped } from '../temporal/until-stopped.ts';
+import { runUntilStopped } from '../temporal/run-until-stopped.ts';
 
 export type ServeOptions = Omit<
   RunOptions,
@@ -84,13 +84,13 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   try {
     store = await openStore(options);
     storeParts = await openStoreParts(store, options, onError);
-    const { imagesOf, triggers } = storeParts;
+    const { connectImages, triggers } = storeParts;
     const tenantPorts = tenantPortsOf(storeParts.workerStore, env);
     // The `Host` header of a request is never used: a caller could otherwise choose the host of URLs in responses.
     const origin = options.origin ?? server.origin;
-    const sessionOptions = { tenantPorts, imagesOf, triggers, pauseLinks: await pauseLinksAt(origin) };
+    const sessionOptions = { tenantPorts, connectImages, triggers, pauseLinks: await pauseLinksAt(origin) };
     session = await openSession(io, {
-      ...{ ...options, env, recover: true, collectsImages: true },
+      ...{ ...options, env, recover: true, deletesUnusedImages: true },
       ...sessionOptions,
     });
     const { createApi } = await import('@heddle/api');
@@ -112,7 +112,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     return await runUntilStopped(io, toStoppable({ engine: session.engine, api, server }), {
       onReady: () => printReady(io, { url: server.url, firstStart, studio: studio.browserUrl }, options),
       drainMs: options.grace * 1000,
-      failed: server.failed.then(({ message }) => `The server has failed: ${message}`),
+      failure: server.failure.then(({ message }) => `The server has failed: ${message}`),
     });
   } catch (error) {
     apiFetch.reject(error);
@@ -189,7 +189,7 @@ interface StoreParts {
   credentialProviders: CredentialProviders;
   triggers: typeof triggerTypes;
   /** Gives the sandboxes the image store of the session, and returns the images for its blocks. */
-  imagesOf: (images: BlockImages) => OwnedImages;
+  connectImages: (images: BlockImages) => OwnedImages;
 }
 
 async function openStoreParts(
@@ -206,20 +206,24 @@ async function openStoreParts(
   const { triggerTypes } = await import('@heddle/blocks/triggers');
   const refresh = await refreshOptionsOf(options, onError);
   const { promise: blockImages, resolve } = Promise.withResolvers<BlockImages>();
-  const sandboxes = openSandboxes({ store, openImages: async () => (await blockImages).store(), onError });
+  const sandboxes = openSandboxes({
+    store,
+    openImageStore: async () => (await blockImages).store(),
+    onError,
+  });
   return {
     workerStore: {
       ...{ resolveChild, tenant },
-      oldestWorkspace: () => workspaces.oldestId(),
+      oldestWorkspace: () => workspaces.findOldestId(),
       secrets: secretEnvironments(database, sealer),
       credentials: storedCredentials(database, sealer, refresh),
       skills: storedSkills(database),
     },
     sealer,
     sandboxes,
-    credentialProviders: { keyProviders: knownProviders, oauth: refresh.clients.providers },
+    credentialProviders: { listKeyProviders: knownProviders, oauthProviderIds: refresh.clients.providers },
     triggers: triggerTypes,
-    imagesOf(images) {
+    connectImages(images) {
       resolve(images);
       return {
         open: (id, tenant) => sandboxes.images.open(id, tenant),
@@ -288,7 +292,7 @@ function printReady(
   ];
   const lines = [
     `${style.green('✓')} ${style.bold('The HTTP API is ready')}`,
-    ...table(rows.map(([name = '', value = '']) => [`  ${style.dim(name)}`, value])),
+    ...tableLines(rows.map(([name = '', value = '']) => [`  ${style.dim(name)}`, value])),
     ...(firstStart
       ? [
           `  ${style.cyan('→')} In another shell, deploy a workflow:`,

@@ -1,7 +1,7 @@
 import { openServiceStore } from '@heddle/service';
 import { expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { recordedIo } from '../../../../test/support/io.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
+import { createRecordingIo } from '../../../../test/support/io.ts';
 import { workspaceResources } from '../workspace-resources.ts';
 import { addSkill, listSkills, removeSkill, showSkill } from './skills.ts';
 
@@ -9,7 +9,7 @@ const TEXT = '# Refunds\n\nAsk for the number of the order first.';
 
 /** Creates a data folder with one workspace, as the first start of `heddle serve` does. */
 async function openWorkspace() {
-  const data = dataFolder();
+  const data = createDataFolder();
   const store = await openServiceStore({ data });
   const { workspaceId = '' } = (await store.workspaces.bootstrap()) ?? {};
   await store.close();
@@ -19,41 +19,41 @@ async function openWorkspace() {
 it('heddle skills adds, replaces, lists, shows and removes skills', async () => {
   const { options } = await openWorkspace();
   const description = 'How to refund an order.';
-  await expect(addSkill(recordedIo(TEXT), 'refund-orders', options)).rejects.toThrow(
+  await expect(addSkill(createRecordingIo(TEXT), 'refund-orders', options)).rejects.toThrow(
     'A new skill needs a description',
   );
-  await expect(addSkill(recordedIo(TEXT), 'Refunds', { ...options, description })).rejects.toThrow(
+  await expect(addSkill(createRecordingIo(TEXT), 'Refunds', { ...options, description })).rejects.toThrow(
     'The name is invalid: a name must consist of lowercase letters',
   );
-  await expect(addSkill(recordedIo(), 'refund-orders', options)).rejects.toThrow(
+  await expect(addSkill(createRecordingIo(), 'refund-orders', options)).rejects.toThrow(
     'no value on standard input',
   );
-  const add = recordedIo(`${TEXT}\n`);
-  await addSkill(add, 'refund-orders', { ...options, description });
-  const { data } = JSON.parse(add.stdout.text) as { data: { id: string } };
+  const addIo = createRecordingIo(`${TEXT}\n`);
+  await addSkill(addIo, 'refund-orders', { ...options, description });
+  const { data } = JSON.parse(addIo.stdout.text) as { data: { id: string } };
   expect(data).toMatchObject({ name: 'refund-orders', description, created: true });
-  const replace = recordedIo('Ask.');
-  await addSkill(replace, 'refund-orders', options);
-  expect(JSON.parse(replace.stdout.text)).toMatchObject({
+  const replaceIo = createRecordingIo('Ask.');
+  await addSkill(replaceIo, 'refund-orders', options);
+  expect(JSON.parse(replaceIo.stdout.text)).toMatchObject({
     data: { id: data.id, description, created: false },
   });
-  const list = recordedIo();
-  await listSkills(list, { ...options, json: false });
-  expect(list.stdout.text).toContain('refund-orders');
-  expect(list.stdout.text).toContain(description);
-  const show = recordedIo();
-  await showSkill(show, 'refund-orders', { ...options, json: false });
-  expect(show.stdout.text).toBe('Ask.\n');
-  await removeSkill(recordedIo(), 'refund-orders', options);
-  for (const act of [showSkill, removeSkill])
-    await expect(act(recordedIo(), 'refund-orders', options)).rejects.toThrow(
+  const listIo = createRecordingIo();
+  await listSkills(listIo, { ...options, json: false });
+  expect(listIo.stdout.text).toContain('refund-orders');
+  expect(listIo.stdout.text).toContain(description);
+  const showIo = createRecordingIo();
+  await showSkill(showIo, 'refund-orders', { ...options, json: false });
+  expect(showIo.stdout.text).toBe('Ask.\n');
+  await removeSkill(createRecordingIo(), 'refund-orders', options);
+  for (const command of [showSkill, removeSkill])
+    await expect(command(createRecordingIo(), 'refund-orders', options)).rejects.toThrow(
       'There is no skill refund-orders.',
     );
 });
 
 it('heddle run --workspace reads the skills of the workspace', async () => {
   const { workspaceId, options } = await openWorkspace();
-  await addSkill(recordedIo(TEXT), 'refund-orders', { ...options, description: 'Refunds.' });
+  await addSkill(createRecordingIo(TEXT), 'refund-orders', { ...options, description: 'Refunds.' });
   const resources = await workspaceResources(options, workspaceId, (error) => {
     throw error;
   });

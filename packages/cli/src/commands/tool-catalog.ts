@@ -6,10 +6,10 @@ import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { DRAFT_7_URI, schemaRows } from '../render/schema-rows.ts';
 import { sanitize, styleFor } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { tableLines } from '../render/table.ts';
 import { UsageError } from '../usage-error.ts';
 
-const MAX_TITLE = 80;
+const MAX_TITLE_LENGTH = 80;
 
 /** Lists the tools of all integrations, or of files. Throws usage errors. */
 export async function listTools(
@@ -28,7 +28,7 @@ export async function listTools(
       style.dim(sanitize(callSummary(tool))),
       titleOf(tool),
     ]);
-    io.stdout.write(`${table(rows).join('\n')}\n`);
+    io.stdout.write(`${tableLines(rows).join('\n')}\n`);
   }
   return EXIT.completed;
 }
@@ -56,7 +56,7 @@ function withoutParameters(tool: ToolDescription) {
 }
 
 function unknownTool(id: string, tools: readonly ToolDescription[]): UsageError {
-  const similar = new SimilarNames(tools.map((tool) => tool.id)).nearest(id);
+  const similar = new SimilarNames(tools.map((tool) => tool.id)).findNearest(id);
   const hint = similar
     ? `Did you mean "${similar.name}"?`
     : 'heddle tools list shows all tools. For a tool that is defined in a file, add the file after the id.';
@@ -69,7 +69,7 @@ function callSummary({ method, path, language, service }: ToolDescription): stri
 }
 
 function titleOf({ description }: ToolDescription): string {
-  return sanitize((description.split('\n', 1)[0] ?? '').slice(0, MAX_TITLE));
+  return sanitize((description.split('\n', 1)[0] ?? '').slice(0, MAX_TITLE_LENGTH));
 }
 
 function show(io: Io, tool: ToolDescription): void {
@@ -85,7 +85,7 @@ function show(io: Io, tool: ToolDescription): void {
   const rows = properties.flatMap(([name, value]) =>
     value === undefined ? [] : [[`  ${style.dim(name)}`, sanitize(value)]],
   );
-  const fields = schemaRows(parameters).map(([name = '', type = '', text = '']) => [
+  const argumentRows = schemaRows(parameters).map(([name = '', type = '', text = '']) => [
     `  ${style.cyan(sanitize(name))}`,
     style.dim(sanitize(type)),
     sanitize(text),
@@ -93,8 +93,8 @@ function show(io: Io, tool: ToolDescription): void {
   const lines = [
     style.bold(id),
     ...description.split('\n').map((line) => `  ${sanitize(line)}`),
-    ...['', ...table(rows)],
-    ...(fields.length > 0 ? ['', style.bold('Arguments'), ...table(fields)] : []),
+    ...['', ...tableLines(rows)],
+    ...(argumentRows.length > 0 ? ['', style.bold('Arguments'), ...tableLines(argumentRows)] : []),
   ];
   io.stdout.write(`${lines.join('\n')}\n`);
 }

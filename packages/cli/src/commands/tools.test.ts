@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { ToolFile } from '@heddle/blocks';
-import { recordedIo } from '../../../../test/support/io.ts';
+import { createRecordingIo } from '../../../../test/support/io.ts';
 import { main } from '../main.ts';
 
 async function heddle(argv: string[], stdin = '') {
-  const io = recordedIo(stdin);
+  const io = createRecordingIo(stdin);
   const exitCode = await main(argv, io);
   return { exitCode, stdout: io.stdout.text, stderr: io.stderr.text };
 }
@@ -77,7 +77,7 @@ describe('heddle tools import', () => {
     expect(tools.map(({ id }) => id)).toEqual(['pets_listPets', 'pets_addPet']);
   });
 
-  it('reads YAML, standard input, and selections', async () => {
+  it('reads YAML and standard input, and imports only selected operations', async () => {
     const options = ['--name', 'pets', '--out', pathTo('b.json'), '--variable', 'zone=us', '--json'];
     const { exitCode, stdout } = await heddle(['tools', 'import', pathTo('pets.yaml'), ...options]);
     expect(exitCode).toBe(0);
@@ -97,8 +97,11 @@ describe('heddle tools import', () => {
     expect(result.stderr).toMatch(
       /pets +https:\/\/eu\.pets\.test +credential: bearer or JSON object with id, secret/,
     );
-    const selected = ['--only', 'GET *', '--only', 'nothing'];
-    const piped = await heddle(['tools', 'import', '-', ...options, ...selected], JSON.stringify(DOCUMENT));
+    const selectionOptions = ['--only', 'GET *', '--only', 'nothing'];
+    const piped = await heddle(
+      ['tools', 'import', '-', ...options, ...selectionOptions],
+      JSON.stringify(DOCUMENT),
+    );
     expect(JSON.parse(piped.stdout)).toMatchObject({ data: { tools: ['pets_listPets'], unselected: 1 } });
     const nothingSelected = await heddle([
       'tools',
@@ -129,13 +132,13 @@ describe('heddle tools import', () => {
       '--out',
       pathTo('c.json'),
     ];
-    const refused = await heddle(argv);
-    expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toContain(`--allow-host ${host}`);
+    const refusedResult = await heddle(argv);
+    expect(refusedResult.exitCode).toBe(2);
+    expect(refusedResult.stderr).toContain(`--allow-host ${host}`);
     expect((await heddle([...argv, '--allow-host', host])).exitCode).toBe(0);
     expect((await readToolFile('c.json')).services['pets']?.address).toBe(`http://${host}/api`);
-    const missing = await heddle([...argv.with(2, `http://${host}/none`), '--allow-host', host]);
-    expect(missing.stderr).toContain('responded with status 404');
+    const missingResult = await heddle([...argv.with(2, `http://${host}/none`), '--allow-host', host]);
+    expect(missingResult.stderr).toContain('responded with status 404');
   });
 
   it.each<[text: string, message: string]>([
@@ -151,7 +154,7 @@ describe('heddle tools import', () => {
 
   it('refuses an invalid service name, and YAML whose aliases expand without limit', async () => {
     const invalidName = await heddle(['tools', 'import', pathTo('pets.json'), '--name', 'a b']);
-    expect(invalidName.stderr).toContain('"a b" is not a name of a service');
+    expect(invalidName.stderr).toContain('"a b" is not a valid name of a service');
     const lines = Array.from(
       { length: 30 },
       (_, index) => `a${index + 1}: &a${index + 1} [*a${index}, *a${index}]`,

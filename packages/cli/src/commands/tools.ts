@@ -8,7 +8,7 @@ import { readFileOrStdin } from '../input/json-source.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { sanitize, styleFor } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { tableLines } from '../render/table.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Options of `heddle tools import`. */
@@ -25,7 +25,7 @@ export interface ImportToolsOptions extends BlockOptions {
 const MAX_DOCUMENT_MB = 64;
 const DOWNLOAD_TIMEOUT_MS = 120_000;
 /** Maximum number of operations that are shown by name; --json shows all. */
-const MAX_SHOWN = 20;
+const MAX_SHOWN_OPERATIONS = 20;
 
 /** Creates a tool file from an OpenAPI document. Returns exit code 2 if it would have no tools. Throws usage errors. */
 export async function importTools(io: Io, source: string, options: ImportToolsOptions): Promise<number> {
@@ -42,7 +42,7 @@ export async function importTools(io: Io, source: string, options: ImportToolsOp
     variables: pairsOf('--variable', options.variable, 'region=eu'),
     ...(only.length > 0 && { only }),
     ...(keyHeader !== undefined && { keyHeader }),
-    ...(isUrl && { source }),
+    ...(isUrl && { documentUrl: source }),
   });
   const { tools } = imported.file;
   if (tools.length > 0) await writeToolFile(out, `${JSON.stringify(imported.file, null, 1)}\n`);
@@ -124,7 +124,7 @@ function show(io: Io, { file, skipped, simplified, unselected }: ImportedTools, 
   ]);
   const lines = [
     `${countText(file.tools.length, 'tool')}${file.tools.length > 0 ? ` in ${out}` : ''}${unselected > 0 ? `, ${countText(unselected, 'operation')} not selected` : ''}`,
-    ...table(services),
+    ...tableLines(services),
     ...operationLines('skipped', skipped),
     ...operationLines('with a simpler schema', simplified),
   ];
@@ -148,11 +148,11 @@ function describeCredential({ tools }: ToolFile, service: string): string {
 function operationLines(label: string, operations: ImportedTools['skipped']): string[] {
   if (operations.length === 0) return [];
   const rows = operations
-    .slice(0, MAX_SHOWN)
+    .slice(0, MAX_SHOWN_OPERATIONS)
     .map(({ operation, reason }) => [sanitize(`  ${operation}`), sanitize(reason)]);
   const omittedCount = operations.length - rows.length;
   const omission = omittedCount > 0 ? [`  and ${omittedCount} more: --json shows all`] : [];
-  return [`${countText(operations.length, 'operation')} ${label}:`, ...table(rows), ...omission];
+  return [`${countText(operations.length, 'operation')} ${label}:`, ...tableLines(rows), ...omission];
 }
 
 function countText(number: number, noun: string): string {

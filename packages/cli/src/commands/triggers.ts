@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { ApiClient, dataOf, stringAt } from '../api-client.ts';
 import { readEnv } from '../env.ts';
@@ -10,13 +10,13 @@ import { writeTable } from '../render/table.ts';
 import type { RemoteOptions } from '../run-options.ts';
 import { findTrigger } from './find-trigger.ts';
 
-const TRIGGERS = '/api/v2/triggers';
+const TRIGGERS_PATH = '/api/v2/triggers';
 
 type TriggerOptions = RemoteOptions & { json: boolean };
 
 /** Lists the triggers of the workspace, of all types. */
 export async function listTriggers(io: Io, options: TriggerOptions): Promise<number> {
-  const triggers = await new ApiClient(options, readEnv()).workspaceItems(TRIGGERS);
+  const triggers = await new ApiClient(options, readEnv()).fetchWorkspaceItems(TRIGGERS_PATH);
   if (options.json) writeJson(io, { data: triggers });
   else if (triggers.length === 0) io.stderr.write('No triggers.\n');
   else {
@@ -28,7 +28,7 @@ export async function listTriggers(io: Io, options: TriggerOptions): Promise<num
 
 function triggerRow(trigger: JsonObject): string[] {
   const fields = ['workflowName', 'name', 'type', 'state', 'id'].map((field) => stringAt(trigger, field));
-  const health = own(trigger, 'health');
+  const health = getOwn(trigger, 'health');
   const { expires, error } = isJsonObject(health)
     ? { expires: stringAt(health, 'expiresAt'), error: stringAt(health, 'lastError') }
     : { expires: '', error: '' };
@@ -41,9 +41,9 @@ export async function listEvents(
   trigger: string,
   { limit, ...options }: TriggerOptions & { limit: number },
 ): Promise<number> {
-  const remote = new ApiClient(options, readEnv());
-  const path = await findTriggerPath(remote, trigger);
-  const events = await remote.firstItems(`${path}/events`, limit);
+  const client = new ApiClient(options, readEnv());
+  const path = await findTriggerPath(client, trigger);
+  const events = await client.fetchFirstItems(`${path}/events`, limit);
   if (options.json) writeJson(io, { data: events });
   else if (events.length === 0) io.stderr.write('No events.\n');
   else writeTable(io, ['RECEIVED', 'KEY', 'STATE', 'REASON', 'RUN'], events.map(eventRow));
@@ -62,18 +62,18 @@ export async function changeTrigger(
   trigger: string,
   { action, ...options }: TriggerOptions & { action: 'pause' | 'resume' },
 ): Promise<number> {
-  const remote = new ApiClient(options, readEnv());
-  const path = await findTriggerPath(remote, trigger);
-  const changed = dataOf(await remote.call('POST', `${path}/${action}`));
-  const name = `${stringAt(changed, 'workflowName')} (${stringAt(changed, 'name')})`;
-  if (options.json) writeJson(io, { data: changed });
+  const client = new ApiClient(options, readEnv());
+  const path = await findTriggerPath(client, trigger);
+  const changedTrigger = dataOf(await client.call('POST', `${path}/${action}`));
+  const name = `${stringAt(changedTrigger, 'workflowName')} (${stringAt(changedTrigger, 'name')})`;
+  if (options.json) writeJson(io, { data: changedTrigger });
   else
     io.stderr.write(`The trigger of ${sanitizeLine(name)} is ${action === 'pause' ? 'paused' : 'active'}.\n`);
   return EXIT.completed;
 }
 
 /** Returns the path of a trigger, by its id, or by the name or id of its workflow. Throws usage errors. */
-async function findTriggerPath(remote: ApiClient, idOrName: string): Promise<string> {
-  const trigger = findTrigger(await remote.workspaceItems(TRIGGERS), idOrName, 'trigger');
-  return `${TRIGGERS}/${encodeURIComponent(stringAt(trigger, 'id'))}`;
+async function findTriggerPath(client: ApiClient, idOrName: string): Promise<string> {
+  const trigger = findTrigger(await client.fetchWorkspaceItems(TRIGGERS_PATH), idOrName, 'trigger');
+  return `${TRIGGERS_PATH}/${encodeURIComponent(stringAt(trigger, 'id'))}`;
 }

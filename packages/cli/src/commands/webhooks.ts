@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { ApiClient, dataOf, stringAt } from '../api-client.ts';
 import { readEnv } from '../env.ts';
@@ -10,13 +10,13 @@ import { writeTable } from '../render/table.ts';
 import type { RemoteOptions } from '../run-options.ts';
 import { findTrigger } from './find-trigger.ts';
 
-const WEBHOOKS = '/api/v2/webhooks';
+const WEBHOOKS_PATH = '/api/v2/webhooks';
 
 type WebhookOptions = RemoteOptions & { json: boolean };
 
 /** Lists the webhooks of the workspace with their URLs. */
 export async function listWebhooks(io: Io, options: WebhookOptions): Promise<number> {
-  const webhooks = await new ApiClient(options, readEnv()).workspaceItems(WEBHOOKS);
+  const webhooks = await new ApiClient(options, readEnv()).fetchWorkspaceItems(WEBHOOKS_PATH);
   if (options.json) writeJson(io, { data: webhooks });
   else if (webhooks.length === 0) io.stderr.write('No webhooks.\n');
   else
@@ -29,12 +29,12 @@ export async function listWebhooks(io: Io, options: WebhookOptions): Promise<num
 }
 
 function webhookRow(webhook: JsonObject): string[] {
-  const signed = own(webhook, 'isSigned') === true ? 'yes' : 'no';
-  const refusals = own(webhook, 'refusals');
+  const signed = getOwn(webhook, 'isSigned') === true ? 'yes' : 'no';
+  const refusals = getOwn(webhook, 'refusals');
   const [latest] = Array.isArray(refusals) ? refusals.filter(isJsonObject) : [];
   const latestRefusal = latest ? `${stringAt(latest, 'reason')} (${stringAt(latest, 'lastAt')})` : '-';
   const names = [stringAt(webhook, 'workflowName'), stringAt(webhook, 'name'), stringAt(webhook, 'state')];
-  const hook = own(webhook, 'hook');
+  const hook = getOwn(webhook, 'hook');
   const hookState = isJsonObject(hook) ? providerState(hook) : '-';
   return [
     ...names,
@@ -58,9 +58,9 @@ export async function listDeliveries(
   webhook: string,
   { limit, ...options }: WebhookOptions & { limit: number },
 ): Promise<number> {
-  const remote = new ApiClient(options, readEnv());
-  const path = await findWebhookPath(remote, webhook);
-  const deliveries = await remote.firstItems(`${path}/deliveries`, limit);
+  const client = new ApiClient(options, readEnv());
+  const path = await findWebhookPath(client, webhook);
+  const deliveries = await client.fetchFirstItems(`${path}/deliveries`, limit);
   if (options.json) writeJson(io, { data: deliveries });
   else if (deliveries.length === 0) io.stderr.write('No deliveries.\n');
   else writeTable(io, ['RECEIVED', 'EVENT', 'RUN', 'DUPLICATES', 'FLOW', 'ID'], deliveries.map(deliveryRow));
@@ -68,7 +68,7 @@ export async function listDeliveries(
 }
 
 function deliveryRow(delivery: JsonObject): string[] {
-  const duplicates = own(delivery, 'duplicates');
+  const duplicates = getOwn(delivery, 'duplicates');
   return [
     ...[stringAt(delivery, 'receivedAt'), stringAt(delivery, 'event') || '-', stringAt(delivery, 'runId')],
     ...[typeof duplicates === 'number' ? String(duplicates) : '-', flowDecision(delivery)],
@@ -78,7 +78,7 @@ function deliveryRow(delivery: JsonObject): string[] {
 
 /** Returns the decision of flow control, and its reason. */
 function flowDecision(delivery: JsonObject): string {
-  const flow = own(delivery, 'flow');
+  const flow = getOwn(delivery, 'flow');
   if (!isJsonObject(flow)) return '-';
   const reason = stringAt(flow, 'reason');
   return reason ? `${stringAt(flow, 'state')} (${reason})` : stringAt(flow, 'state');
@@ -90,16 +90,16 @@ export async function replayDelivery(
   [webhook, delivery]: readonly [string, string],
   options: WebhookOptions,
 ): Promise<number> {
-  const remote = new ApiClient(options, readEnv());
-  const path = await findWebhookPath(remote, webhook);
-  const run = dataOf(await remote.call('POST', `${path}/deliveries/${encodeURIComponent(delivery)}/replay`));
+  const client = new ApiClient(options, readEnv());
+  const path = await findWebhookPath(client, webhook);
+  const run = dataOf(await client.call('POST', `${path}/deliveries/${encodeURIComponent(delivery)}/replay`));
   if (options.json) writeJson(io, { data: run });
   else io.stdout.write(`${stringAt(run, 'runId')}\n`);
   return EXIT.completed;
 }
 
 /** Returns the path of a webhook, by its id, or by the name or id of its workflow. Throws usage errors. */
-async function findWebhookPath(remote: ApiClient, idOrName: string): Promise<string> {
-  const webhook = findTrigger(await remote.workspaceItems(WEBHOOKS), idOrName, 'webhook');
-  return `${WEBHOOKS}/${encodeURIComponent(stringAt(webhook, 'id'))}`;
+async function findWebhookPath(client: ApiClient, idOrName: string): Promise<string> {
+  const webhook = findTrigger(await client.fetchWorkspaceItems(WEBHOOKS_PATH), idOrName, 'webhook');
+  return `${WEBHOOKS_PATH}/${encodeURIComponent(stringAt(webhook, 'id'))}`;
 }

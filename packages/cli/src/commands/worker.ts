@@ -8,10 +8,10 @@ import type { EnvOptions } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
 import { storeName } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
-import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
+import { TEMPORAL_DEFAULTS, serverOf } from '../temporal/server-options.ts';
 import { lazyWorkerStore, tenantPortsOf } from '../serve/service-store.ts';
 import { startWorker } from '../temporal/start-worker.ts';
-import { runUntilStopped } from '../temporal/until-stopped.ts';
+import { runUntilStopped } from '../temporal/run-until-stopped.ts';
 import { UsageError } from '../usage-error.ts';
 import type { TriggerWorker, TriggerWorkerOptions } from '../serve/trigger-worker.ts';
 import { pauseLinksAt } from '../serve/pause-links.ts';
@@ -34,26 +34,26 @@ export type WorkerOptions = EnvOptions &
   };
 
 /** Executes runs on Temporal until the process receives a signal. */
-export async function worker(io: Io, options: WorkerOptions): Promise<number> {
+export async function runWorker(io: Io, options: WorkerOptions): Promise<number> {
   if (options.limits !== undefined && !options.triggers)
     throw new UsageError('--limits applies only to runs of triggers.', 'Add --triggers.');
-  const { queue = DEFAULTS.queue, build, grace, origin } = options;
+  const { queue = TEMPORAL_DEFAULTS.queue, build, grace, origin } = options;
   const environment = readEnv();
   const server = serverOf(options, environment);
   const env = await envValues(options, environment);
-  const version = build && { version: build };
+  const versionOption = build && { version: build };
   const onError = errorReporter(io);
   // Workflows of different workspaces must not call each other or share processes. Workers check this.
   const workerStore = lazyWorkerStore(options, onError);
   let triggerWorker: TriggerWorker | undefined;
   try {
     const tenantPorts = tenantPortsOf(workerStore, env);
-    const imagesOf = (images: BlockImages) => workerStore.sandboxImages(images);
+    const connectImages = (images: BlockImages) => workerStore.sandboxImages(images);
     const pauseLinks = origin === undefined ? undefined : await pauseLinksAt(origin);
     const handle = await startWorker(io, {
       ...options,
-      ...{ server, queue, env, tenantPorts, imagesOf, pauseLinks },
-      ...version,
+      ...{ server, queue, env, tenantPorts, connectImages, pauseLinks },
+      ...versionOption,
     });
     if (options.triggers)
       triggerWorker = await openTriggerWorker(io, { ...options, env, tenantPorts, onError }, handle);
@@ -105,8 +105,11 @@ function printReady(io: Io, handle: HeddleWorker, options: ReadyOptions): void {
   const { url } = handle;
   if (options.json) {
     const ready = { ready: true, address, namespace, queue, roles, pid: process.pid };
-    const optional = { ...(postgres === undefined && { data }), ...(url !== undefined && { health: url }) };
-    io.stdout.write(`${JSON.stringify({ ...ready, ...optional })}\n`);
+    const optionalProperties = {
+      ...(postgres === undefined && { data }),
+      ...(url !== undefined && { health: url }),
+    };
+    io.stdout.write(`${JSON.stringify({ ...ready, ...optionalProperties })}\n`);
     return;
   }
   const health = url === undefined ? '' : `; health: ${url}/healthz`;

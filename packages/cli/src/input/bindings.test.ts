@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { recordedIo } from '../../../../test/support/io.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
+import { createRecordingIo } from '../../../../test/support/io.ts';
 import { workflowFile } from '../../../../test/support/workflow-file.ts';
 import { main } from '../main.ts';
 import { bind, readBindings } from './bindings.ts';
@@ -24,7 +24,7 @@ const exportedWorkflow = () =>
   });
 
 function writeBindings(value: unknown): string {
-  const file = join(dataFolder(), 'bindings.json');
+  const file = join(createDataFolder(), 'bindings.json');
   writeFileSync(file, JSON.stringify(value));
   return file;
 }
@@ -153,16 +153,16 @@ describe('values for fields', () => {
 
 describe('heddle plan with values for fields', () => {
   it('shows the filled workflow, and positions of problems in the unchanged file', async () => {
-    const file = join(dataFolder(), 'w.json');
+    const file = join(createDataFolder(), 'w.json');
     const workflow = workflowFile({
       blocks: { s: { type: 'start_trigger', name: 'Start' }, f: { name: 'Do', fields: { code: '' } } },
       edges: ['s > f'],
     });
     writeFileSync(file, JSON.stringify(workflow, null, 2));
-    const io = recordedIo();
+    const io = createRecordingIo();
     expect(await main(['plan', file, '--json', '--set', 'Do.code="return 7"'], io)).toBe(0);
     expect(io.stdout.text).toContain('return 7');
-    const invalidIo = recordedIo();
+    const invalidIo = createRecordingIo();
     expect(await main(['plan', file, '--json', '--set', 'Do.code="return <nobody.x>"'], invalidIo)).toBe(2);
     const { error } = JSON.parse(invalidIo.stderr.text) as {
       error: { details: { diagnostics: { code: string; line: number }[] } };
@@ -178,21 +178,21 @@ describe('heddle plan with values for fields', () => {
 
 describe('heddle check with values for fields', () => {
   it('checks only one file', async () => {
-    const file = join(dataFolder(), 'w.json');
+    const file = join(createDataFolder(), 'w.json');
     const workflow = workflowFile({
       blocks: { s: { type: 'start_trigger', name: 'Start' }, f: { name: 'Do', fields: { code: '' } } },
       edges: ['s > f'],
     });
     writeFileSync(file, JSON.stringify(workflow));
-    const codes = async (...args: string[]): Promise<string[]> => {
-      const io = recordedIo();
+    const diagnosticCodes = async (...args: string[]): Promise<string[]> => {
+      const io = createRecordingIo();
       await main(['check', '--json', ...args], io);
       const { diagnostics } = JSON.parse(io.stdout.text) as { diagnostics: { code: string }[] };
       return diagnostics.map(({ code }) => code);
     };
-    expect(await codes(file)).toEqual(['FIELD_EMPTY']);
-    expect(await codes(file, '--set', 'Do.code="return 1"')).toEqual([]);
-    const io = recordedIo();
+    expect(await diagnosticCodes(file)).toEqual(['FIELD_EMPTY']);
+    expect(await diagnosticCodes(file, '--set', 'Do.code="return 1"')).toEqual([]);
+    const io = createRecordingIo();
     expect(await main(['check', file, file, '--set', 'Do.code="return 1"'], io)).toBe(2);
     expect(io.stderr.text).toContain('--set and --bindings fill fields of one file.');
   });

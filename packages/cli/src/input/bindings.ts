@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '@heddle/core';
-import { isJsonObject, normalizeName, own } from '@heddle/core/blocks';
+import { isJsonObject, normalizeName, getOwn } from '@heddle/core/blocks';
 import { BLOCK_FIELDS, SimilarNames } from '@heddle/core/drafts';
 import { UsageError } from '../usage-error.ts';
 import { unwrapGraph } from './block-names.ts';
@@ -22,7 +22,7 @@ export interface Binding {
 }
 
 const EXAMPLE = `Example: --set 'Slack.channel="C0123456789"'`;
-const MAX_LISTED = 20;
+const MAX_LISTED_NAMES = 20;
 
 /** Returns the values of fields from files and options. Options take precedence. Throws usage errors. */
 export async function readBindings({ set = [], bindings = [] }: BindingOptions): Promise<Binding[]> {
@@ -70,7 +70,7 @@ function bindingInOption(pair: string): Binding {
 /** Sets the values of fields in a parsed workflow, with or without the envelopes of a file. Throws usage errors. */
 export async function bind(workflow: Json, bindings: readonly Binding[]): Promise<void> {
   const state = unwrapGraph(workflow);
-  const blocks = isJsonObject(state) ? (own(state, 'blocks') ?? null) : null;
+  const blocks = isJsonObject(state) ? (getOwn(state, 'blocks') ?? null) : null;
   // Problems of the workflow are reported when it is parsed.
   if (!isJsonObject(blocks)) return;
   for (const binding of bindings) {
@@ -103,13 +103,13 @@ function findBlock(blocks: JsonObject, { source, path }: Binding): { block: Json
 function unknownBlock(blocks: JsonObject, parts: readonly string[], source: string): UsageError {
   const names = Object.entries(blocks).map(([id, block]) => nameOf(id, block));
   const prefixes = parts.map((_, index) => parts.slice(0, index + 1).join('.'));
-  const similar = prefixes.findLast((prefix) => nearest(prefix, names) !== undefined);
+  const similar = prefixes.findLast((prefix) => nearestName(prefix, names) !== undefined);
   const name = similar ?? parts.join('.');
   return new UsageError(`${source}: the workflow has no block "${name}".`, suggestion(name, names, 'blocks'));
 }
 
 function blocksNamed(blocks: JsonObject, name: string): [string, JsonObject][] {
-  const byId = own(blocks, name);
+  const byId = getOwn(blocks, name);
   if (isJsonObject(byId)) return [[name, byId]];
   return Object.entries(blocks).filter(
     (entry): entry is [string, JsonObject] =>
@@ -118,7 +118,7 @@ function blocksNamed(blocks: JsonObject, name: string): [string, JsonObject][] {
 }
 
 function nameOf(id: string, block: Json): string {
-  const name = isJsonObject(block) ? own(block, 'name') : undefined;
+  const name = isJsonObject(block) ? getOwn(block, 'name') : undefined;
   return typeof name === 'string' && name.trim() !== '' ? name : id;
 }
 
@@ -128,21 +128,23 @@ async function findField(
   field: string,
   { source, path }: Binding,
 ): Promise<{ parent: JsonObject; key: string }> {
-  const type = own(block, 'type');
+  const type = getOwn(block, 'type');
   const isContainer = type === 'loop' || type === 'parallel';
-  const fields = objectAt(block, isContainer ? 'data' : 'subBlocks');
+  const fields = getOrAddObject(block, isContainer ? 'data' : 'subBlocks');
   const typeFields = typeof type !== 'string' || Object.hasOwn(fields, field) ? [] : await fieldsOf(type);
   if (!Object.hasOwn(fields, field) && !typeFields.includes(field)) {
-    const all = [...new Set([...Object.keys(fields), ...typeFields])];
+    const allFields = [...new Set([...Object.keys(fields), ...typeFields])];
     const message = `${source}: the block of "${path}" has no field "${field}".`;
-    throw new UsageError(message, suggestion(field, all, 'fields'));
+    throw new UsageError(message, suggestion(field, allFields, 'fields'));
   }
-  return isContainer ? { parent: fields, key: field } : { parent: objectAt(fields, field), key: 'value' };
+  return isContainer
+    ? { parent: fields, key: field }
+    : { parent: getOrAddObject(fields, field), key: 'value' };
 }
 
 /** Returns the object at a key. Adds an empty object if there is none. */
-function objectAt(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
+function getOrAddObject(object: JsonObject, key: string): JsonObject {
+  const value = getOwn(object, key);
   if (isJsonObject(value)) return value;
   const newObject: JsonObject = {};
   object[key] = newObject;
@@ -164,12 +166,12 @@ async function fieldsOf(type: string): Promise<string[]> {
  */
 function withValue(value: Json, [step = '', ...innerSteps]: readonly string[], binding: Binding): Json {
   const parsed = typeof value === 'string' ? parseJsonOrText(value) : value;
-  const newInner = (old: Json): Json =>
-    innerSteps.length === 0 ? binding.value : withValue(old, innerSteps, binding);
+  const replaceInner = (oldValue: Json): Json =>
+    innerSteps.length === 0 ? binding.value : withValue(oldValue, innerSteps, binding);
   if (Array.isArray(parsed) && /^\d{1,6}$/.test(step) && Number(step) < parsed.length)
-    return parsed.with(Number(step), newInner(parsed[Number(step)] ?? null));
+    return parsed.with(Number(step), replaceInner(parsed[Number(step)] ?? null));
   if (isJsonObject(parsed) && (innerSteps.length === 0 || Object.hasOwn(parsed, step)))
-    return { ...parsed, [step]: newInner(own(parsed, step) ?? null) };
+    return { ...parsed, [step]: replaceInner(getOwn(parsed, step) ?? null) };
   const { source, path } = binding;
   const description = Array.isArray(parsed)
     ? `a list of length ${parsed.length}, with positions from 0`
@@ -191,16 +193,16 @@ function parseJsonOrText(text: string): Json {
 
 /** Returns a hint for an unknown name: the most similar name, else all names. */
 function suggestion(name: string, names: readonly string[], noun: string): string {
-  const similar = nearest(name, names);
+  const similar = nearestName(name, names);
   if (similar !== undefined) return `Did you mean "${similar}"?`;
-  const list = names.slice(0, MAX_LISTED).join(', ');
-  return `The ${noun} are: ${list}${names.length > MAX_LISTED ? ', …' : ''}.`;
+  const list = names.slice(0, MAX_LISTED_NAMES).join(', ');
+  return `The ${noun} are: ${list}${names.length > MAX_LISTED_NAMES ? ', …' : ''}.`;
 }
 
 /** Returns the name that is most similar, without regard to case and white space; undefined if none is similar. */
-function nearest(name: string, names: readonly string[]): string | undefined {
+function nearestName(name: string, names: readonly string[]): string | undefined {
   const byNormalizedName = new Map(names.map((each) => [normalizeName(each), each]));
-  const similar = new SimilarNames(byNormalizedName.keys()).nearest(normalizeName(name));
+  const similar = new SimilarNames(byNormalizedName.keys()).findNearest(normalizeName(name));
   return similar && byNormalizedName.get(similar.name);
 }
 

@@ -1,12 +1,12 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core';
 
 /** Returns a function that looks up the name of a block by its id. The workflow may be invalid. */
-export function blockNames(text: string): (blockId: string) => string | undefined {
+export function blockNameLookup(text: string): (blockId: string) => string | undefined {
   const blocks = findBlocks(text);
   return (blockId) => {
     const block = blocks[blockId];
-    const name = isJsonObject(block) ? own(block, 'name') : undefined;
+    const name = isJsonObject(block) ? getOwn(block, 'name') : undefined;
     return typeof name === 'string' && name.trim() !== '' ? name : undefined;
   };
 }
@@ -36,5 +36,5 @@ export function unwrapGraph(workflow: Json): Json {
 }
 
 function valueAt(value: Json, key: string): Json | undefined {
-  return isJsonObject(value) ? own(value, key) : undefined;
+  return isJsonObject(value) ? getOwn(value, key) : undefined;
 }

@@ -62,7 +62,7 @@ async function deploy(
   }
 }
 
-/** True if the JSON is not a workflow at all, but for example a file of mocks. */
+/** True if the JSON is not a workflow at all, but for example a mock file. */
 function isNotWorkflow(details: Json | undefined): boolean {
   const { diagnostics = [] } = (details ?? {}) as { diagnostics?: Pick<Diagnostic, 'code' | 'path'>[] };
   return diagnostics.some(

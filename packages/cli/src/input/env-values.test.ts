@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
 import { readEnv } from '../env.ts';
 import { envValues } from './env-values.ts';
 
@@ -30,7 +30,7 @@ describe('environment values', () => {
   });
 
   it('come from dotenv files; later files and single values take precedence', async () => {
-    const folder = dataFolder();
+    const folder = createDataFolder();
     const [first, second] = [join(folder, 'a.env'), join(folder, 'b.env')] as const;
     writeFileSync(first, '# comment\nA=1\nB="two words"\nexport C=\'3\'\n');
     writeFileSync(second, 'B=2\n');

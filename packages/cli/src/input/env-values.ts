@@ -18,11 +18,11 @@ export async function envValues(options: EnvOptions, environment: Env): Promise<
       if (value !== undefined) values.set(name, value);
     }
   }
-  for (const pair of options.env) values.set(...envPair(pair, environment));
+  for (const pair of options.env) values.set(...parseEnvPair(pair, environment));
   return Object.fromEntries(values);
 }
 
-function envPair(pair: string, environment: Env): [string, string] {
+function parseEnvPair(pair: string, environment: Env): [string, string] {
   const separator = pair.indexOf('=');
   const name = separator === -1 ? pair : pair.slice(0, separator);
   if (name.trim() === '') {

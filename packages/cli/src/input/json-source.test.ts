@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { recordedIo } from '../../../../test/support/io.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
+import { createRecordingIo } from '../../../../test/support/io.ts';
 import { UsageError } from '../usage-error.ts';
 import { readJsonOption } from './json-source.ts';
 
 async function rejectionOf(value: string, stdin = ''): Promise<UsageError> {
-  const error = await readJsonOption(recordedIo(stdin), '--input', value).then(
+  const error = await readJsonOption(createRecordingIo(stdin), '--input', value).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
@@ -17,11 +17,13 @@ async function rejectionOf(value: string, stdin = ''): Promise<UsageError> {
 
 describe('a value that is JSON', () => {
   it('is read inline, from a file, or from standard input', async () => {
-    const file = join(dataFolder(), 'input.json');
+    const file = join(createDataFolder(), 'input.json');
     writeFileSync(file, '\uFEFF{"from": "file"}');
-    expect(await readJsonOption(recordedIo(), '--input', '[1, "two"]')).toEqual([1, 'two']);
-    expect(await readJsonOption(recordedIo(), '--input', `@${file}`)).toEqual({ from: 'file' });
-    expect(await readJsonOption(recordedIo('{"from": "stdin"}'), '--input', '-')).toEqual({ from: 'stdin' });
+    expect(await readJsonOption(createRecordingIo(), '--input', '[1, "two"]')).toEqual([1, 'two']);
+    expect(await readJsonOption(createRecordingIo(), '--input', `@${file}`)).toEqual({ from: 'file' });
+    expect(await readJsonOption(createRecordingIo('{"from": "stdin"}'), '--input', '-')).toEqual({
+      from: 'stdin',
+    });
   });
 });
 

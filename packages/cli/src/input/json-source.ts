@@ -29,11 +29,11 @@ export async function readTextFile(file: string, option: string): Promise<string
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`${readFailure(file, error)}`, `${option} is relative to ${process.cwd()}.`);
+    throw new UsageError(`${describeReadFailure(file, error)}`, `${option} is relative to ${process.cwd()}.`);
   }
 }
 
-function readFailure(file: string, error: unknown): string {
+function describeReadFailure(file: string, error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
   switch (code) {
     case 'ENOENT':

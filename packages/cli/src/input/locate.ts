@@ -16,10 +16,10 @@ const ROOTS: readonly Path[] = [[], ['state'], ['data'], ['data', 'state']];
  * Returns a function that finds the position of a value in a workflow's text by its path from the graph. For a missing
  * value it returns the position of the nearest enclosing value. The text must be JSON.
  */
-export function locator(text: string): (path: Path) => Position | undefined {
+export function createLocator(text: string): (path: Path) => Position | undefined {
   const { body } = parse(text.replace(/^\uFEFF/, ''));
   const root = ROOTS.map((path) => walk(body, path)).find(
-    ({ missingSteps, node }) => missingSteps === 0 && childOf(node, 'blocks') !== undefined,
+    ({ missingStepCount, node }) => missingStepCount === 0 && childOf(node, 'blocks') !== undefined,
   );
   return (path) => {
     const node = walk(root?.node ?? body, path).node;
@@ -27,15 +27,15 @@ export function locator(text: string): (path: Path) => Position | undefined {
   };
 }
 
-/** Follows a path as far as it exists. `missingSteps`: the number of steps that do not exist. */
-function walk(from: AnyNode, path: Path): { node: AnyNode; missingSteps: number } {
-  let node = from;
+/** Follows a path as far as it exists. `missingStepCount`: the number of steps that do not exist. */
+function walk(start: AnyNode, path: Path): { node: AnyNode; missingStepCount: number } {
+  let node = start;
   for (const [index, key] of path.entries()) {
     const next = childOf(node, key);
-    if (!next) return { node, missingSteps: path.length - index };
+    if (!next) return { node, missingStepCount: path.length - index };
     node = next;
   }
-  return { node, missingSteps: 0 };
+  return { node, missingStepCount: 0 };
 }
 
 function childOf(node: AnyNode, key: string | number): AnyNode | undefined {

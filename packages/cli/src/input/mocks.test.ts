@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
 import { mocksOf } from './mocks.ts';
 
 function writeMocks(value: unknown): string {
-  const file = join(dataFolder(), 'mocks.json');
+  const file = join(createDataFolder(), 'mocks.json');
   writeFileSync(file, JSON.stringify(value));
   return file;
 }

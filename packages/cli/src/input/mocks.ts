@@ -1,5 +1,5 @@
 import type { Json, Plan } from '@heddle/core';
-import { isJsonObject, normalizeName, own } from '@heddle/core/blocks';
+import { isJsonObject, normalizeName, getOwn } from '@heddle/core/blocks';
 import { UsageError } from '../usage-error.ts';
 import { readJsonFile } from './json-source.ts';
 
@@ -18,7 +18,7 @@ export async function mocksOf(options: MockOptions): Promise<Json | undefined> {
   const mocks: Mocks = { blocks: {}, types: {} };
   for (const file of options.mocks) merge(mocks, await readJsonFile('--mocks', file), file);
   for (const pair of options.mock) {
-    const [type, value] = mockPair(pair);
+    const [type, value] = parseMockPair(pair);
     mocks.types[type] = value;
   }
   return mocks;
@@ -37,7 +37,7 @@ function merge(mocks: Mocks, json: Json, file: string): void {
   for (const key of ['blocks', 'types'] as const) Object.assign(mocks[key], object[key] ?? {});
 }
 
-function mockPair(pair: string): [string, Json] {
+function parseMockPair(pair: string): [string, Json] {
   const separator = pair.indexOf('=');
   const type = pair.slice(0, Math.max(0, separator)).trim();
   const example = `--mock slack='{"ok": true}'`;
@@ -58,7 +58,7 @@ export function isMocked(
   mocks: Json | undefined,
 ): boolean {
   const names = keysOf(mocks, 'blocks');
-  return names.some((name) => isNamed(block, name)) || keysOf(mocks, 'types').includes(block.type);
+  return names.some((name) => hasNameOrId(block, name)) || keysOf(mocks, 'types').includes(block.type);
 }
 
 /** Returns the block names and types of mocks that match no block of the plan. */
@@ -66,16 +66,16 @@ export function unusedMocks(plan: Plan, mocks: Json | undefined): { blocks: stri
   const blocks = Object.values(plan.blocks);
   const types = new Set(blocks.map(({ type }) => type));
   return {
-    blocks: keysOf(mocks, 'blocks').filter((name) => !blocks.some((block) => isNamed(block, name))),
+    blocks: keysOf(mocks, 'blocks').filter((name) => !blocks.some((block) => hasNameOrId(block, name))),
     types: keysOf(mocks, 'types').filter((type) => !types.has(type)),
   };
 }
 
-function isNamed({ id, name }: { id: string; name: string }, key: string): boolean {
+function hasNameOrId({ id, name }: { id: string; name: string }, key: string): boolean {
   return key === id || normalizeName(key) === normalizeName(name);
 }
 
 function keysOf(mocks: Json | undefined, kind: 'blocks' | 'types'): string[] {
-  const entries = isJsonObject(mocks) ? own(mocks, kind) : undefined;
+  const entries = isJsonObject(mocks) ? getOwn(mocks, kind) : undefined;
   return isJsonObject(entries) ? Object.keys(entries) : [];
 }

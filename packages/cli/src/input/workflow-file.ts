@@ -22,7 +22,7 @@ export interface WorkflowFile {
 }
 
 /** Name of a workflow from standard input. */
-const STDIN = 'stdin';
+const STDIN_NAME = 'stdin';
 
 /**
  * Reads, parses and compiles a workflow; `-` is standard input. Throws a usage error if the file cannot be read, or if
@@ -35,7 +35,7 @@ export async function readWorkflow(
 ): Promise<WorkflowFile> {
   const text = await readFileOrStdin(io, source);
   const boundText = await withBindings(text, options);
-  const file = source === '-' ? STDIN : source;
+  const file = source === '-' ? STDIN_NAME : source;
   const fileName = basename(file);
   const parsed = parseWorkflowText(boundText, { fileName });
   const { integrationTypeInfos } = await import('@heddle/blocks');
@@ -89,8 +89,8 @@ async function positionFinder(
   const isTooLarge = diagnostics.some(({ code }) => code === 'INPUT_TOO_LARGE' || code === 'INPUT_TOO_DEEP');
   if (isTooLarge) return () => undefined;
   // Loaded only for diagnostics: valid workflows do not need this parser.
-  const { locator } = await import('./locate.ts');
-  return locator(text);
+  const { createLocator } = await import('./locate.ts');
+  return createLocator(text);
 }
 
 /** Returns the position in Node's error message about invalid JSON. */

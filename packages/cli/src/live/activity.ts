@@ -6,7 +6,7 @@ interface ActiveBlock {
   name: string;
   /** Ids of the containers around it, outermost first. */
   containers: readonly string[];
-  sinceMs: number;
+  startedMs: number;
   /** True if the block has been reported as slow, or must not be. */
   isReported: boolean;
 }
@@ -26,16 +26,16 @@ export class Activity {
     this.#active.set(log.executionOrder, {
       name: sanitizeLine(log.blockName),
       containers: containersOf(log),
-      sinceMs: log.startedMs,
+      startedMs: log.startedMs,
       isReported: false,
     });
   }
 
-  /** Records that a block waits until a set time. `until`: this time as text. */
-  wait(log: BlockLog, until: string): void {
+  /** Records that a block waits until a set time. `untilText`: this time as text. */
+  wait(log: BlockLog, untilText: string): void {
     this.start(log);
     const active = this.#active.get(log.executionOrder);
-    if (active) Object.assign(active, { name: `${active.name} (until ${until})`, isReported: true });
+    if (active) Object.assign(active, { name: `${active.name} (until ${untilText})`, isReported: true });
   }
 
   end(log: BlockLog): void {
@@ -48,12 +48,12 @@ export class Activity {
   }
 
   /** Returns the blocks that have run for at least `ms` milliseconds and that no earlier call has returned. */
-  takeSlowBlocks(nowMs: number, ms: number): { path: string; sinceMs: number }[] {
+  takeSlowBlocks(nowMs: number, ms: number): { path: string; startedMs: number }[] {
     return [...this.#active.values()]
-      .filter((active) => !active.isReported && nowMs - active.sinceMs >= ms)
+      .filter((active) => !active.isReported && nowMs - active.startedMs >= ms)
       .map((active) => {
         active.isReported = true;
-        return { path: this.#path(active.containers, active.name), sinceMs: active.sinceMs };
+        return { path: this.#path(active.containers, active.name), startedMs: active.startedMs };
       });
   }
 

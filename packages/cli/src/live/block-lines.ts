@@ -1,6 +1,6 @@
 import type { BlockLog, Json, Plan } from '@heddle/core';
-import { isJsonObject, own } from '@heddle/core/blocks';
-import { formatDuration, plural } from '../render/format.ts';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
+import { formatDuration, formatCount } from '../render/format.ts';
 import { sanitize, sanitizeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { pad } from '../render/table.ts';
@@ -10,7 +10,7 @@ import { containersOf } from './activity.ts';
 export interface LineFormat {
   style: Style;
   /** Width of the column of names. */
-  width: number;
+  nameWidth: number;
   plan: Plan;
   /** Ids of mocked blocks. */
   mockedIds: ReadonlySet<string>;
@@ -19,10 +19,10 @@ export interface LineFormat {
 }
 
 /** Returns the ids of the parallels that collect failures. */
-export function collectingParallels(region: Plan['skeleton']): string[] {
+export function collectingParallelIdsOf(region: Plan['skeleton']): string[] {
   return region.nodes.flatMap((node) => [
     ...(node.subflow?.collectErrors ? [node.id] : []),
-    ...(node.subflow ? collectingParallels(node.subflow.body) : []),
+    ...(node.subflow ? collectingParallelIdsOf(node.subflow.body) : []),
   ]);
 }
 
@@ -58,9 +58,9 @@ function failedLines(log: BlockLog, format: LineFormat): string[] {
 }
 
 /** Returns the line for a block that waits for a person, or until a set time. */
-export function pausedLine(log: BlockLog, until: string | undefined, format: LineFormat): string {
-  const name = pad(pathOf(log, format.plan), format.width);
-  const note = until === undefined ? 'waits for a person' : `waits until ${until}`;
+export function pausedLine(log: BlockLog, untilText: string | undefined, format: LineFormat): string {
+  const name = pad(pathOf(log, format.plan), format.nameWidth);
+  const note = untilText === undefined ? 'waits for a person' : `waits until ${untilText}`;
   return `${format.style.yellow('‖')} ${name}  ${' '.repeat(DURATION_WIDTH)}  ${format.style.dim(note)}`;
 }
 
@@ -68,8 +68,8 @@ export function pausedLine(log: BlockLog, until: string | undefined, format: Lin
  * Returns the time at which a paused block continues without a person, in milliseconds since the epoch; undefined if it
  * waits for a person.
  */
-export function resumesAtMs(output: Json): number | undefined {
-  const resumeAt = isJsonObject(output) ? own(output, 'resumeAt') : undefined;
+export function resumeTimeMs(output: Json): number | undefined {
+  const resumeAt = isJsonObject(output) ? getOwn(output, 'resumeAt') : undefined;
   const atMs = typeof resumeAt === 'string' ? Date.parse(resumeAt) : Number.NaN;
   return Number.isNaN(atMs) ? undefined : atMs;
 }
@@ -77,8 +77,8 @@ export function resumesAtMs(output: Json): number | undefined {
 const DURATION_WIDTH = 9;
 
 function blockLine(mark: string, note: string, log: BlockLog, format: LineFormat): string {
-  const took = pad(formatDuration(log.durationMs ?? 0), DURATION_WIDTH, 'left');
-  const text = `${mark} ${pad(pathOf(log, format.plan), format.width)}  ${format.style.dim(took)}`;
+  const durationText = pad(formatDuration(log.durationMs ?? 0), DURATION_WIDTH, 'left');
+  const text = `${mark} ${pad(pathOf(log, format.plan), format.nameWidth)}  ${format.style.dim(durationText)}`;
   return note === '' ? text : `${text}  ${format.style.dim(note)}`;
 }
 
@@ -102,19 +102,19 @@ function noteOf(log: BlockLog, output: Json, { mockedIds }: LineFormat): string 
 
 function containerNote(log: BlockLog, output: Json): string {
   if (log.blockType !== 'loop' && log.blockType !== 'parallel') return '';
-  const results = isJsonObject(output) ? own(output, 'results') : undefined;
+  const results = isJsonObject(output) ? getOwn(output, 'results') : undefined;
   return Array.isArray(results)
-    ? plural(results.length, log.blockType === 'loop' ? 'iteration' : 'branch')
+    ? formatCount(results.length, log.blockType === 'loop' ? 'iteration' : 'branch')
     : '';
 }
 
 /** Returns the branch that a condition took. */
 function branchNote(log: BlockLog, output: Json): string {
   if (log.blockType !== 'condition' || !isJsonObject(output)) return '';
-  const path = own(output, 'selectedPath');
-  const title = isJsonObject(path) ? own(path, 'blockTitle') : undefined;
+  const path = getOwn(output, 'selectedPath');
+  const title = isJsonObject(path) ? getOwn(path, 'blockTitle') : undefined;
   if (typeof title === 'string') return `→ ${sanitizeLine(title)}`;
-  return own(output, 'selectedOption') === null ? 'no branch' : '';
+  return getOwn(output, 'selectedOption') === null ? 'no branch' : '';
 }
 
 function attemptsNote(log: BlockLog): string {
@@ -123,7 +123,7 @@ function attemptsNote(log: BlockLog): string {
 
 /** Returns what a function block printed, indented. */
 function stdoutLines(output: Json, style: Style): string[] {
-  const stdout = isJsonObject(output) ? own(output, 'stdout') : undefined;
+  const stdout = isJsonObject(output) ? getOwn(output, 'stdout') : undefined;
   if (typeof stdout !== 'string' || stdout === '') return [];
   const lines = sanitize(stdout).split('\n');
   const omittedCount = lines.length - MAX_STDOUT_LINES;
@@ -131,6 +131,6 @@ function stdoutLines(output: Json, style: Style): string[] {
     .slice(0, MAX_STDOUT_LINES)
     .map((text) => `    ${style.cyan('│')} ${text}`.trimEnd());
   return omittedCount > 0
-    ? [...shownLines, style.dim(`    │ … ${plural(omittedCount, 'more line')}`)]
+    ? [...shownLines, style.dim(`    │ … ${formatCount(omittedCount, 'more line')}`)]
     : shownLines;
 }

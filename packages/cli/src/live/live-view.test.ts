@@ -2,7 +2,7 @@ import { compile, parseWorkflow } from '@heddle/core';
 import type { BlockLog, Json, Plan } from '@heddle/core';
 import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { RecordedStream } from '../../../../test/support/io.ts';
+import { RecordingStream } from '../../../../test/support/io.ts';
 import { code, start, workflowFile } from '../../../../test/support/workflow-file.ts';
 import { styleFor } from '../render/style.ts';
 import { isMilestone, LiveView } from './live-view.ts';
@@ -92,20 +92,20 @@ function iterationEvent(blockId: string, number: number, count: number): RunEven
 
 interface ViewFixture {
   view: LiveView;
-  stream: RecordedStream;
+  stream: RecordingStream;
   tick: (nowMs: number) => void;
   lines: () => string[];
 }
 
 function viewFixture(hasStatusLine = false): ViewFixture {
-  const stream = new RecordedStream(hasStatusLine);
+  const stream = new RecordingStream(hasStatusLine);
   let nowMs = 0;
   let callTick = (): void => undefined;
   const view = new LiveView({
     plan: examplePlan(),
     mockedIds: new Set(['s']),
     terminal: createTerminalOutput(stream, hasStatusLine),
-    style: styleFor(new RecordedStream()),
+    style: styleFor(new RecordingStream()),
     hasStatusLine,
     now: () => nowMs,
     ticker: (_, tick) => {
@@ -161,7 +161,7 @@ describe('the live view without a terminal', () => {
     expect(lines()).toEqual(['✓ Each 2 › Work      12 ms', '    │ one', '    │ two']);
   });
 
-  it('cuts the printed output of a block after twenty lines', () => {
+  it('truncates the printed output of a block after twenty lines', () => {
     const { view, lines } = viewFixture();
     view.accept(eventOf(logOf('end'), { result: 1, stdout: 'x\n'.repeat(23) }));
     expect(lines()).toHaveLength(22);
@@ -184,7 +184,7 @@ describe('the live view without a terminal', () => {
     ]);
   });
 
-  it('shows waits for a person, waits for a time, and retries', () => {
+  it('shows waits for a person, waits until a time, and retries', () => {
     const { view, lines } = viewFixture();
     view.accept(eventOf(logOf('end', { status: 'paused' }), {}));
     view.accept(
@@ -254,7 +254,7 @@ describe('the live view on a terminal', () => {
     expect(fixture.stream.text).toBe('');
   });
 
-  it('shows waits for a time in the status line', () => {
+  it('shows waits until a time in the status line', () => {
     const fixture = viewFixture(true);
     const resumeAt = new Date(2001, 1, 3, 4, 5, 6).toISOString();
     fixture.view.accept(eventOf(logOf('end', { status: 'paused' }), { resumeAt }));

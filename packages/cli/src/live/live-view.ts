@@ -1,13 +1,13 @@
 import type { Plan } from '@heddle/core';
 import type { RunEvent } from '@heddle/engine';
-import { clockTime, formatDuration } from '../render/format.ts';
+import { formatClockTime, formatDuration } from '../render/format.ts';
 import { sanitizeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
-import { clip } from '../render/table.ts';
-import type { Every } from '../repeat.ts';
+import { truncate } from '../render/table.ts';
+import type { RepeatFunction } from '../repeat.ts';
 import stringWidth from 'fast-string-width';
 import { Activity } from './activity.ts';
-import { collectingParallels, endedLines, pausedLine, resumesAtMs } from './block-lines.ts';
+import { collectingParallelIdsOf, endedLines, pausedLine, resumeTimeMs } from './block-lines.ts';
 import type { LineFormat } from './block-lines.ts';
 import type { TerminalOutput } from './terminal-output.ts';
 
@@ -20,7 +20,7 @@ export interface LiveViewOptions {
   /** True if the terminal shows a status line, so that "still running" lines are not needed. */
   hasStatusLine: boolean;
   now: () => number;
-  ticker: Every;
+  ticker: RepeatFunction;
 }
 
 const SPINNER_FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -37,8 +37,8 @@ export class LiveView {
   readonly #options: LiveViewOptions;
   readonly #format: LineFormat;
   readonly #activity = new Activity();
-  readonly #ended = new Set<number>();
-  readonly #paused = new Set<number>();
+  readonly #endedOrders = new Set<number>();
+  readonly #pausedOrders = new Set<number>();
   readonly #startedMs: number;
   readonly #stopTicker: () => void;
   #spinnerIndex = 0;
@@ -54,11 +54,11 @@ export class LiveView {
       style: options.style,
       plan: options.plan,
       mockedIds: options.mockedIds,
-      width: Math.min(
+      nameWidth: Math.min(
         NAME_WIDTH,
         nameWidths.reduce((widest, each) => Math.max(widest, each), 8),
       ),
-      collectingParallelIds: new Set(collectingParallels(options.plan.skeleton)),
+      collectingParallelIds: new Set(collectingParallelIdsOf(options.plan.skeleton)),
     };
     this.#stopTicker = options.ticker(SPINNER_INTERVAL_MS, () => this.#tick());
   }
@@ -91,11 +91,11 @@ export class LiveView {
   /** Removes the status line and stops drawing. */
   close(): void {
     this.#stopTicker();
-    this.#options.terminal.status('');
+    this.#options.terminal.setStatus('');
   }
 
   #showBlock({ type, log, output }: BlockEvent): void {
-    if (this.#ended.has(log.executionOrder)) return;
+    if (this.#endedOrders.has(log.executionOrder)) return;
     if (type === 'block:started') {
       this.#activity.start(log);
       return;
@@ -104,31 +104,31 @@ export class LiveView {
       this.#showPause(log, output);
       return;
     }
-    this.#ended.add(log.executionOrder);
+    this.#endedOrders.add(log.executionOrder);
     this.#activity.end(log);
     this.endedBlockCount += 1;
     this.#options.terminal.print(endedLines(log, output, this.#format));
   }
 
   #showPause(log: BlockEvent['log'], output: BlockEvent['output']): void {
-    if (this.#paused.has(log.executionOrder)) return;
-    this.#paused.add(log.executionOrder);
+    if (this.#pausedOrders.has(log.executionOrder)) return;
+    this.#pausedOrders.add(log.executionOrder);
     const { hasStatusLine, terminal, now } = this.#options;
-    const untilMs = resumesAtMs(output);
-    const until = untilMs === undefined ? undefined : clockTime(untilMs, now());
-    if (until === undefined) this.#activity.end(log);
-    else this.#activity.wait(log, until);
+    const untilMs = resumeTimeMs(output);
+    const untilText = untilMs === undefined ? undefined : formatClockTime(untilMs, now());
+    if (untilText === undefined) this.#activity.end(log);
+    else this.#activity.wait(log, untilText);
     // The status line shows blocks that wait until a set time. Without it, they get a line, except nested blocks.
-    const isLineOmitted = until !== undefined && (hasStatusLine || log.container !== undefined);
-    if (!isLineOmitted) terminal.print([pausedLine(log, until, this.#format)]);
+    const isLineOmitted = untilText !== undefined && (hasStatusLine || log.container !== undefined);
+    if (!isLineOmitted) terminal.print([pausedLine(log, untilText, this.#format)]);
   }
 
   #showRetry(event: Extract<RunEvent, { type: 'block:retrying' }>): void {
     const { style, terminal } = this.#options;
     const waitMs = Math.max(0, event.dueMs - event.atMs);
-    const when = waitMs < 50 ? 'now' : `in ${formatDuration(waitMs)}`;
+    const delayText = waitMs < 50 ? 'now' : `in ${formatDuration(waitMs)}`;
     terminal.print([
-      `${style.yellow('↻')} ${sanitizeLine(event.blockName)}  ${style.dim(`attempt ${event.attempt - 1} failed, next ${when}`)}`,
+      `${style.yellow('↻')} ${sanitizeLine(event.blockName)}  ${style.dim(`attempt ${event.attempt - 1} failed, next ${delayText}`)}`,
     ]);
   }
 
@@ -149,9 +149,9 @@ export class LiveView {
       if (statusText !== '' || this.#hasDrawnStatus) {
         this.#hasDrawnStatus = true;
         this.#spinnerIndex = (this.#spinnerIndex + 1) % SPINNER_FRAMES.length;
-        const elapsed = style.dim(formatDuration(now() - this.#startedMs));
-        terminal.status(
-          `${style.cyan(SPINNER_FRAMES[this.#spinnerIndex] ?? '·')} ${clip(statusText === '' ? 'waiting' : statusText, 90)}  ${elapsed}`,
+        const elapsedText = style.dim(formatDuration(now() - this.#startedMs));
+        terminal.setStatus(
+          `${style.cyan(SPINNER_FRAMES[this.#spinnerIndex] ?? '·')} ${truncate(statusText === '' ? 'waiting' : statusText, 90)}  ${elapsedText}`,
         );
       }
       return;

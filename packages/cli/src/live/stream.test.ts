@@ -1,6 +1,6 @@
 import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { recordedIo } from '../../../../test/support/io.ts';
+import { createRecordingIo } from '../../../../test/support/io.ts';
 import { streamEvents } from './stream.ts';
 
 const never = new Promise<never>(() => undefined);
@@ -34,7 +34,7 @@ function completedEvent(executionOrder: number): RunEvent {
 }
 
 async function outputOf(events: RunEvent[], json = false) {
-  const io = recordedIo();
+  const io = createRecordingIo();
   const source = async function* () {
     yield* events;
   };
@@ -82,7 +82,9 @@ describe('a stream of a run', () => {
 
   it('rejects when the run fails with an internal error', async () => {
     const failure = Promise.reject(new Error('broken'));
-    const endless = { [Symbol.asyncIterator]: () => ({ next: () => never }) };
-    await expect(streamEvents(recordedIo(), endless, { json: true, failure })).rejects.toThrow('broken');
+    const endlessEvents = { [Symbol.asyncIterator]: () => ({ next: () => never }) };
+    await expect(streamEvents(createRecordingIo(), endlessEvents, { json: true, failure })).rejects.toThrow(
+      'broken',
+    );
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RecordedStream } from '../../../../test/support/io.ts';
+import { RecordingStream } from '../../../../test/support/io.ts';
 import { createTerminalOutput } from './terminal-output.ts';
 
 const CLEAR = '\r\u001B[2K';
@@ -14,46 +14,46 @@ function screen(text: string): string[] {
 
 describe('output to a terminal', () => {
   it('keeps the status line below the permanent lines', () => {
-    const stream = new RecordedStream(true);
+    const stream = new RecordingStream(true);
     const output = createTerminalOutput(stream, true);
-    output.status('one');
+    output.setStatus('one');
     output.print(['first', 'second']);
-    output.status('two');
+    output.setStatus('two');
     expect(screen(stream.text)).toEqual(['first', 'second', 'two']);
   });
 
   it('clears the status line when it is removed', () => {
-    const stream = new RecordedStream(true);
+    const stream = new RecordingStream(true);
     const output = createTerminalOutput(stream, true);
-    output.status('going');
-    output.status('');
+    output.setStatus('going');
+    output.setStatus('');
     expect(screen(stream.text)).toEqual(['']);
   });
 
   it('writes nothing for an unchanged status line', () => {
-    const stream = new RecordedStream(true);
+    const stream = new RecordingStream(true);
     const output = createTerminalOutput(stream, true);
-    output.status('same');
+    output.setStatus('same');
     const textBefore = stream.text;
-    output.status('same');
+    output.setStatus('same');
     output.print([]);
     expect(stream.text).toBe(textBefore);
   });
 
   it('disables wrapping for the status line only, so that it stays one line', () => {
-    const stream = new RecordedStream(true);
-    createTerminalOutput(stream, true).status('wide');
+    const stream = new RecordingStream(true);
+    createTerminalOutput(stream, true).setStatus('wide');
     expect(stream.text).toBe(`${CLEAR}\u001B[?7lwide\u001B[?7h`);
   });
 });
 
 describe('output without a terminal', () => {
   it('writes plain lines only', () => {
-    const stream = new RecordedStream();
+    const stream = new RecordingStream();
     const output = createTerminalOutput(stream, false);
-    output.status('going');
+    output.setStatus('going');
     output.print(['first']);
-    output.status('');
+    output.setStatus('');
     expect(stream.text).toBe('first\n');
   });
 });

@@ -1,11 +1,11 @@
-import type { OutStream } from '../io.ts';
+import type { OutputStream } from '../io.ts';
 
 /** Writes progress: permanent lines and, on a capable terminal, a status line below them. */
 export interface TerminalOutput {
   /** Writes permanent lines. */
   print(lines: readonly string[]): void;
   /** Replaces the status line. An empty line removes it. */
-  status(line: string): void;
+  setStatus(line: string): void;
 }
 
 const CLEAR = '\r\u001B[2K';
@@ -17,15 +17,15 @@ const WRAP = '\u001B[?7h';
  * Returns an output that writes to the stream. `hasStatusLine`: true if the stream is a terminal that can show a status
  * line.
  */
-export function createTerminalOutput(stream: OutStream, hasStatusLine: boolean): TerminalOutput {
+export function createTerminalOutput(stream: OutputStream, hasStatusLine: boolean): TerminalOutput {
   if (!hasStatusLine) {
     return {
       print: (lines) => void stream.write(lines.map((line) => `${line}\n`).join('')),
-      status: () => undefined,
+      setStatus: () => undefined,
     };
   }
   let currentLine = '';
-  const status = (line: string): void => {
+  const setStatus = (line: string): void => {
     if (line === currentLine) return;
     stream.write(line === '' ? CLEAR : `${CLEAR}${NO_WRAP}${line}${WRAP}`);
     currentLine = line;
@@ -36,8 +36,8 @@ export function createTerminalOutput(stream: OutStream, hasStatusLine: boolean):
       const previousLine = currentLine;
       stream.write(`${currentLine === '' ? '' : CLEAR}${lines.map((line) => `${line}\n`).join('')}`);
       currentLine = '';
-      status(previousLine);
+      setStatus(previousLine);
     },
-    status,
+    setStatus,
   };
 }

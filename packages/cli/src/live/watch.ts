@@ -59,7 +59,7 @@ interface EventOptions {
 }
 
 /** Yields events of a handle until its result. With `sinceMs`, events of blocks may arrive twice. */
-export async function* eventsUntil(
+export async function* eventsUntilResult(
   engine: Engine,
   handle: RunHandle,
   { result, sinceMs }: EventOptions,
@@ -122,7 +122,7 @@ async function* takeUntil<T>(stop: Promise<typeof STOP>, items: AsyncIterable<T>
  * between emissions and other events can differ.
  */
 class UnreadFilter {
-  #maxEmission = 0;
+  #maxEmissionNumber = 0;
   #maxCount = 0;
   /** Number of events in the current reading, without emissions. */
   #count = 0;
@@ -136,8 +136,8 @@ class UnreadFilter {
   isUnread(event: RunEvent): boolean {
     if (event.type === 'run:paused' || event.type === 'run:resumed') return true;
     if (event.type === 'block:emission') {
-      const isUnread = event.number > this.#maxEmission;
-      this.#maxEmission = Math.max(this.#maxEmission, event.number);
+      const isUnread = event.number > this.#maxEmissionNumber;
+      this.#maxEmissionNumber = Math.max(this.#maxEmissionNumber, event.number);
       return isUnread;
     }
     this.#count += 1;

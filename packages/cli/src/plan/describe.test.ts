@@ -1,8 +1,8 @@
 import type { Plan } from '@heddle/core';
 import { expect, it } from 'vitest';
-import { inputsOf } from './describe.ts';
+import { describeInputs } from './describe.ts';
 
-it('inputsOf lists the inputs of a start block with their types, from a list or its JSON string', () => {
+it('describeInputs lists the inputs of a start block with their types, from a list or its JSON string', () => {
   const inputFormat = [
     { name: ' orderId ', type: 'string' },
     { name: ' ' },
@@ -11,6 +11,8 @@ it('inputsOf lists the inputs of a start block with their types, from a list or 
   ];
   for (const value of [inputFormat, JSON.stringify(inputFormat)]) {
     const blocks = { s: { params: { inputFormat: { kind: 'literal', value } } } };
-    expect(inputsOf({ start: 's', blocks } as unknown as Plan)).toBe('orderId string, items array, x string');
+    expect(describeInputs({ start: 's', blocks } as unknown as Plan)).toBe(
+      'orderId string, items array, x string',
+    );
   }
 });

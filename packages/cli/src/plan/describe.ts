@@ -1,13 +1,13 @@
 import type { BlockConfig, ContainerConfig, CountSource, Reference, Region } from '@heddle/core/blocks';
 import type { Plan } from '@heddle/core';
 import { authoredValue, inputFields } from '@heddle/core/fields';
-import { plural } from '../render/format.ts';
+import { formatCount } from '../render/format.ts';
 import { referencesOf } from './references.ts';
 
 type Node = Region['nodes'][number];
 
 /** Returns the inputs that a start block declares: `orderId string, items array`. */
-export function inputsOf(plan: Plan): string {
+export function describeInputs(plan: Plan): string {
   const format = authoredValue(plan.blocks[plan.start]?.params['inputFormat']);
   return inputFields(format)
     .map(({ name, type }) => `${name} ${type}`)
@@ -38,12 +38,12 @@ export function describeContainer(container: ContainerConfig, node: Node): strin
 
 function describeCount(count: CountSource, noun: string): string {
   return 'static' in count
-    ? plural(count.static, noun)
-    : `${count.expression.authored} ${plural(2, noun).slice(2)}`;
+    ? formatCount(count.static, noun)
+    : `${count.expression.authored} ${formatCount(2, noun).slice(2)}`;
 }
 
 function describeCollection({ collection }: Extract<ContainerConfig, { collection: unknown }>): string {
-  if ('static' in collection) return `of ${plural(collection.static.length, 'item')}`;
+  if ('static' in collection) return `of ${formatCount(collection.static.length, 'item')}`;
   if ('reference' in collection) return collection.reference.text;
   return 'template' in collection ? 'item of a list with placeholders' : `nothing: ${collection.invalid}`;
 }
@@ -63,8 +63,8 @@ export function describePorts(plan: Plan, region: Region, node: Node): string {
 }
 
 /** Returns a port's name for people: the title of a condition's branch, or the port itself. */
-export function portTitle(plan: Plan, from: Node | undefined, port: string): string {
-  const branches = from ? plan.blocks[from.id]?.conditions : undefined;
+export function portTitle(plan: Plan, sourceNode: Node | undefined, port: string): string {
+  const branches = sourceNode ? plan.blocks[sourceNode.id]?.conditions : undefined;
   return branches?.find(({ id }) => port === `condition-${id}`)?.title ?? port;
 }
 
@@ -73,11 +73,11 @@ function nameOf(plan: Plan, node: Node | undefined): string {
 }
 
 /** Returns the names of the blocks, variables and containers that a block reads. */
-export function readsOf(plan: Plan, block: BlockConfig): string[] {
-  return [...new Set(referencesOf(block).map((reference) => readName(plan, reference)))];
+export function readNamesOf(plan: Plan, block: BlockConfig): string[] {
+  return [...new Set(referencesOf(block).map((reference) => referenceName(plan, reference)))];
 }
 
-function readName(plan: Plan, reference: Reference): string {
+function referenceName(plan: Plan, reference: Reference): string {
   if (reference.kind === 'invalid') return reference.text;
   if (reference.kind !== 'variable') return plan.blocks[reference.block]?.name ?? reference.block;
   const variable = plan.variables.find(({ id }) => id === reference.variable);

@@ -5,7 +5,7 @@ import { describeContainer, portTitle } from './describe.ts';
 type Node = Region['nodes'][number];
 
 /** Returns a Mermaid flowchart of a plan. Containers are subgraphs; ports other than the default are edge labels. */
-export function mermaid(plan: Plan): string {
+export function mermaidFlowchart(plan: Plan): string {
   return [`flowchart TD`, ...regionLines(plan, plan.skeleton, { prefix: 'n', indent: '  ' }), ''].join('\n');
 }
 

@@ -1,16 +1,16 @@
 import type { BlockConfig, Plan } from '@heddle/core';
 import type { Region } from '@heddle/core/blocks';
-import { plural } from '../render/format.ts';
+import { formatCount } from '../render/format.ts';
 import { sanitizeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
-import { table } from '../render/table.ts';
-import { describeContainer, describePorts, inputsOf, readsOf } from './describe.ts';
+import { tableLines } from '../render/table.ts';
+import { describeContainer, describePorts, describeInputs, readNamesOf } from './describe.ts';
 import { blocksByEnvName } from './references.ts';
 
 /** Returns a plan as text: its start, its environment values, and its blocks in order, with containers as a tree. */
 export function planLines(plan: Plan, style: Style): string[] {
   const start = plan.blocks[plan.start];
-  const inputs = inputsOf(plan);
+  const inputs = describeInputs(plan);
   const headRows = [
     [
       style.dim('start'),
@@ -23,11 +23,11 @@ export function planLines(plan: Plan, style: Style): string[] {
     `${style.bold(sanitizeLine(plan.workflow.name))}${style.dim(`  ${sanitizeLine(plan.workflow.id)}`)}`,
     ...(plan.workflow.description ? [sanitizeLine(plan.workflow.description)] : []),
     '',
-    ...table(headRows),
+    ...tableLines(headRows),
     '',
-    ...table([
+    ...tableLines([
       ['', 'block', 'type', 'class', ''].map((title) => style.dim(title)),
-      ...rows(plan, plan.skeleton, { style, depth: 0, numberPrefix: '' }),
+      ...nodeRows(plan, plan.skeleton, { style, depth: 0, numberPrefix: '' }),
     ]),
   ];
 }
@@ -48,7 +48,7 @@ interface Level {
   numberPrefix: string;
 }
 
-function rows(plan: Plan, region: Region, level: Level): string[][] {
+function nodeRows(plan: Plan, region: Region, level: Level): string[][] {
   const { style, depth, numberPrefix } = level;
   return region.nodes.flatMap((node, index) => {
     const block = plan.blocks[node.id] as BlockConfig;
@@ -58,25 +58,25 @@ function rows(plan: Plan, region: Region, level: Level): string[][] {
       `${'  '.repeat(depth)}${sanitizeLine(block.name)}`,
       block.type,
       style.dim(node.class),
-      notes(plan, region, node, block)
+      nodeNotes(plan, region, node, block)
         .map((note) => sanitizeLine(note))
         .join(style.dim(' · ')),
     ];
     const childRows = node.subflow
-      ? rows(plan, node.subflow.body, { style, depth: depth + 1, numberPrefix: `${number}.` })
+      ? nodeRows(plan, node.subflow.body, { style, depth: depth + 1, numberPrefix: `${number}.` })
       : [];
     return [row, ...childRows];
   });
 }
 
-function notes(plan: Plan, region: Region, node: Region['nodes'][number], block: BlockConfig): string[] {
-  const reads = readsOf(plan, block);
+function nodeNotes(plan: Plan, region: Region, node: Region['nodes'][number], block: BlockConfig): string[] {
+  const readNames = readNamesOf(plan, block);
   return [
     block.container ? describeContainer(block.container, node) : '',
     describePorts(plan, region, node),
-    node.retry ? `${plural(node.retry.maxTries, 'attempt')}, ${node.retry.waitMs} ms apart` : '',
+    node.retry ? `${formatCount(node.retry.maxTries, 'attempt')}, ${node.retry.waitMs} ms apart` : '',
     node.timeoutMs === undefined ? '' : `at most ${node.timeoutMs} ms`,
     node.subflow?.collectErrors ? 'collects failures' : '',
-    reads.length === 0 || block.container ? '' : `reads ${reads.join(', ')}`,
+    readNames.length === 0 || block.container ? '' : `reads ${readNames.join(', ')}`,
   ].filter((note) => note !== '');
 }

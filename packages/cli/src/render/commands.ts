@@ -1,4 +1,4 @@
-import { DEFAULT_DATA } from '../store-options.ts';
+import { DEFAULT_DATA_FOLDER } from '../store-options.ts';
 import type { RuntimeOptions, StoreOptions } from '../store-options.ts';
 import { shortId } from '../run-id.ts';
 import { shellQuote } from './format.ts';
@@ -23,7 +23,7 @@ const CONTINUING_VERBS = new Set(['resume', 'rerun']);
 /** Returns the arguments for the store. The URL of a database may contain a password, so the user fills it in. */
 function storeArgs({ data, postgres }: StoreOptions): string[] {
   if (postgres !== undefined) return ['--postgres', 'URL'];
-  return data === DEFAULT_DATA ? [] : ['--data', data];
+  return data === DEFAULT_DATA_FOLDER ? [] : ['--data', data];
 }
 
 /** Returns the arguments for the runtime, without values that come from the environment. */

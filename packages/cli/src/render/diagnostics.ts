@@ -1,27 +1,27 @@
 import { EXIT } from '../exit-code.ts';
-import { blockNames } from '../input/block-names.ts';
+import { blockNameLookup } from '../input/block-names.ts';
 import type { LocatedDiagnostic, WorkflowFile } from '../input/workflow-file.ts';
 import type { Io } from '../io.ts';
-import { plural } from './format.ts';
+import { formatCount } from './format.ts';
 import { sanitize, sanitizeLine, styleFor } from './style.ts';
 import type { Style } from './style.ts';
 
-type NameOf = (blockId: string) => string | undefined;
+type BlockNameLookup = (blockId: string) => string | undefined;
 
 /** Returns the diagnostics as lines, errors first, each with its block, a hint, and its position in the file. */
 export function diagnosticLines(
   diagnostics: readonly LocatedDiagnostic[],
-  nameOf: NameOf,
+  nameOf: BlockNameLookup,
   style: Style,
 ): string[] {
-  const errorsFirst = [
+  const sortedDiagnostics = [
     ...diagnostics.filter(({ severity }) => severity === 'error'),
     ...diagnostics.filter(({ severity }) => severity !== 'error'),
   ];
-  return errorsFirst.flatMap((diagnostic) => [...linesOf(diagnostic, nameOf, style), '']);
+  return sortedDiagnostics.flatMap((diagnostic) => [...linesOf(diagnostic, nameOf, style), '']);
 }
 
-function linesOf(diagnostic: LocatedDiagnostic, nameOf: NameOf, style: Style): string[] {
+function linesOf(diagnostic: LocatedDiagnostic, nameOf: BlockNameLookup, style: Style): string[] {
   const { severity, code, message, hint } = diagnostic;
   const label = severity === 'error' ? style.red('error  ') : style.yellow('warning');
   const location = locationOf(diagnostic, nameOf);
@@ -40,7 +40,7 @@ function positionText({ file, line, column }: LocatedDiagnostic): string {
 }
 
 /** Returns the block and the field in it: `Decide › code`. */
-function locationOf({ blockId, path }: LocatedDiagnostic, nameOf: NameOf): string {
+function locationOf({ blockId, path }: LocatedDiagnostic, nameOf: BlockNameLookup): string {
   if (blockId === undefined) return sanitizeLine(path.join('.'));
   const field = path[0] === 'blocks' ? path.slice(2).filter((key) => !WRAPPER_KEYS.has(key)) : [];
   return [nameOf(blockId) ?? blockId, ...(field.length === 0 ? [] : [field.join('.')])]
@@ -56,8 +56,8 @@ export function countsText(diagnostics: readonly LocatedDiagnostic[]): string {
   const errorCount = diagnostics.filter(({ severity }) => severity === 'error').length;
   const warningCount = diagnostics.length - errorCount;
   return [
-    errorCount > 0 ? plural(errorCount, 'error') : '',
-    warningCount > 0 ? plural(warningCount, 'warning') : '',
+    errorCount > 0 ? formatCount(errorCount, 'error') : '',
+    warningCount > 0 ? formatCount(warningCount, 'warning') : '',
   ]
     .filter((part) => part !== '')
     .join(', ');
@@ -82,7 +82,7 @@ export function reportInvalid(
     );
     return EXIT.invalid;
   }
-  const lines = diagnosticLines(diagnostics, blockNames(text), style);
+  const lines = diagnosticLines(diagnostics, blockNameLookup(text), style);
   io.stderr.write(`${[...lines, `${style.red('✗')} ${sanitizeLine(message)}`].join('\n')}\n`);
   return EXIT.invalid;
 }

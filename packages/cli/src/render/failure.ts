@@ -1,5 +1,5 @@
 import type { BlockConfig, Json, Plan } from '@heddle/core';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { RunResource } from '@heddle/engine';
 import { codeFrame } from './code-frame.ts';
 import { runsCommand } from './commands.ts';
@@ -29,7 +29,7 @@ export function failureLines(error: NonNullable<RunResource['error']>, context: 
       : [`  ${style.dim('block')}  ${style.bold(location)}${iterationText(details, context)}`]),
     `  ${style.dim('code')}   ${error.code}`,
     ...labelLines('error', sanitize(error.message), style),
-    ...codeFrame(block?.code?.authored, own(details, 'line'), style),
+    ...codeFrame(block?.code?.authored, getOwn(details, 'line'), style),
     '',
     ...hints(error, details, context).map((hint) => `  ${style.cyan('→')} ${hint}`),
   ];
@@ -45,7 +45,7 @@ function labelLines(label: string, text: string, style: Style): string[] {
 
 /** Returns text such as `  in Each Item 3`, for a block in containers. */
 function iterationText(details: { [key: string]: Json }, { plan, style }: FailureContext): string {
-  const scope = own(details, 'scope');
+  const scope = getOwn(details, 'scope');
   const containers = plan.blocks[textAt(details, 'blockId') ?? '']?.containers ?? [];
   if (!Array.isArray(scope)) return '';
   const iterations = scope.map((iteration, depth) => {
@@ -92,6 +92,6 @@ const HINTS: { [code: string]: ((type: string) => string) | undefined } = {
 };
 
 function textAt(details: { [key: string]: Json }, key: string): string | undefined {
-  const value = own(details, key);
+  const value = getOwn(details, key);
   return typeof value === 'string' ? value : undefined;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clockTime, formatDuration, localTime, plural, shellQuote } from './format.ts';
+import { formatClockTime, formatDuration, formatLocalTime, formatCount, shellQuote } from './format.ts';
 
 describe('a duration', () => {
   it.each([
@@ -18,7 +18,7 @@ describe('a duration', () => {
   });
 });
 
-describe('plural', () => {
+describe('formatCount', () => {
   it.each([
     [1, 'block', '1 block'],
     [2, 'block', '2 blocks'],
@@ -26,7 +26,7 @@ describe('plural', () => {
     [0, 'iteration', '0 iterations'],
     [2, 'entry', '2 entries'],
   ])('says %d %s as "%s"', (count, noun, text) => {
-    expect(plural(count, noun)).toBe(text);
+    expect(formatCount(count, noun)).toBe(text);
   });
 });
 
@@ -46,11 +46,11 @@ describe('a time', () => {
   const noon = new Date(2026, 2, 9, 12, 5, 7).getTime();
 
   it('has date and time', () => {
-    expect(localTime(noon)).toBe('2026-03-09 12:05:07');
+    expect(formatLocalTime(noon)).toBe('2026-03-09 12:05:07');
   });
 
   it('has no date if it is today', () => {
-    expect(clockTime(noon, noon + 3_600_000)).toBe('12:05:07');
-    expect(clockTime(noon, noon + 86_400_000)).toBe('2026-03-09 12:05:07');
+    expect(formatClockTime(noon, noon + 3_600_000)).toBe('12:05:07');
+    expect(formatClockTime(noon, noon + 86_400_000)).toBe('2026-03-09 12:05:07');
   });
 });

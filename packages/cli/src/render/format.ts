@@ -4,19 +4,19 @@ export function formatDuration(ms: number): string {
   // 59.96 s would round to "60.0 s".
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
   const seconds = Math.round(ms / 1000);
-  if (seconds < 3600) return pair([Math.floor(seconds / 60), 'min'], [seconds % 60, 's']);
+  if (seconds < 3600) return joinUnits([Math.floor(seconds / 60), 'min'], [seconds % 60, 's']);
   const minutes = Math.round(seconds / 60);
-  if (minutes < 1440) return pair([Math.floor(minutes / 60), 'h'], [minutes % 60, 'min']);
+  if (minutes < 1440) return joinUnits([Math.floor(minutes / 60), 'h'], [minutes % 60, 'min']);
   const hours = Math.round(minutes / 60);
-  return pair([Math.floor(hours / 24), 'd'], [hours % 24, 'h']);
+  return joinUnits([Math.floor(hours / 24), 'd'], [hours % 24, 'h']);
 }
 
-function pair([first, firstUnit]: [number, string], [second, secondUnit]: [number, string]): string {
+function joinUnits([first, firstUnit]: [number, string], [second, secondUnit]: [number, string]): string {
   return second === 0 ? `${first} ${firstUnit}` : `${first} ${firstUnit} ${second} ${secondUnit}`;
 }
 
 /** Returns text such as `1 block`, `2 blocks`, `3 branches`, `2 entries`. */
-export function plural(count: number, noun: string): string {
+export function formatCount(count: number, noun: string): string {
   if (count === 1) return `1 ${noun}`;
   if (/[^aeiou]y$/.test(noun)) return `${count} ${noun.slice(0, -1)}ies`;
   return `${count} ${noun}${/(s|x|ch|sh)$/.test(noun) ? 'es' : 's'}`;
@@ -28,7 +28,7 @@ export function shellQuote(text: string): string {
 }
 
 /** Returns a time in the local time zone: `2026-03-09 14:05:11`. */
-export function localTime(ms: number): string {
+export function formatLocalTime(ms: number): string {
   const date = new Date(ms);
   const pad2 = (value: number): string => String(value).padStart(2, '0');
   const day = `${date.getFullYear()}-${pad2(date.getMonth() + 1)}-${pad2(date.getDate())}`;
@@ -36,8 +36,8 @@ export function localTime(ms: number): string {
 }
 
 /** Returns a local time, without the date if it is today. */
-export function clockTime(ms: number, nowMs: number): string {
-  const dateAndTime = localTime(ms);
+export function formatClockTime(ms: number, nowMs: number): string {
+  const dateAndTime = formatLocalTime(ms);
   const [day = '', time = ''] = dateAndTime.split(' ');
-  return localTime(nowMs).startsWith(day) ? time : dateAndTime;
+  return formatLocalTime(nowMs).startsWith(day) ? time : dateAndTime;
 }

@@ -4,20 +4,20 @@ import { pathOf } from '../live/block-lines.ts';
 import { formatDuration } from './format.ts';
 import { sanitizeLine } from './style.ts';
 import type { Style } from './style.ts';
-import { clip } from './table.ts';
+import { truncate } from './table.ts';
 
 const NAME_WIDTH = 44;
 const VALUE_WIDTH = 72;
 
 /** A block log, and whether its block is mocked. */
-export type MarkedLog = LogDetail & { mocked: boolean };
+export type LogWithMockFlag = LogDetail & { mocked: boolean };
 
 /** Returns the table rows of block logs: order, status, block with its iterations, duration, and output. */
-export function logRows(logs: readonly MarkedLog[], plan: Plan, style: Style): string[][] {
+export function logRows(logs: readonly LogWithMockFlag[], plan: Plan, style: Style): string[][] {
   return logs.map((log) => [
     style.dim(String(log.executionOrder)),
     statusSymbol(log, style),
-    clip(pathOf({ ...log, input: undefined, output: undefined }, plan), NAME_WIDTH),
+    truncate(pathOf({ ...log, input: undefined, output: undefined }, plan), NAME_WIDTH),
     style.dim(log.durationMs === undefined ? '' : formatDuration(log.durationMs)),
     log.mocked ? `${style.yellow('mocked')} ${mockedText(log, style)}` : resultText(log, style),
   ]);
@@ -39,13 +39,13 @@ function statusSymbol(log: LogDetail, style: Style): string {
 }
 
 function resultText(log: LogDetail, style: Style): string {
-  if (log.error) return style.red(clip(sanitizeLine(log.error.message), VALUE_WIDTH));
-  return log.status === 'completed' ? style.dim(clip(compactJson(log.output), VALUE_WIDTH)) : '';
+  if (log.error) return style.red(truncate(sanitizeLine(log.error.message), VALUE_WIDTH));
+  return log.status === 'completed' ? style.dim(truncate(compactJson(log.output), VALUE_WIDTH)) : '';
 }
 
 /** Returns the input of the block, and the output of the mock. */
 function mockedText(log: LogDetail, style: Style): string {
-  return `${style.dim(`${clip(compactJson(log.input), VALUE_WIDTH)} →`)} ${resultText(log, style)}`.trimEnd();
+  return `${style.dim(`${truncate(compactJson(log.input), VALUE_WIDTH)} →`)} ${resultText(log, style)}`.trimEnd();
 }
 
 function compactJson(value: Json): string {

@@ -4,7 +4,7 @@ import { shortId } from '../run-id.ts';
 import { runsCommand } from './commands.ts';
 import type { CommandContext } from './commands.ts';
 import { failureLines } from './failure.ts';
-import { formatDuration, plural } from './format.ts';
+import { formatDuration, formatCount } from './format.ts';
 import { pauseLines } from './pauses.ts';
 import { sanitizeLine } from './style.ts';
 import type { Style } from './style.ts';
@@ -25,28 +25,30 @@ export interface OutcomeContext extends CommandContext {
 /** Returns the last lines about a run: how it ended, and what the user can do next. */
 export function outcomeLines(run: RunResource, context: OutcomeContext): string[] {
   const { style } = context;
-  const id = style.dim(`  run ${shortId(run.runId)}`);
-  const took = run.durationMs === null ? '' : formatDuration(run.durationMs);
+  const runLabel = style.dim(`  run ${shortId(run.runId)}`);
+  const durationText = run.durationMs === null ? '' : formatDuration(run.durationMs);
   switch (statusOf(run, context)) {
     case 'completed':
-      return [`${style.green('✓')} ${style.bold('Completed')} in ${took}${blockCountText(context)}${id}`];
+      return [
+        `${style.green('✓')} ${style.bold('Completed')} in ${durationText}${blockCountText(context)}${runLabel}`,
+      ];
     case 'failed':
       return [
-        `${style.red('✗')} ${style.bold('Failed')} after ${took}${blockCountText(context)}${id}`,
+        `${style.red('✗')} ${style.bold('Failed')} after ${durationText}${blockCountText(context)}${runLabel}`,
         ...(run.error ? failureLines(run.error, context) : []),
       ];
     case 'cancelled':
       return [
-        `${style.yellow('○')} ${style.bold('Cancelled')}${took === '' ? '' : ` after ${took}`}${blockCountText(context)}${cancelText(context)}${id}`,
+        `${style.yellow('○')} ${style.bold('Cancelled')}${durationText === '' ? '' : ` after ${durationText}`}${blockCountText(context)}${cancelText(context)}${runLabel}`,
       ];
     case 'paused':
       return [
-        `${style.yellow('‖')} ${style.bold('Paused')}: waits for a person${id}`,
+        `${style.yellow('‖')} ${style.bold('Paused')}: waits for a person${runLabel}`,
         ...pauseLines(context.pauses, context),
       ];
     default:
       return [
-        `${style.yellow('‖')} ${style.bold('Not finished')}: ${context.suspended ?? 'no process executes it now'}${id}`,
+        `${style.yellow('‖')} ${style.bold('Not finished')}: ${context.suspended ?? 'no process executes it now'}${runLabel}`,
         `  ${style.cyan('→')} ${runsCommand('resume', context, ...(context.blockArgs ?? []))}`,
       ];
   }
@@ -63,5 +65,5 @@ function cancelText({ cancelReason = null }: OutcomeContext): string {
 }
 
 function blockCountText({ endedBlockCount: count }: OutcomeContext): string {
-  return count === undefined || count === 0 ? '' : `, ${plural(count, 'block')}`;
+  return count === undefined || count === 0 ? '' : `, ${formatCount(count, 'block')}`;
 }

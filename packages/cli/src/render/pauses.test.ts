@@ -3,7 +3,7 @@ import { pauseLines } from './pauses.ts';
 import type { Style } from './style.ts';
 
 const identity = (text: string): string => text;
-const PLAIN: Style = {
+const PLAIN_STYLE: Style = {
   ...{ bold: identity, dim: identity },
   ...{ red: identity, green: identity, yellow: identity, cyan: identity },
 };
@@ -20,7 +20,7 @@ it('a pause is shown with its notifications that failed or may not have been sen
     token: 't',
     output: { response: { data: { notifications } } },
   };
-  const context = { runId: 'run-1', style: PLAIN };
+  const context = { runId: 'run-1', style: PLAIN_STYLE };
   const lines = pauseLines([pause as never], context as never);
   expect(lines.filter((line) => line.includes('sent'))).toEqual([
     '    ! Mail was not sent: No credential.',
@@ -34,7 +34,7 @@ it('a pause is shown with its fields and an example of an answer, in which names
     { name: 'note', value: null },
     { name: ' ' },
   ];
-  const context = { runId: 'run-1', style: PLAIN };
+  const context = { runId: 'run-1', style: PLAIN_STYLE };
   for (const format of [inputFormat, JSON.stringify(inputFormat)]) {
     const pause = { kind: 'human', blockName: 'Ask', token: 't', output: {}, inputFormat: format };
     const lines = pauseLines([pause as never], context as never);

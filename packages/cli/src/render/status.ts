@@ -1,6 +1,6 @@
 import type { RunDetail } from '@heddle/engine';
 import type { ShownRun } from '@heddle/engine/reader';
-import { localTime } from './format.ts';
+import { formatLocalTime } from './format.ts';
 import type { Style } from './style.ts';
 
 /** Returns a run's status in colour, with what it waits for, and a mark if its process died. */
@@ -32,5 +32,5 @@ function pauseText({ pauseKind, pauses }: Pick<RunDetail, 'pauseKind' | 'pauses'
   const dueTimes = pauses.flatMap(({ resumesAt }) => (resumesAt === null ? [] : [Date.parse(resumesAt)]));
   return dueTimes.length === 0
     ? 'waits'
-    : `until ${localTime(dueTimes.reduce((earliest, each) => Math.min(earliest, each)))}`;
+    : `until ${formatLocalTime(dueTimes.reduce((earliest, each) => Math.min(earliest, each)))}`;
 }

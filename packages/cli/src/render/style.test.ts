@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { RecordedStream } from '../../../../test/support/io.ts';
+import { RecordingStream } from '../../../../test/support/io.ts';
 import { sanitize, sanitizeLine, styleFor } from './style.ts';
 
 describe('untrusted text', () => {
@@ -11,21 +11,21 @@ describe('untrusted text', () => {
     expect(sanitize('a\r\nb\tc\n')).toBe('a\nb\tc\n');
   });
 
-  it('fits on one line with safeLine', () => {
+  it('fits on one line with sanitizeLine', () => {
     expect(sanitizeLine('  two\n lines\t')).toBe('two lines');
   });
 });
 
 describe('styles', () => {
   it('are off for a stream that is not a terminal', () => {
-    expect(styleFor(new RecordedStream()).red('x')).toBe('x');
+    expect(styleFor(new RecordingStream()).red('x')).toBe('x');
   });
 
   it('are on if forced', () => {
     const { FORCE_COLOR } = process.env;
     process.env['FORCE_COLOR'] = '1';
     try {
-      expect(styleFor(new RecordedStream()).red('x')).toBe('\u001B[31mx\u001B[39m');
+      expect(styleFor(new RecordingStream()).red('x')).toBe('\u001B[31mx\u001B[39m');
     } finally {
       if (FORCE_COLOR === undefined) delete process.env['FORCE_COLOR'];
       else process.env['FORCE_COLOR'] = FORCE_COLOR;

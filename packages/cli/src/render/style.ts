@@ -1,5 +1,5 @@
 import { stripVTControlCharacters, styleText } from 'node:util';
-import type { OutStream } from '../io.ts';
+import type { OutputStream } from '../io.ts';
 
 /** Text styles; identity functions if the stream has no colours. */
 export interface Style {
@@ -14,7 +14,7 @@ export interface Style {
 type Format = Parameters<typeof styleText>[0];
 
 /** Returns the styles for a stream. Node decides whether it has colours, by the terminal, NO_COLOR and FORCE_COLOR. */
-export function styleFor(stream: OutStream): Style {
+export function styleFor(stream: OutputStream): Style {
   const hasColours = styleText('red', '.', { stream }) !== '.';
   const paint =
     (format: Format) =>
@@ -34,8 +34,8 @@ export function styleFor(stream: OutStream): Style {
  * Control characters, for a character class of a regular expression: C0 without tab and line feed, C1, and controls of
  * text direction. In untrusted data they could move the cursor, rewrite the screen or reorder text.
  */
-export const CONTROLS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069`;
-const EACH_CONTROL = new RegExp(`[${CONTROLS}]`, 'g');
+export const CONTROL_CHARACTERS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069`;
+const EACH_CONTROL = new RegExp(`[${CONTROL_CHARACTERS}]`, 'g');
 
 /** Removes control characters and escape sequences, except line breaks and tabs. */
 export function sanitize(text: string): string {

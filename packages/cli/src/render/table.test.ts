@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { clip, pad, table } from './table.ts';
+import { truncate, pad, tableLines } from './table.ts';
 
 describe('a table', () => {
   it('aligns columns by terminal width, without trailing spaces', () => {
     expect(
-      table([
+      tableLines([
         ['name', 'x'],
         ['日本', 'y'],
         ['a', ''],
@@ -14,7 +14,7 @@ describe('a table', () => {
 
   it('does not count colours as columns', () => {
     expect(
-      table([
+      tableLines([
         ['\u001B[31mab\u001B[39m', 'x'],
         ['abc', 'y'],
       ]),
@@ -22,11 +22,11 @@ describe('a table', () => {
   });
 });
 
-describe('clip', () => {
+describe('truncate', () => {
   it('cuts wide text by terminal width', () => {
-    expect(clip('abcdef', 6)).toBe('abcdef');
-    expect(clip('abcdefg', 6)).toBe('abcde…');
-    expect(clip('日本日本', 6)).toBe('日本…');
+    expect(truncate('abcdef', 6)).toBe('abcdef');
+    expect(truncate('abcdefg', 6)).toBe('abcde…');
+    expect(truncate('日本日本', 6)).toBe('日本…');
   });
 });
 

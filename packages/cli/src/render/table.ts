@@ -9,7 +9,7 @@ export function pad(text: string, width: number, side: 'left' | 'right' = 'right
 }
 
 /** Cuts text to `width` terminal columns with an ellipsis. Only for text without styles. */
-export function clip(text: string, width: number): string {
+export function truncate(text: string, width: number): string {
   if (stringWidth(text) <= width) return text;
   let truncated = '';
   let usedWidth = 1;
@@ -22,7 +22,7 @@ export function clip(text: string, width: number): string {
 }
 
 /** Aligns the columns of rows, with two spaces between them. Cells may have styles. */
-export function table(rows: readonly (readonly string[])[]): string[] {
+export function tableLines(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {
     row.forEach((cell, column) => {
@@ -44,5 +44,5 @@ export function writeTable(
   rows: readonly (readonly string[])[],
 ): void {
   const headRow = titles.map((title) => styleFor(io.stdout).dim(title));
-  io.stdout.write(`${table([headRow, ...rows]).join('\n')}\n`);
+  io.stdout.write(`${tableLines([headRow, ...rows]).join('\n')}\n`);
 }

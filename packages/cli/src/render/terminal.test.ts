@@ -1,11 +1,11 @@
 import { styleText } from 'node:util';
 import { expect, it } from 'vitest';
-import { recordedIo, RecordedStream } from '../../../../test/support/io.ts';
+import { createRecordingIo, RecordingStream } from '../../../../test/support/io.ts';
 import { main } from '../main.ts';
 import { createTerminalOutput } from '../live/terminal-output.ts';
 import { guardIo, escapeControls } from './terminal.ts';
 
-const HOSTILE = [
+const HOSTILE_TEXTS = [
   '\u0007',
   '\u001b]0;title\u0007',
   '\u009b31m',
@@ -18,7 +18,7 @@ const HOSTILE = [
   '\u007f',
 ];
 
-it.each(HOSTILE)('a terminal gets %j as text, and JSON keeps its value', (hostile) => {
+it.each(HOSTILE_TEXTS)('a terminal gets %j as text, and JSON keeps its value', (hostile) => {
   const text = escapeControls(`a${hostile}b\n`);
   expect(text).toMatch(/^a[ -~]*b\n$/);
   const json = JSON.stringify({ hostile });
@@ -26,18 +26,18 @@ it.each(HOSTILE)('a terminal gets %j as text, and JSON keeps its value', (hostil
 });
 
 it('a terminal gets the escape sequences of the CLI itself', () => {
-  const io = recordedIo();
-  const stdout = new RecordedStream(true);
-  const guarded = guardIo({ ...io, stdout });
-  const output = createTerminalOutput(guarded.stdout, true);
-  output.status(`${styleText(['red', 'bold'], 'line', { validateStream: false })} \u009b2J`);
+  const io = createRecordingIo();
+  const stdout = new RecordingStream(true);
+  const guardedIo = guardIo({ ...io, stdout });
+  const output = createTerminalOutput(guardedIo.stdout, true);
+  output.setStatus(`${styleText(['red', 'bold'], 'line', { validateStream: false })} \u009b2J`);
   output.print(['done \u202e']);
   expect(stdout.text).toBe(
     '\r\u001b[2K\u001b[?7l\u001b[31m\u001b[1mline\u001b[22m\u001b[39m \\u009b2J\u001b[?7h' +
       '\r\u001b[2Kdone \\u202e\n' +
       '\r\u001b[2K\u001b[?7l\u001b[31m\u001b[1mline\u001b[22m\u001b[39m \\u009b2J\u001b[?7h',
   );
-  expect(guarded.stdout.isTTY).toBe(true);
+  expect(guardedIo.stdout.isTTY).toBe(true);
 });
 
 it('all output of a command is escaped: arguments, file names, errors, JSON', async () => {
@@ -46,10 +46,10 @@ it('all output of a command is escaped: arguments, file names, errors, JSON', as
     ['check', 'x\u202e\u009b.json', '--json'],
     ['no\u202e\u009bsuch'],
   ]) {
-    const io = recordedIo();
+    const io = createRecordingIo();
     await main(args, io);
-    const written = io.stdout.text + io.stderr.text;
-    expect(written).not.toMatch(/[\u0080-\u009f\u202e]/);
-    expect(written).not.toBe('');
+    const writtenText = io.stdout.text + io.stderr.text;
+    expect(writtenText).not.toMatch(/[\u0080-\u009f\u202e]/);
+    expect(writtenText).not.toBe('');
   }
 });

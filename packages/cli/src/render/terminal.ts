@@ -1,10 +1,10 @@
-import type { Io, OutStream } from '../io.ts';
-import { CONTROLS } from './style.ts';
+import type { Io, OutputStream } from '../io.ts';
+import { CONTROL_CHARACTERS } from './style.ts';
 
 /** Escape sequences that the CLI itself writes: styles and the status line. */
 const OWN_SEQUENCE = String.raw`\u001B\[[0-9;]*m|\r\u001B\[2K|\u001B\[\?7[hl]`;
-const OWN_SEQUENCE_OR_CONTROL = new RegExp(`${OWN_SEQUENCE}|[${CONTROLS}]`, 'g');
-const ANY_CONTROL = new RegExp(`[${CONTROLS}]`);
+const OWN_SEQUENCE_OR_CONTROL = new RegExp(`${OWN_SEQUENCE}|[${CONTROL_CHARACTERS}]`, 'g');
+const ANY_CONTROL = new RegExp(`[${CONTROL_CHARACTERS}]`);
 
 /**
  * Escapes control characters as in JSON (`\u202e`), except in the CLI's own sequences. A terminal does not interpret
@@ -32,7 +32,7 @@ export function guardIo(io: Io): Io {
   };
 }
 
-function guardStream(stream: OutStream): OutStream {
+function guardStream(stream: OutputStream): OutputStream {
   const writeChunk = stream.write.bind(stream) as (...args: unknown[]) => boolean;
   const write = (chunk: unknown, ...args: unknown[]): boolean =>
     writeChunk(typeof chunk === 'string' ? escapeControls(chunk) : chunk, ...args);

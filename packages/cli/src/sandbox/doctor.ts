@@ -11,7 +11,7 @@ import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { sanitizeLine, styleFor } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { tableLines } from '../render/table.ts';
 
 export interface DoctorOptions {
   minimum: IsolationLevel;
@@ -61,7 +61,7 @@ function checkLines(check: IsolationCheck, style: Style): string[] {
 
 function section(title: string, values: Readonly<Record<string, number | string>>, style: Style): string[] {
   const rows = Object.entries(values).map(([name, value]) => [`  ${name}`, value.toLocaleString('en-US')]);
-  return ['', style.bold(title), ...table(rows)];
+  return ['', style.bold(title), ...tableLines(rows)];
 }
 
 const NATIVE_IMAGES_NOTE =

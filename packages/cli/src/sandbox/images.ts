@@ -27,11 +27,11 @@ export async function build(
   { refresh, json, checksum, timeout, ...rest }: BuildOptions,
 ): Promise<number> {
   const limits = timeout === undefined ? {} : { buildTimeoutMs: timeout };
-  const options = { ...rest, ...limits, checksums: readChecksums(checksum) };
+  const options = { ...rest, ...limits, checksums: parseChecksums(checksum) };
   const result = await withImages(options, async (images) => {
-    const built = await buildImageFromFile(io, images, file, { refresh, quiet: json });
-    if (built) await deleteUnusedImages(io, images);
-    return built;
+    const buildResult = await buildImageFromFile(io, images, file, { refresh, quiet: json });
+    if (buildResult) await deleteUnusedImages(io, images);
+    return buildResult;
   });
   if (!result) {
     const error = { code: 'CANCELLED', message: 'The build was cancelled.' };
@@ -68,7 +68,7 @@ export async function list(
 }
 
 /** Parses `TOOL=SHA256` pairs: id of a command-line tool → trusted digest. Throws a usage error. */
-export function readChecksums(pairs: readonly string[]): Record<string, string> {
+export function parseChecksums(pairs: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     pairs.map((pair) => {
       const [, tool, digest] = CHECKSUM_PAIR.exec(pair) ?? [];

@@ -21,15 +21,15 @@ const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 export async function log(io: Io, id: string, options: LogOptions): Promise<number> {
   const { data, json, images: folder = imagesFolder(data) } = options;
   const imageId = SANDBOX_ID.test(id) ? await imageIdOf(id, options) : id;
-  const stored = hasImages(folder) ? await readLog(folder, imageId) : undefined;
-  if (!stored) {
+  const imageLog = hasImages(folder) ? await readLog(folder, imageId) : undefined;
+  if (!imageLog) {
     throw new UsageError(
       `There is no image "${sanitizeLine(id)}" in ${sanitizeLine(folder)}.`,
       'heddle sandbox list shows the images of a folder. Use --images for another one.',
     );
   }
-  const { state, log: text = null } = stored;
-  if (json) writeJson(io, { data: { id: stored.id, state, log: text } });
+  const { state, log: text = null } = imageLog;
+  if (json) writeJson(io, { data: { id: imageLog.id, state, log: text } });
   else if (text === null) io.stderr.write(`The image is ${state}, and no log of a build is stored.\n`);
   else io.stdout.write(`${sanitize(text)}\n`);
   return text === null ? EXIT.failed : EXIT.completed;
@@ -46,9 +46,9 @@ function readLog(folder: string, imageId: string) {
 /** Returns the id of a sandbox's image. Throws a usage error for a sandbox without one. */
 async function imageIdOf(sandboxId: string, options: StoreOptions): Promise<string> {
   requireDataFolder(options);
-  const { imageOfSandbox } = await import('@heddle/service');
+  const { imageIdOfSandbox } = await import('@heddle/service');
   const { withServiceStore } = await import('../serve/service-store.ts');
-  const imageId = await withServiceStore(options, (store) => imageOfSandbox(store.database, sandboxId));
+  const imageId = await withServiceStore(options, (store) => imageIdOfSandbox(store.database, sandboxId));
   if (imageId === undefined) throw new UsageError(`There is no sandbox "${sandboxId}".`);
   if (imageId === null)
     throw new UsageError(`The sandbox "${sandboxId}" has no packages, so nothing is built.`);

@@ -16,10 +16,10 @@ const logsOf = ({ stdout }: FunctionOutcome): string[] => (stdout === '' ? [] : 
 
 /** Returns the outcome as one line of JSON. */
 export function outcomeJson(outcome: FunctionOutcome): string {
-  const common = { logs: logsOf(outcome), durationMs: Math.round(outcome.wallMs) };
+  const commonFields = { logs: logsOf(outcome), durationMs: Math.round(outcome.wallMs) };
   const json = outcome.ok
-    ? { ok: true, value: JSON.parse(outcome.json) as unknown, ...common }
-    : { ok: false, error: errorOf(outcome.error), ...common };
+    ? { ok: true, value: JSON.parse(outcome.json) as unknown, ...commonFields }
+    : { ok: false, error: errorOf(outcome.error), ...commonFields };
   return `${JSON.stringify(json)}\n`;
 }
 
@@ -27,8 +27,8 @@ function errorOf({ code, message, line }: Failure) {
   return { code, message, ...(line === undefined ? {} : { line }) };
 }
 
-const RAISE_TIMEOUT = 'Raise the limit: --timeout MS';
-const LIST_IMAGES = 'heddle sandbox list shows the images';
+const RAISE_TIMEOUT_HINT = 'Raise the limit: --timeout MS';
+const LIST_IMAGES_HINT = 'heddle sandbox list shows the images';
 
 /** Hints by error code. */
 const HINTS: Readonly<Record<string, (code: ExecutedCode) => string | undefined>> = {
@@ -36,11 +36,11 @@ const HINTS: Readonly<Record<string, (code: ExecutedCode) => string | undefined>
     image === undefined
       ? `Use an image with the package: --image SPEC.json, with a specification like {"language": "${language}", "dependencies": ["…"]}`
       : undefined,
-  IMAGE_NOT_FOUND: ({ image }) => (image === undefined ? undefined : LIST_IMAGES),
-  IMAGE_NOT_READY: () => LIST_IMAGES,
+  IMAGE_NOT_FOUND: ({ image }) => (image === undefined ? undefined : LIST_IMAGES_HINT),
+  IMAGE_NOT_READY: () => LIST_IMAGES_HINT,
   SANDBOX_UNAVAILABLE: () => 'heddle sandbox doctor shows what this host lacks',
-  TIMEOUT_CPU: () => RAISE_TIMEOUT,
-  TIMEOUT_WALL: () => RAISE_TIMEOUT,
+  TIMEOUT_CPU: () => RAISE_TIMEOUT_HINT,
+  TIMEOUT_WALL: () => RAISE_TIMEOUT_HINT,
 };
 
 /** Prints the outcome as text: the value on stdout, everything else on stderr. */

@@ -24,24 +24,24 @@ export function createProgress({ stderr }: Io, quiet: boolean): Progress {
   const style = styleFor(stderr);
   let firstStepAtMs: number | undefined;
   let step = { text: '', startedAtMs: 0 };
-  const paint = (): void => {
+  const draw = (): void => {
     const seconds = Math.floor((performance.now() - step.startedAtMs) / SECOND_MS);
-    const elapsed = seconds === 0 ? '' : ` ${formatDuration(seconds * SECOND_MS).replace('.0 s', ' s')}`;
-    output.status(style.dim(`${step.text} …${elapsed}`));
+    const elapsedText = seconds === 0 ? '' : ` ${formatDuration(seconds * SECOND_MS).replace('.0 s', ' s')}`;
+    output.setStatus(style.dim(`${step.text} …${elapsedText}`));
   };
-  const timer = isTerminal ? setInterval(() => step.text !== '' && paint(), SECOND_MS) : undefined;
+  const timer = isTerminal ? setInterval(() => step.text !== '' && draw(), SECOND_MS) : undefined;
   return {
     report(text) {
       const isNewKind = text.split(' ')[0] !== step.text.split(' ')[0];
       step = { text, startedAtMs: performance.now() };
       firstStepAtMs ??= step.startedAtMs;
-      if (isTerminal) paint();
+      if (isTerminal) draw();
       else if (isNewKind && !quiet) output.print([`${text} …`]);
     },
     elapsedMs: () => (firstStepAtMs === undefined ? undefined : performance.now() - firstStepAtMs),
     end() {
       clearInterval(timer);
-      output.status('');
+      output.setStatus('');
     },
   };
 }

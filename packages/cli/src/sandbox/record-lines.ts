@@ -1,14 +1,14 @@
 import type { ImageRecord } from '@heddle/images';
-import { formatDuration, plural } from '../render/format.ts';
+import { formatDuration, formatCount } from '../render/format.ts';
 import { sanitize, sanitizeLine, type Style } from '../render/style.ts';
-import { table } from '../render/table.ts';
+import { tableLines } from '../render/table.ts';
 import type { BuildResult } from './spec-file.ts';
 
 /** Number of characters of an id that are shown. */
 const ID_CHARS = 12;
 
 /** Maximum number of indirect dependencies that are listed. A longer list is only counted. */
-const MAX_INDIRECT = 20;
+const MAX_INDIRECT_PACKAGES = 20;
 
 const MIB = 2 ** 20;
 
@@ -33,29 +33,29 @@ function packageLines(record: ImageRecord, style: Style): string[] {
   const names = new Set([...dependencies, ...systemPackages].map(packageNameIn));
   // Packages are recorded as `name version`.
   const isDirect = (text: string): boolean => names.has(text.slice(0, text.lastIndexOf(' ')));
-  const direct = record.packages.filter(isDirect);
-  const indirect = record.packages.filter((text) => !isDirect(text));
-  const summary = `  and ${plural(indirect.length, 'dependency')} (--json lists them)`;
+  const directPackages = record.packages.filter(isDirect);
+  const indirectPackages = record.packages.filter((text) => !isDirect(text));
+  const summary = `  and ${formatCount(indirectPackages.length, 'dependency')} (--json lists them)`;
   return [
-    ...[...record.spec.cliTools, ...direct].map((text) => `  ${sanitizeLine(text)}`),
-    ...(indirect.length > MAX_INDIRECT
+    ...[...record.spec.cliTools, ...directPackages].map((text) => `  ${sanitizeLine(text)}`),
+    ...(indirectPackages.length > MAX_INDIRECT_PACKAGES
       ? [style.dim(summary)]
-      : indirect.map((text) => style.dim(`  ${sanitizeLine(text)}`))),
+      : indirectPackages.map((text) => style.dim(`  ${sanitizeLine(text)}`))),
   ];
 }
 
-function readyLines({ record, name, tookMs }: BuildResult, style: Style): string[] {
+function readyLines({ record, name, durationMs }: BuildResult, style: Style): string[] {
   const { id, spec, runtime, packages, bytes, warnings } = record;
   const label = name ?? record.names[0] ?? id.slice(0, ID_CHARS);
   const properties = [
     spec.language,
     runtime,
-    plural(packages.length, 'package'),
+    formatCount(packages.length, 'package'),
     `${(bytes / MIB).toFixed(1)} MiB`,
   ];
-  const origin = tookMs === undefined ? 'already built' : `built in ${formatDuration(tookMs)}`;
+  const buildNote = durationMs === undefined ? 'already built' : `built in ${formatDuration(durationMs)}`;
   return [
-    `${style.green('✓')} ${style.bold(sanitizeLine(label))}  ${properties.join(', ')}, ${origin}`,
+    `${style.green('✓')} ${style.bold(sanitizeLine(label))}  ${properties.join(', ')}, ${buildNote}`,
     `  ${style.dim(id)}`,
     ...packageLines(record, style),
     ...warnings.map((warning) => `${style.yellow('!')} ${sanitizeLine(warning)}`),
@@ -88,12 +88,12 @@ export function imageTableLines(records: readonly ImageRecord[], style: Style): 
     sanitizeLine(specEntriesOf(record).join(' ')),
   ]);
   const titles = ['id', 'name', 'state', 'language', 'built (UTC)', 'contents'];
-  const [head = '', ...lines] = table([titles.map((title) => style.bold(title)), ...rows]);
+  const [headerLine = '', ...lines] = tableLines([titles.map((title) => style.bold(title)), ...rows]);
   const groups = records.map((record, index) => {
     const { errorCode, errorMessage } = record;
     const line = lines[index] ?? '';
     if (errorCode === null) return [line];
     return [line, `${' '.repeat(ID_CHARS + 2)}${style.red(errorCode)}: ${sanitizeLine(errorMessage ?? '')}`];
   });
-  return [head, ...groups.flat()];
+  return [headerLine, ...groups.flat()];
 }

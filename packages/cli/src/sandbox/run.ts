@@ -16,7 +16,7 @@ import { outcomeJson, printOutcome } from './outcome-lines.ts';
 import { buildLines } from './record-lines.ts';
 import { buildImageFromFile } from './spec-file.ts';
 
-export interface RunOptions extends ImagesOptions, Pick<BlockOptions, 'allowHost' | 'denyHost'> {
+export interface SandboxRunOptions extends ImagesOptions, Pick<BlockOptions, 'allowHost' | 'denyHost'> {
   image?: string;
   input?: string;
   /** Milliseconds. */
@@ -33,7 +33,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
   '.sh': 'shell',
 };
 
-const MAX_MS = 3_600_000;
+const MAX_TIMEOUT_MS = 3_600_000;
 
 const CANCELLED_OUTCOME: FunctionOutcome = {
   ok: false,
@@ -56,10 +56,10 @@ function languageOf(file: string): Language {
 function limitsOf(timeout: string | undefined): Pick<FunctionJob, 'limits'> {
   if (timeout === undefined) return {};
   const ms = Number(timeout);
-  if (timeout.trim() === '' || !Number.isInteger(ms) || ms < 1 || ms > MAX_MS)
+  if (timeout.trim() === '' || !Number.isInteger(ms) || ms < 1 || ms > MAX_TIMEOUT_MS)
     throw new UsageError(
       `"${timeout}" is not a valid --timeout.`,
-      `Use whole milliseconds from 1 to ${MAX_MS}.`,
+      `Use whole milliseconds from 1 to ${MAX_TIMEOUT_MS}.`,
     );
   return { limits: { wallMs: ms, cpuMs: ms } };
 }
@@ -83,7 +83,7 @@ function isFile(image: string): boolean {
 async function resolveImage(
   io: Io,
   images: Images,
-  { image = '', json }: RunOptions,
+  { image = '', json }: SandboxRunOptions,
 ): Promise<{ id: string } | { outcome: FunctionOutcome | undefined }> {
   if (!isFile(image)) return { id: image };
   const result = await buildImageFromFile(io, images, image, { refresh: false, quiet: json });
@@ -97,7 +97,11 @@ async function resolveImage(
  * Runs the job in a new sandbox, with the image of `--image` if set. Returns undefined if the build of the image failed
  * and its error is printed.
  */
-async function runJob(io: Io, job: FunctionJob, options: RunOptions): Promise<FunctionOutcome | undefined> {
+async function runJob(
+  io: Io,
+  job: FunctionJob,
+  options: SandboxRunOptions,
+): Promise<FunctionOutcome | undefined> {
   const egress = await egressOf(options, readEnv());
   const sandboxOptions = { maxProcesses: 1, egress, ...isolationOf(options) };
   if (options.image === undefined) return runInSandbox(sandboxOptions, job);
@@ -121,7 +125,7 @@ async function runInSandbox(
 }
 
 /** Runs a file in the sandbox and prints its value. Returns 0, or 1 if the code failed. */
-async function runFile(io: Io, file: string, options: RunOptions): Promise<number> {
+async function runFile(io: Io, file: string, options: SandboxRunOptions): Promise<number> {
   const language = languageOf(file);
   const text = (await readTextFile(file, 'FILE')).replace(/^\uFEFF/, '');
   const input = options.input === undefined ? null : await readJsonOption(io, '--input', options.input);
@@ -142,7 +146,7 @@ async function runFile(io: Io, file: string, options: RunOptions): Promise<numbe
 }
 
 /** Like `runFile`. With `--json` it also prints usage errors as JSON to stdout, with exit code 1. */
-export async function run(io: Io, file: string, options: RunOptions): Promise<number> {
+export async function run(io: Io, file: string, options: SandboxRunOptions): Promise<number> {
   try {
     return await runFile(io, file, options);
   } catch (error) {

@@ -19,7 +19,7 @@ export interface BuildResult {
   /** Name of the image from the specification file. */
   name: string | undefined;
   /** Duration of the build; undefined if the image existed. */
-  tookMs: number | undefined;
+  durationMs: number | undefined;
 }
 
 const FIELDS = ['name', 'language', 'dependencies', 'cliTools', 'systemPackages'];
@@ -83,7 +83,7 @@ export async function buildImageFromFile(
   try {
     const onProgress = (step: string): void => progress.report(step);
     const record = await images.build(spec, { refresh, onProgress, ...(name !== undefined && { name }) });
-    return { record, name, tookMs: progress.elapsedMs() };
+    return { record, name, durationMs: progress.elapsedMs() };
   } catch (error) {
     if (isSandboxError(error) && error.code === 'IMAGES_CLOSED') return undefined;
     if (!isSandboxError(error) || !(error instanceof SpecError)) throw error;

@@ -31,13 +31,13 @@ interface AccessDependencies {
   peerOf: (request: Request) => string | undefined;
   onError: (error: unknown) => void;
   /** Accepts the sessions of browsers. */
-  sessions?: Authenticator | undefined;
+  sessionAuthenticator?: Authenticator | undefined;
 }
 
 /** Opens the limits of the server, and the authentication by API keys, access tokens and browser sessions. */
 export async function openAccess(
   options: AccessOptions,
-  { store, operationIds, origin, peerOf, onError, sessions }: AccessDependencies,
+  { store, operationIds, origin, peerOf, onError, sessionAuthenticator }: AccessDependencies,
 ): Promise<ServerAccess> {
   const { keyAuthenticator } = await import('@heddle/service');
   const { combineAuthenticators, withResourceMetadata } = await import('@heddle/service/access');
@@ -45,9 +45,9 @@ export async function openAccess(
   const tokenAuth = await createTokenAuth(options, readEnv(), store.workspaces);
   const otherAuthenticators = [
     ...(tokenAuth ? [tokenAuth.authenticator] : []),
-    ...(sessions ? [sessions] : []),
+    ...(sessionAuthenticator ? [sessionAuthenticator] : []),
   ];
-  const { close, limits } = await openLimits(options, { operationIds, report: onError });
+  const { close, limits } = await openLimits(options, { operationIds, onError });
   return {
     limits,
     settings: {

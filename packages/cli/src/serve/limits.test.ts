@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
 import { clientAddressOf, openLimits } from './limits.ts';
 
 const context = {
   operationIds: ['listLogs', 'getLog'],
-  report(error: unknown): void {
+  onError(error: unknown): void {
     throw error;
   },
 };
@@ -29,11 +29,11 @@ describe('limits of a server', () => {
   );
 
   it('come from the file if there is one', async () => {
-    const file = join(dataFolder(onTestFinished), 'limits.json');
+    const file = join(createDataFolder(onTestFinished), 'limits.json');
     writeFileSync(file, '{"plan": "free", "asyncTimeoutSeconds": 9}');
     expect(await limitOf({ host: '127.0.0.1', limits: file })).toBe(60);
     expect(await openLimits({ data: 'unused', host: '::', limits: file }, context)).toMatchObject({
-      limits: { policy: { asyncSeconds: 9 } },
+      limits: { timeouts: { asyncSeconds: 9 } },
     });
     writeFileSync(file, '{"plan": "gold"}');
     await expect(limitOf({ host: '127.0.0.1', limits: file })).rejects.toThrow(
@@ -43,7 +43,7 @@ describe('limits of a server', () => {
   });
 
   it('cover concurrent calls and body sizes of single operations, even in a plan without rates', async () => {
-    const file = join(dataFolder(onTestFinished), 'limits.json');
+    const file = join(createDataFolder(onTestFinished), 'limits.json');
     const operations = { listLogs: { concurrentRequests: 1 }, getLog: { bodyBytes: 7 } };
     writeFileSync(file, JSON.stringify({ plan: 'none', operations }));
     const { limits } = await openLimits({ data: 'unused', host: '::', limits: file }, context);
@@ -54,7 +54,7 @@ describe('limits of a server', () => {
   });
 
   it('for single operations replace the limit for all, and unknown operations are refused', async () => {
-    const file = join(dataFolder(onTestFinished), 'limits.json');
+    const file = join(createDataFolder(onTestFinished), 'limits.json');
     writeFileSync(file, '{"plan": "none", "operations": {"listLogs": {"requestsPerMinute": 3}}}');
     expect(await limitOf({ host: '::', limits: file }, 'listLogs')).toBe(6);
     expect(await limitOf({ host: '::', limits: file }, 'getLog')).toBeUndefined();

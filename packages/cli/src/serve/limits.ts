@@ -6,7 +6,7 @@ import type { StoreOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Matches loopback hosts, which only this machine can reach. */
-export const LOOPBACK = /^(localhost|127(\.\d+){3}|::1)$/;
+export const LOOPBACK_HOST = /^(localhost|127(\.\d+){3}|::1)$/;
 
 /** Options of `heddle serve` about limits. */
 export interface LimitOptions extends StoreOptions {
@@ -27,28 +27,28 @@ export interface ServerLimits {
  */
 export async function openLimits(
   options: LimitOptions,
-  { operationIds, report }: { operationIds: readonly string[]; report: (error: unknown) => void },
+  { operationIds, onError }: { operationIds: readonly string[]; onError: (error: unknown) => void },
 ): Promise<ServerLimits> {
   const access = await import('@heddle/service/access');
-  const defaults = LOOPBACK.test(options.host) ? access.PLANS.none : access.PLANS.enterprise;
-  const plan = options.limits === undefined ? defaults : await readPlan(options.limits, operationIds);
+  const defaultPlan = LOOPBACK_HOST.test(options.host) ? access.PLANS.none : access.PLANS.enterprise;
+  const plan = options.limits === undefined ? defaultPlan : await readPlan(options.limits, operationIds);
   const [buckets, concurrency] = [access.bucketsOf(plan), access.concurrencyOf(plan)];
-  const requestLimits = { policy: access.policyOf(plan), bodyBytes: access.bodyBytesOf(plan) };
+  const requestLimits = { timeouts: access.timeoutsOf(plan), bodyBytes: access.bodyBytesOf(plan) };
   if (Object.keys(buckets).length === 0 && !concurrency) {
     return { limits: requestLimits, close: () => Promise.resolve() };
   }
   if (options.postgres !== undefined) {
-    const shared = await access.openSharedLimits({
-      ...{ url: options.postgres, buckets, report },
+    const sharedLimits = await access.openSharedLimits({
+      ...{ url: options.postgres, buckets, onError },
       ...(concurrency && { concurrency }),
     });
     return {
       limits: {
         ...requestLimits,
-        rate: shared.limiter,
-        ...(concurrency && { concurrency: shared.concurrency }),
+        rate: sharedLimits.limiter,
+        ...(concurrency && { concurrency: sharedLimits.concurrency }),
       },
-      close: () => shared.close(),
+      close: () => sharedLimits.close(),
     };
   }
   const { memoryConcurrency, memoryLimiter } = await import('@heddle/api');
@@ -80,18 +80,18 @@ const ADDRESS_GROUPS = 8;
 const NETWORK_GROUPS = 4;
 
 /**
- * Returns the client address to which limits per address apply: the peer of the connection, or with `proxies` the
+ * Returns the client address to which limits per address apply: the peer of the connection, or with `proxyCount` the
  * address that the outermost proxy has added to `X-Forwarded-For`. For an IPv6 address, returns only the network (/64),
  * because one customer can use all addresses in it.
  */
 export function clientAddressOf(
   headers: Headers,
   peer: string | undefined,
-  proxies: number,
+  proxyCount: number,
 ): string | undefined {
   // A caller can put anything before the entries of the proxies, but nothing after them.
-  const forwarded = headers.get('x-forwarded-for')?.split(',') ?? [];
-  const address = proxies === 0 ? peer : (forwarded.at(-proxies)?.trim() ?? peer);
+  const forwardedAddresses = headers.get('x-forwarded-for')?.split(',') ?? [];
+  const address = proxyCount === 0 ? peer : (forwardedAddresses.at(-proxyCount)?.trim() ?? peer);
   if (address === undefined || !isIPv6(address)) return address;
   return /^::ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1] ?? networkOf(address);
 }

@@ -2,13 +2,13 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { testApi } from '../../../../test/support/api.ts';
-import { GREETING } from '../../../../test/support/api-workflows.ts';
+import { createTestApi } from '../../../../test/support/api.ts';
+import { GREETING_WORKFLOW } from '../../../../test/support/api-workflows.ts';
 import { listen } from './listen.ts';
 
 it('500 connections that never send their bodies do not block an execution', async () => {
-  const api = await testApi({ capacity: 2 });
-  const path = `/api/v2/workflows/${await api.deploy(GREETING)}/execute`;
+  const api = await createTestApi({ capacity: 2 });
+  const path = `/api/v2/workflows/${await api.deploy(GREETING_WORKFLOW)}/execute`;
   const server = await listen((request) => api.api.fetch(request), { host: '127.0.0.1', port: 0 });
   const sockets: Socket[] = [];
   onTestFinished(async () => {
@@ -20,7 +20,9 @@ it('500 connections that never send their bodies do not block an execution', asy
   const head = [`POST ${path} HTTP/1.1`, 'Host: x', `X-API-Key: ${api.key}`, 'Content-Length: 100', '', '{'];
   for (let n = 0; n < 500; n += 1) sockets.push(connect(Number(port), '127.0.0.1'));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));
-  await Promise.all(sockets.map((socket) => new Promise((sent) => socket.write(head.join('\r\n'), sent))));
+  await Promise.all(
+    sockets.map((socket) => new Promise((resolve) => socket.write(head.join('\r\n'), resolve))),
+  );
   const headers = { 'X-API-Key': api.key, 'Content-Type': 'application/json' };
   const response = await fetch(server.url + path, { method: 'POST', headers, body: '{}' });
   expect(response.status).toBe(200);

@@ -22,7 +22,7 @@ export interface ListeningServer {
   /** URL from this machine: `url`, with the loopback address in place of a wildcard. */
   origin: string;
   /** Resolves with the error if the listening socket fails. */
-  failed: Promise<Error>;
+  failure: Promise<Error>;
   /** Stops accepting connections. */
   close(): void;
   /** Resolves when all connections have ended. Closes connections that remain after a second. */
@@ -53,7 +53,7 @@ export async function listen(
     throw new UsageError(`Cannot listen on ${host}:${port}: ${message}`, 'Choose another --port or --host.');
   }
   server.off('error', reject);
-  const { promise: failed, resolve: resolveFailed } = Promise.withResolvers<Error>();
+  const { promise: failure, resolve: resolveFailed } = Promise.withResolvers<Error>();
   server.on('error', resolveFailed);
   const { promise: closed, resolve: resolveClosed } = Promise.withResolvers<void>();
   const { address, family, port: actualPort } = server.address() as AddressInfo;
@@ -61,7 +61,7 @@ export async function listen(
   return {
     url: urlOf(address),
     origin: urlOf(LOOPBACK_OF[address] ?? address),
-    failed,
+    failure,
     close() {
       server.close(() => resolveClosed());
       server.closeIdleConnections();

@@ -16,8 +16,8 @@ export interface TokenOptions {
 }
 
 interface UserLookup {
-  userById(id: string): Promise<string | undefined>;
-  userIdByEmail(email: string): Promise<string | undefined>;
+  findUserId(id: string): Promise<string | undefined>;
+  findUserIdByEmail(email: string): Promise<string | undefined>;
 }
 
 /** Accepts access tokens, and tells clients where to get tokens. */
@@ -35,18 +35,25 @@ export async function createTokenAuth(
   env: Env,
   users: UserLookup,
 ): Promise<TokenAuth | undefined> {
-  const { oauthIssuer: issuer, oauthAudience: audience, oauthJwks: jwks, oauthIntrospection: url } = options;
-  if ([issuer, audience, jwks, url].every((value) => value === undefined)) return undefined;
-  if (issuer === undefined || audience === undefined || (jwks ?? url) === undefined) {
+  const {
+    oauthIssuer: issuer,
+    oauthAudience: audience,
+    oauthJwks: jwks,
+    oauthIntrospection: introspectionUrl,
+  } = options;
+  if ([issuer, audience, jwks, introspectionUrl].every((value) => value === undefined)) return undefined;
+  if (issuer === undefined || audience === undefined || (jwks ?? introspectionUrl) === undefined) {
     throw new UsageError(
       'Access tokens need --oauth-issuer, --oauth-audience, and --oauth-jwks or --oauth-introspection.',
       'See docs/auth.md.',
     );
   }
-  const common = { issuer, audience };
+  const commonOptions = { issuer, audience };
   const oauth: OAuthOptions = {
-    ...(jwks !== undefined && { jwt: { ...common, jwks } }),
-    ...(url !== undefined && { introspection: { ...common, url, ...clientOf(env) } }),
+    ...(jwks !== undefined && { jwt: { ...commonOptions, jwks } }),
+    ...(introspectionUrl !== undefined && {
+      introspection: { ...commonOptions, url: introspectionUrl, ...clientOf(env) },
+    }),
   };
   const { oauthAuthenticator, usersByClaim } = await import('@heddle/service/access');
   try {

@@ -14,7 +14,7 @@ export interface RedirectListener {
   close(): void;
 }
 
-const PATH = '/callback';
+const REDIRECT_PATH = '/callback';
 const HEADERS = {
   'Content-Type': 'text/plain; charset=utf-8',
   'Content-Security-Policy': "default-src 'none'",
@@ -30,7 +30,7 @@ export async function listenForRedirect(port: number): Promise<RedirectListener>
   const { promise: redirect, resolve } = Promise.withResolvers<URL>();
   const server = createServer((request, response) => {
     const url = URL.parse(request.url ?? '', redirectUri);
-    if (request.method !== 'GET' || url?.pathname !== PATH) return send(response, 404, 'Not found.');
+    if (request.method !== 'GET' || url?.pathname !== REDIRECT_PATH) return send(response, 404, 'Not found.');
     // Other pages in the browser can send requests here too, but do not know the state.
     if (expectedState === undefined || url.searchParams.get('state') !== expectedState)
       return send(response, 400, 'This is not the authorization that Heddle is waiting for.');
@@ -48,7 +48,7 @@ export async function listenForRedirect(port: number): Promise<RedirectListener>
     });
     server.listen(port, '127.0.0.1', resolveListening);
   });
-  const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}${PATH}`;
+  const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}${REDIRECT_PATH}`;
   return {
     redirectUri,
     async waitForRedirect(state, timeoutMs) {

@@ -5,8 +5,8 @@ const SECRETS: { [workspace: string]: { [name: string]: string } } = {
   second: { KEY: 'stored', OTHER: 'stored too' },
 };
 
-/** Returns a worker store in which `oldest` returns the id of the oldest workspace. */
-const workerStoreWith = (oldest: () => string | undefined) => ({
+/** Returns a worker store in which `getOldestId` returns the id of the oldest workspace. */
+const workerStoreWith = (getOldestId: () => string | undefined) => ({
   secrets: {
     names: (workspace: string) => Object.keys(SECRETS[workspace] ?? {}),
     values: (workspace: string, names: readonly string[]) =>
@@ -16,7 +16,7 @@ const workerStoreWith = (oldest: () => string | undefined) => ({
   skills: { find: () => [], read: () => undefined },
   resolveChild: async () => undefined,
   tenant: async () => undefined,
-  oldestWorkspace: async () => oldest(),
+  oldestWorkspace: async () => getOldestId(),
 });
 
 it('only the oldest workspace gets the values from the command line', async () => {
@@ -41,23 +41,23 @@ it('a workspace gets its secrets; values from the command line replace those of 
     KEY: 'given',
     OTHER: 'stored too',
   });
-  const { environments: others } = tenantPortsOf(
+  const { environments: otherEnvironments } = tenantPortsOf(
     workerStoreWith(() => 'first'),
     { KEY: 'given' },
   );
-  expect(await others.values('second', ['OTHER'])).toEqual({ OTHER: 'stored too' });
-  expect(await others.values('second', ['KEY'])).toEqual({ KEY: 'stored' });
+  expect(await otherEnvironments.values('second', ['OTHER'])).toEqual({ OTHER: 'stored too' });
+  expect(await otherEnvironments.values('second', ['KEY'])).toEqual({ KEY: 'stored' });
 });
 
 it('the oldest workspace is cached as soon as there is one', async () => {
-  let oldest: string | undefined;
+  let oldestId: string | undefined;
   const { environments } = tenantPortsOf(
-    workerStoreWith(() => oldest),
+    workerStoreWith(() => oldestId),
     { KEY: 'value' },
   );
   expect(await environments.names('first')).toEqual([]);
-  oldest = 'first';
+  oldestId = 'first';
   expect(await environments.names('first')).toEqual(['KEY']);
-  oldest = 'third';
+  oldestId = 'third';
   expect(await environments.names('third')).toEqual([]);
 });

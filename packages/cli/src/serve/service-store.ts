@@ -111,16 +111,16 @@ export interface LazyWorkerStore extends Omit<WorkerStore, 'database'> {
   sandboxImages(images: BlockImages): OwnedImages;
 }
 
-/** Returns the part of the service's store that workers need, opened on first use. `report` gets background errors. */
+/** Returns the part of the service's store that workers need, opened on first use. `onError` gets background errors. */
 export function lazyWorkerStore(
   options: StoreOptions & BlockOptions,
-  report: (error: unknown) => void,
+  onError: (error: unknown) => void,
 ): LazyWorkerStore {
   const { data, postgres } = options;
   const store = lazy(async () => {
     const { openWorkerStore } = await import('@heddle/service');
     const { sealer } = await sealingOf(options);
-    const refreshOptions = await refreshOptionsOf(options, report);
+    const refreshOptions = await refreshOptionsOf(options, onError);
     const location = postgres === undefined ? { data } : { postgres: { url: postgres } };
     return openWorkerStore(location, sealer, refreshOptions);
   });
@@ -145,8 +145,8 @@ export function lazyWorkerStore(
         const { openSandboxes } = await import('@heddle/service');
         // Another process may have accepted the sandbox: this one has not built its image yet.
         return openSandboxes({
-          ...{ store: await store.get(), openImages: () => images.store() },
-          ...{ onError: report, waitsForBuilds: true },
+          ...{ store: await store.get(), openImageStore: () => images.store() },
+          ...{ onError, waitsForBuilds: true },
         });
       });
       sandboxes = lazySandboxes;

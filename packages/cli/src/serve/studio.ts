@@ -1,13 +1,13 @@
 import type { Api, Authenticator } from '@heddle/api';
 import type { ServiceStore } from '@heddle/service';
-import { LOOPBACK } from './limits.ts';
+import { LOOPBACK_HOST } from './limits.ts';
 
 type Fetch = Api['fetch'];
 
 /** The pages of the Studio, and the sessions of its browsers. */
 export interface ServedStudio {
   /** Absent without the Studio, like `browserUrl`. */
-  sessions?: Authenticator;
+  sessionAuthenticator?: Authenticator;
   /** Returns `fetch` with the pages of the Studio and the sign-in of browsers. */
   wrap(fetch: Fetch): Fetch;
   /** The URL to open in a browser. On a loopback address it has a one-time token that signs the browser in. */
@@ -31,9 +31,9 @@ export async function openStudio(
   const { studioPages } = await import('@heddle/studio');
   const { OneTimeToken, sessionAuthenticator, withSessions } = await import('@heddle/service/access');
   const { port } = new URL(listeningUrl);
-  const isLoopback = LOOPBACK.test(host);
+  const isLoopback = LOOPBACK_HOST.test(host);
   const originUrl = new URL(origin);
-  const user = isLoopback ? await store.workspaces.firstUser() : undefined;
+  const user = isLoopback ? await store.workspaces.findFirstUser() : undefined;
   const token = user && new OneTimeToken(user.id);
   const sessionOptions = {
     // A server that other machines can reach accepts any host name, unless it has an origin.
@@ -41,18 +41,18 @@ export async function openStudio(
     cookie: `heddle_session_${port}`,
     secure: originUrl.protocol === 'https:',
   };
-  const pages = studioPages();
+  const servePage = studioPages();
   return {
-    sessions: sessionAuthenticator(store.sessions, sessionOptions),
+    sessionAuthenticator: sessionAuthenticator(store.sessions, sessionOptions),
     wrap(fetch) {
-      const withSession = withSessions(fetch, {
+      const fetchWithSession = withSessions(fetch, {
         ...sessionOptions,
         ...{ sessions: store.sessions, keys: store.keys },
         ...(token && { token }),
       });
       return async (request) => {
-        const page = await pages(request);
-        if (!page) return withSession(request);
+        const page = await servePage(request);
+        if (!page) return fetchWithSession(request);
         const isKnownHost =
           !sessionOptions.hosts || sessionOptions.hosts.has(request.headers.get('host') ?? '');
         return isKnownHost ? page : unknownHostResponse();

@@ -13,7 +13,7 @@ export type TriggerWorkerOptions = Omit<SessionOptions, 'recover' | 'tenantPorts
   onError: (error: unknown) => void;
 };
 
-/** Starts the runs of schedules, feeds and events of the service. */
+/** Starts the runs of schedules, feeds and workspace events. */
 export interface TriggerWorker {
   /** Stops starting runs for triggers. Another process continues. */
   close(): Promise<void>;
@@ -38,16 +38,16 @@ export async function startTriggerWorker(io: Io, options: TriggerWorkerOptions):
     const session = await openSession(io, { ...options, recover: false });
     closeSteps.push(() => session.close());
     const { createApi } = await import('@heddle/api');
-    const { servicePorts, triggerWork } = await import('@heddle/service');
+    const { servicePorts, triggerWorkerAreas } = await import('@heddle/service');
     const { triggerTypes } = await import('@heddle/blocks/triggers');
-    const areas = triggerWork({
+    const areas = triggerWorkerAreas({
       triggers: triggerTypes,
       environments: tenantPorts.environments,
       feeds: { ...session.network, credentials: tenantPorts.tenantCredentials },
     });
     const operationIds = areas.flatMap(({ operations }) => Object.values(operations).map(({ id }) => id));
     // This API does not listen on the network, so it needs no more limits than a server on localhost.
-    const limits = await openLimits({ ...options, host: 'localhost' }, { operationIds, report: onError });
+    const limits = await openLimits({ ...options, host: 'localhost' }, { operationIds, onError });
     closeSteps.push(() => limits.close());
     const api = await createApi({
       ...{ engine: session.engine, database: store, areas, onError, authenticator: rejectAll },

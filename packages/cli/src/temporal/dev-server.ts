@@ -10,10 +10,10 @@ import { UsageError } from '../usage-error.ts';
 import { loadTemporalServer } from './runtime.ts';
 
 /** A running Temporal server. */
-export interface OpenServer {
+export interface RunningServer {
   address: string;
   /** URL of the Temporal UI; undefined if there is none. */
-  ui: string | undefined;
+  uiUrl: string | undefined;
   /** The server that this process started; undefined if the server was already running, and is not stopped. */
   server: DevServer | undefined;
 }
@@ -27,14 +27,14 @@ export async function openServer(
   io: Io,
   { port, namespace, folder }: { port: number; namespace: string; folder: string },
   env: Env,
-): Promise<OpenServer> {
+): Promise<RunningServer> {
   const { findServer, startDevServer } = await loadTemporalServer();
   const style = styleFor(io.stderr);
   const logLine = (line: string): void => void io.stderr.write(`${style.dim(sanitizeLine(line))}\n`);
   const source = await findServer({ env: env.all, log: logLine });
   if (source.kind === 'none') throw new UsageError(source.reason);
-  if (source.kind === 'address') return { address: source.address, ui: undefined, server: undefined };
-  const uiPort = await freePort(port + UI_PORT_OFFSET);
+  if (source.kind === 'address') return { address: source.address, uiUrl: undefined, server: undefined };
+  const uiPort = await findFreePort(port + UI_PORT_OFFSET);
   const logFile = join(folder, 'server.log');
   const result = await startDevServer({
     binary: source.binary.path,
@@ -48,13 +48,13 @@ export async function openServer(
   if (result.kind === 'failed') {
     throw new UsageError(result.reason, `Use --port for another port. The server's log is ${logFile}`);
   }
-  const ui = `http://127.0.0.1:${uiPort}`;
+  const uiUrl = `http://127.0.0.1:${uiPort}`;
   const { server } = result;
-  return { address: server.address, ui: (await isServed(ui)) ? ui : undefined, server };
+  return { address: server.address, uiUrl: (await isServed(uiUrl)) ? uiUrl : undefined, server };
 }
 
 /** Returns the preferred port if it is free, else another port. */
-async function freePort(preferredPort: number): Promise<number> {
+async function findFreePort(preferredPort: number): Promise<number> {
   for (const port of [preferredPort, 0]) {
     const server = createServer();
     try {

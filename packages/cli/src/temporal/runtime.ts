@@ -6,21 +6,21 @@ import { readEnv } from '../env.ts';
 import { temporalStoreOption } from '../store-options.ts';
 import type { RuntimeOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
-import { DEFAULTS, serverOf } from './server-options.ts';
+import { TEMPORAL_DEFAULTS, serverOf } from './server-options.ts';
 
 const PACKAGE_NAME = '@heddle/temporal';
 
 /** Loads the optional package for Temporal. Throws a usage error if it is not installed. */
 export function loadTemporal(): Promise<typeof Temporal> {
-  return ifInstalled(import('@heddle/temporal'));
+  return requireInstalled(import('@heddle/temporal'));
 }
 
 /** Loads the part of the package for development servers. Throws a usage error if it is not installed. */
 export function loadTemporalServer(): Promise<typeof TemporalServer> {
-  return ifInstalled(import('@heddle/temporal/server'));
+  return requireInstalled(import('@heddle/temporal/server'));
 }
 
-async function ifInstalled<T>(loading: Promise<T>): Promise<T> {
+async function requireInstalled<T>(loading: Promise<T>): Promise<T> {
   try {
     return await loading;
   } catch (error) {
@@ -37,7 +37,7 @@ async function ifInstalled<T>(loading: Promise<T>): Promise<T> {
 
 /** Returns the Temporal runtime for the server in the options. Loads the SDK only after the options are checked. */
 export async function runtimeOf(options: RuntimeOptions): Promise<RuntimeProvider> {
-  const { queue = DEFAULTS.queue, checkpoint, worker = true } = options;
+  const { queue = TEMPORAL_DEFAULTS.queue, checkpoint, worker = true } = options;
   const server = serverOf(options, readEnv());
   const { temporal } = await loadTemporal();
   return temporal({

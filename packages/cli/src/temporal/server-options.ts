@@ -5,7 +5,11 @@ import type { RuntimeOptions } from '../store-options.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Defaults if neither the option nor the environment variable is set. */
-export const DEFAULTS = { address: '127.0.0.1:7233', namespace: 'default', queue: 'heddle' } as const;
+export const TEMPORAL_DEFAULTS = {
+  address: '127.0.0.1:7233',
+  namespace: 'default',
+  queue: 'heddle',
+} as const;
 
 /** Size of an AES-256 key. */
 const KEY_BYTES = 32;
@@ -16,7 +20,7 @@ export function serverOf(
   env: Env,
 ): ServerOptions & Pick<DeploymentOptions, 'encryption'> & { address: string; namespace: string } {
   const readVariable = (name: string): string | undefined => env.value(name) || undefined;
-  const hostPort = address ?? readVariable('TEMPORAL_ADDRESS') ?? DEFAULTS.address;
+  const hostPort = address ?? readVariable('TEMPORAL_ADDRESS') ?? TEMPORAL_DEFAULTS.address;
   if (!/^[^\s/]+:\d+$/.test(hostPort)) {
     const source = address === undefined ? 'TEMPORAL_ADDRESS' : '--address';
     throw new UsageError(`${source} ${hostPort} is not an address.`, 'Use HOST:PORT.');
@@ -26,7 +30,7 @@ export function serverOf(
   const encryption = encryptionOf(readVariable(KEYS_VARIABLE));
   return {
     address: hostPort,
-    namespace: namespace ?? readVariable('TEMPORAL_NAMESPACE') ?? DEFAULTS.namespace,
+    namespace: namespace ?? readVariable('TEMPORAL_NAMESPACE') ?? TEMPORAL_DEFAULTS.namespace,
     ...(apiKey !== undefined && { apiKey }),
     ...(tls !== undefined && { tls }),
     ...(encryption && { encryption }),

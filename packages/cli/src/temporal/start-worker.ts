@@ -6,7 +6,7 @@ import type {
   WorkerTuning,
 } from '@heddle/temporal';
 import type { EngineOptions } from '@heddle/engine';
-import { blockImages } from '../block-images.ts';
+import { createBlockImages } from '../block-images.ts';
 import type { BlockImages, OwnedImages } from '../block-images.ts';
 import { blockEngineOptions } from '../block-options.ts';
 import type { BlockOptions } from '../block-options.ts';
@@ -34,7 +34,7 @@ export interface StartWorkerOptions extends StoreOptions, BlockOptions {
   /** Returns the URLs at which people answer pauses. Default: none. */
   pauseLinks?: NonNullable<EngineOptions['pauseLinks']> | undefined;
   /** Returns the image source that blocks use instead of `images`, the images of the data folder. */
-  imagesOf?: (images: BlockImages) => OwnedImages;
+  connectImages?: (images: BlockImages) => OwnedImages;
 }
 
 /**
@@ -52,18 +52,18 @@ export async function startWorker(
     health,
     tenantPorts,
     pauseLinks,
-    imagesOf,
+    connectImages,
     ...options
   }: StartWorkerOptions,
 ): Promise<HeddleWorker> {
-  const blocks = await blockEngineOptions(options);
+  const blockOptions = await blockEngineOptions(options);
   const { createWorker } = await loadTemporal();
-  const images = blockImages(options.data, options.isolation);
-  const ownedImages = imagesOf?.(images);
-  const report = errorReporter(io);
+  const images = createBlockImages(options.data, options.isolation);
+  const ownedImages = connectImages?.(images);
+  const onError = errorReporter(io);
   const worker = await createWorker({
     ...server,
-    ...blocks,
+    ...blockOptions,
     ...temporalStoreOption(options),
     taskQueue: options.queue,
     env,
@@ -73,9 +73,9 @@ export async function startWorker(
     ...(pauseLinks && { pauseLinks }),
     ...(health && { http: health }),
     images: ownedImages ?? images,
-    onError: report,
+    onError,
   });
-  images.collectRepeatedly(report, { owned: ownedImages });
+  images.collectRepeatedly(onError, { ownedImages });
   return {
     finished: worker.finished,
     url: worker.url,

@@ -2,12 +2,12 @@ import { diagnostic } from '../plan/diagnostics.ts';
 import type { Diagnostic, DiagnosticSink } from '../plan/diagnostics.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Block, Workflow } from '../schema/workflow.ts';
-import { storedParents } from './stored-parents.ts';
+import { findStoredParents } from './stored-parents.ts';
 
 /** Maximum depth of nested containers. */
 export const MAX_NESTING = 50;
 
-/** The place of a block: the containers around it. Notes have no place, because they never run. */
+/** A block with the containers around it. There is none for notes, because they never run. */
 export interface ContainedBlock {
   block: Block;
   /** Ids of the containers around the block, outermost first. */
@@ -19,8 +19,8 @@ export interface ContainedBlock {
 export type ContainedBlocks = ReadonlyMap<string, ContainedBlock>;
 
 /**
- * Returns the place of every block: from the block's `parentId`, or for a block without one from the stored maps
- * (`loops` and `parallels` of the file).
+ * Returns every block with the containers around it: from the block's `parentId`, or for a block without one from the
+ * stored maps (`loops` and `parallels` of the file).
  */
 export function resolveContainment(workflow: Workflow, sink: DiagnosticSink): ContainedBlocks {
   // Sorted by id, so that the result does not depend on the order of the file's keys.
@@ -29,15 +29,16 @@ export function resolveContainment(workflow: Workflow, sink: DiagnosticSink): Co
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const blocks = new Map(sortedBlocks.map((block) => [block.id, block]));
   const parents = readParents(blocks, sink);
-  for (const [child, parent] of storedParents(workflow.stored, blocks, sink)) parents.set(child, parent);
-  const places = new Map<string, ContainedBlock>();
-  for (const id of blocks.keys()) computePlace(id, { blocks, parents, places, sink });
-  return places;
+  for (const [child, parent] of findStoredParents(workflow.storedContainers, blocks, sink))
+    parents.set(child, parent);
+  const containedBlocks = new Map<string, ContainedBlock>();
+  for (const id of blocks.keys()) addContainedBlocks(id, { blocks, parents, containedBlocks, sink });
+  return containedBlocks;
 }
 
 /** Returns the id of the innermost container around a block. */
-export function parentOf(place: ContainedBlock): string | undefined {
-  return place.containers.at(-1);
+export function parentOf(containedBlock: ContainedBlock): string | undefined {
+  return containedBlock.containers.at(-1);
 }
 
 function readParents(blocks: ReadonlyMap<string, Block>, sink: DiagnosticSink): Map<string, string> {
@@ -61,50 +62,52 @@ function readParents(blocks: ReadonlyMap<string, Block>, sink: DiagnosticSink): 
   return parents;
 }
 
-interface PlacingContext {
+interface ContainmentContext {
   blocks: ReadonlyMap<string, Block>;
   parents: ReadonlyMap<string, string>;
-  places: Map<string, ContainedBlock>;
+  containedBlocks: Map<string, ContainedBlock>;
   sink: DiagnosticSink;
 }
 
-/** Computes the places of the block and of the containers around it, outermost first. */
-function computePlace(id: string, context: PlacingContext): void {
-  const { blocks, places, sink } = context;
-  const { chain, outerPlace } = unplacedChain(id, context);
-  let container = outerPlace;
+/** Adds the block and the containers around it to `containedBlocks`, outermost first. */
+function addContainedBlocks(id: string, context: ContainmentContext): void {
+  const { blocks, containedBlocks, sink } = context;
+  const { chain, outerContainer } = missingChain(id, context);
+  let container = outerContainer;
   for (const blockId of chain.toReversed()) {
     const block = blocks.get(blockId) as Block;
     if (container && container.containers.length >= MAX_NESTING) {
       sink.push(nestingTooDeep(block));
       container = undefined;
     }
-    container = container ? placeInside(block, container) : { block, containers: [], enabled: block.enabled };
-    places.set(blockId, container);
+    container = container
+      ? containedBlockIn(block, container)
+      : { block, containers: [], enabled: block.enabled };
+    containedBlocks.set(blockId, container);
   }
 }
 
 /**
- * Returns the block and the containers around it whose places are not known yet, innermost first (`chain`), and the
- * place of the next container, which is known (`outerPlace`).
+ * Returns the ids of the block and the containers around it that are not in `containedBlocks` yet, innermost first
+ * (`chain`), and the next container, which is in `containedBlocks` (`outerContainer`).
  */
-function unplacedChain(
+function missingChain(
   id: string,
-  { blocks, parents, places, sink }: PlacingContext,
-): { chain: string[]; outerPlace: ContainedBlock | undefined } {
+  { blocks, parents, containedBlocks, sink }: ContainmentContext,
+): { chain: string[]; outerContainer: ContainedBlock | undefined } {
   const chain = new Set<string>();
   let currentId: string | undefined = id;
-  while (currentId !== undefined && !places.has(currentId) && !chain.has(currentId)) {
+  while (currentId !== undefined && !containedBlocks.has(currentId) && !chain.has(currentId)) {
     chain.add(currentId);
     currentId = parents.get(currentId);
   }
   const ids = [...chain];
   if (currentId !== undefined && chain.has(currentId))
     sink.push(parentCycle(ids.slice(ids.indexOf(currentId)), blocks));
-  return { chain: ids, outerPlace: currentId === undefined ? undefined : places.get(currentId) };
+  return { chain: ids, outerContainer: currentId === undefined ? undefined : containedBlocks.get(currentId) };
 }
 
-function placeInside(block: Block, container: ContainedBlock): ContainedBlock {
+function containedBlockIn(block: Block, container: ContainedBlock): ContainedBlock {
   const containers = [...container.containers, container.block.id];
   return { block, containers, enabled: block.enabled && container.enabled };
 }

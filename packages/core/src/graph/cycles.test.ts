@@ -7,10 +7,10 @@ import { findCycles } from './cycles.ts';
 function cyclesOf(edges: readonly (readonly [string, string])[]): string[] {
   const graph = new DirectedGraph();
   for (const [from, to] of edges) graph.mergeEdge(from, to);
-  const places = new Map(
+  const containedBlocks = new Map(
     graph.nodes().map((id) => [id, { block: { name: id } }]),
   ) as unknown as ContainedBlocks;
-  return findCycles(graph, places).map(({ message }) => message);
+  return findCycles(graph, containedBlocks).map(({ message }) => message);
 }
 
 const cycleMessage = (...names: string[]): string =>

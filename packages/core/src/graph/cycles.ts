@@ -4,9 +4,9 @@ import type { Diagnostic } from '../plan/diagnostics.ts';
 import type { ContainedBlocks } from './containment.ts';
 
 /** Returns one diagnostic for each cycle of blocks. Cycles that share a block are reported as one. */
-export function findCycles(graph: DirectedGraph, places: ContainedBlocks): Diagnostic[] {
+export function findCycles(graph: DirectedGraph, containedBlocks: ContainedBlocks): Diagnostic[] {
   return findDisjointCycles(graph).map((cycle) => {
-    const names = [...cycle, cycle[0] as string].map((id) => `"${places.get(id)?.block.name}"`);
+    const names = [...cycle, cycle[0] as string].map((id) => `"${containedBlocks.get(id)?.block.name}"`);
     return diagnostic('CYCLE', {
       blockId: cycle[0] as string,
       path: ['blocks', cycle[0] as string],
@@ -32,19 +32,21 @@ function findDisjointCycles(graph: DirectedGraph): string[][] {
   const nodes = new Set(graph.nodes().toSorted());
   const degreesBy = (degree: (id: string) => number): Map<string, number> =>
     new Map([...nodes].map((id) => [id, degree(id)]));
-  const remaining = {
+  const remainingGraph = {
     graph,
     nodes,
     inDegrees: degreesBy((id) => graph.inDegree(id)),
     outDegrees: degreesBy((id) => graph.outDegree(id)),
   };
   removeNodes(
-    remaining,
-    [...nodes].filter((id) => remaining.inDegrees.get(id) === 0 || remaining.outDegrees.get(id) === 0),
+    remainingGraph,
+    [...nodes].filter(
+      (id) => remainingGraph.inDegrees.get(id) === 0 || remainingGraph.outDegrees.get(id) === 0,
+    ),
   );
   const cycles: string[][] = [];
   const sortedTargets = new Map<string, SortedTargets>();
-  for (const first of nodes) removeCyclesFrom(remaining, { first, sortedTargets, cycles });
+  for (const first of nodes) removeCyclesFrom(remainingGraph, { first, sortedTargets, cycles });
   return cycles.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 }
 
@@ -74,7 +76,7 @@ interface SortedTargets {
  * cycle, continues at the node before the cycle.
  */
 function removeCyclesFrom(
-  remaining: RemainingGraph,
+  remainingGraph: RemainingGraph,
   {
     first,
     sortedTargets,
@@ -84,7 +86,9 @@ function removeCyclesFrom(
   const path = [first];
   const positions = new Map([[first, 0]]);
   for (let node = path.at(-1); node !== undefined; node = path.at(-1)) {
-    const next = remaining.nodes.has(node) ? firstTarget(remaining, node, sortedTargets) : undefined;
+    const next = remainingGraph.nodes.has(node)
+      ? firstTarget(remainingGraph, node, sortedTargets)
+      : undefined;
     const cycleStart = next === undefined ? undefined : positions.get(next);
     if (next === undefined) {
       path.pop();
@@ -95,7 +99,7 @@ function removeCyclesFrom(
     } else {
       const cycle = path.slice(cycleStart);
       cycles.push(rotateToFirst(cycle));
-      removeNodes(remaining, cycle);
+      removeNodes(remainingGraph, cycle);
     }
   }
 }

@@ -45,20 +45,21 @@ export class StringHeap {
  */
 export function topologicalOrder(
   nodes: readonly string[],
-  outOf: ReadonlyMap<string, readonly { target: string }[]>,
+  outgoingEdges: ReadonlyMap<string, readonly { target: string }[]>,
 ): string[] {
   const inDegrees = new Map(nodes.map((node) => [node, 0]));
   for (const node of nodes)
-    for (const { target } of outOf.get(node) ?? []) inDegrees.set(target, (inDegrees.get(target) ?? 0) + 1);
+    for (const { target } of outgoingEdges.get(node) ?? [])
+      inDegrees.set(target, (inDegrees.get(target) ?? 0) + 1);
   const readyNodes = new StringHeap();
   for (const [node, count] of inDegrees) if (count === 0) readyNodes.push(node);
   const order: string[] = [];
   for (let node = readyNodes.pop(); node !== undefined; node = readyNodes.pop()) {
     order.push(node);
-    for (const { target } of outOf.get(node) ?? []) {
-      const remaining = (inDegrees.get(target) as number) - 1;
-      inDegrees.set(target, remaining);
-      if (remaining === 0) readyNodes.push(target);
+    for (const { target } of outgoingEdges.get(node) ?? []) {
+      const inDegree = (inDegrees.get(target) as number) - 1;
+      inDegrees.set(target, inDegree);
+      if (inDegree === 0) readyNodes.push(target);
     }
   }
   return order;

@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '../json.ts';
+import { isJsonObject, getOwn } from '../json.ts';
 import type { Json } from '../json.ts';
 import { readJsonText } from '../schema/read-json-text.ts';
 import type { Block } from '../schema/workflow.ts';
@@ -18,19 +18,19 @@ export interface Row {
  * absent list has no rows.
  */
 export function conditionRows(block: RowBlock): { rows: Row[]; fault?: string } {
-  return readRows(own(block.fields, 'conditions'), (title, index) => {
-    if (isElse(title)) return `${block.id}-else`;
+  return readRows(getOwn(block.fields, 'conditions'), (title, index) => {
+    if (isElseTitle(title)) return `${block.id}-else`;
     return index === 0 ? `${block.id}-if` : `${block.id}-else-if-${index}`;
   });
 }
 
 /** Returns the routes of a router block. */
 export function routerRows(block: RowBlock): { rows: Row[]; fault?: string } {
-  return readRows(own(block.fields, 'routes'), (_, index) => `${block.id}-route${index + 1}`);
+  return readRows(getOwn(block.fields, 'routes'), (_, index) => `${block.id}-route${index + 1}`);
 }
 
 /** Returns true for the title of a fallback row. */
-export function isElse(title: string): boolean {
+export function isElseTitle(title: string): boolean {
   return title.trim().toLowerCase() === 'else';
 }
 
@@ -44,12 +44,12 @@ function readRows(
   if (fault !== undefined) return { rows: [], fault };
   if (!Array.isArray(value)) return { rows: [], fault: 'It is not a list of rows.' };
   const rows = value.filter(isJsonObject).map((row, index) => {
-    const title = textOf(own(row, 'title'));
-    const id = own(row, 'id');
+    const title = textOf(getOwn(row, 'title'));
+    const id = getOwn(row, 'id');
     return {
       id: typeof id === 'string' && id !== '' ? id : defaultIdOf(title, index),
       title,
-      value: textOf(own(row, 'value')),
+      value: textOf(getOwn(row, 'value')),
     };
   });
   return { rows };

@@ -13,8 +13,8 @@ type Blocks = ReadonlyMap<string, Block>;
  * If two stored containers list a block, the block belongs to the inner one. Reports the differences between a map and
  * the blocks.
  */
-export function storedParents(
-  stored: readonly StoredContainer[],
+export function findStoredParents(
+  storedContainers: readonly StoredContainer[],
   blocks: Blocks,
   sink: DiagnosticSink,
 ): Map<string, string> {
@@ -23,8 +23,8 @@ export function storedParents(
     if (parentId !== undefined) append(childrenByParent, parentId, id);
   const parents = new Map<string, string>();
   let nesting: Nesting | undefined;
-  const listedIds = new Map(stored.map(({ id, nodes }) => [id, new Set(nodes)]));
-  for (const entry of stored) {
+  const listedIds = new Map(storedContainers.map(({ id, nodes }) => [id, new Set(nodes)]));
+  for (const entry of storedContainers) {
     const block = blocks.get(entry.id);
     const children = childrenByParent.get(entry.id);
     if (block?.type !== entry.kind) {

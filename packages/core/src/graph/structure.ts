@@ -8,8 +8,8 @@ import { findCycles } from './cycles.ts';
 import { append } from './multimap.ts';
 import type { Multimap } from './multimap.ts';
 import { topologicalOrder } from './order.ts';
-import { wireEdges } from './wiring.ts';
-import type { Wire } from './wiring.ts';
+import { classifyEdges } from './wiring.ts';
+import type { RegionEdge } from './wiring.ts';
 
 /** The blocks of the top level, or of one container's body. */
 export interface RegionGraph {
@@ -23,14 +23,14 @@ export interface RegionGraph {
 
 /** A workflow's control flow: the blocks that can run, their containers, and the edges between them. */
 export interface Structure {
-  places: ContainedBlocks;
+  containedBlocks: ContainedBlocks;
   /** Blocks that can run: enabled, and inside a container also reached by an edge. */
-  members: ReadonlySet<string>;
+  runnableIds: ReadonlySet<string>;
   /** By container id, with '' for the top level. Only containers that can run. */
   regions: ReadonlyMap<string, RegionGraph>;
   /** The edges into and out of each block, by id, in edge order. */
-  into: ReadonlyMap<string, readonly Wire[]>;
-  outOf: ReadonlyMap<string, readonly Wire[]>;
+  incomingEdges: ReadonlyMap<string, readonly RegionEdge[]>;
+  outgoingEdges: ReadonlyMap<string, readonly RegionEdge[]>;
 }
 
 export interface StructureOptions {
@@ -49,40 +49,43 @@ export function buildStructure(
   options: StructureOptions,
   sink: DiagnosticSink,
 ): Structure {
-  const places = resolveContainment(workflow, sink);
-  const notes = new Set(workflow.blocks.filter(({ type }) => type === 'note').map(({ id }) => id));
-  const wiring = wireEdges(workflow.edges, places, { ...options, notes }, sink);
-  const members = findMembers(places, wiring.enabledTargets);
-  const wires = wiring.wires.filter(({ source, target }) => members.has(source) && members.has(target));
-  const structure = { places, members, ...indexWires(wires) };
+  const containedBlocks = resolveContainment(workflow, sink);
+  const noteIds = new Set(workflow.blocks.filter(({ type }) => type === 'note').map(({ id }) => id));
+  const wiring = classifyEdges(workflow.edges, containedBlocks, { ...options, noteIds }, sink);
+  const runnableIds = findRunnableIds(containedBlocks, wiring.enabledTargets);
+  const regionEdges = wiring.regionEdges.filter(
+    ({ source, target }) => runnableIds.has(source) && runnableIds.has(target),
+  );
+  const structure = { containedBlocks, runnableIds, ...indexEdges(regionEdges) };
   const regions = buildRegions(structure, wiring.starts);
   // A complete order proves that there is no cycle. Most graphs have a complete order.
   if ([...regions.values()].some(({ size, order }) => order.length < size))
-    for (const cycle of findCycles(graphOf(members, wires), places)) sink.push(cycle);
+    for (const cycle of findCycles(graphOf(runnableIds, regionEdges), containedBlocks)) sink.push(cycle);
   return { ...structure, regions };
 }
 
-function graphOf(members: ReadonlySet<string>, wires: readonly Wire[]): DirectedGraph {
+function graphOf(runnableIds: ReadonlySet<string>, regionEdges: readonly RegionEdge[]): DirectedGraph {
   const graph = new DirectedGraph();
-  for (const id of members) graph.addNode(id);
-  for (const { source, target } of wires) graph.mergeEdge(source, target);
+  for (const id of runnableIds) graph.addNode(id);
+  for (const { source, target } of regionEdges) graph.mergeEdge(source, target);
   return graph;
 }
 
 function buildRegions(
-  { places, members, into, outOf }: Omit<Structure, 'regions'>,
+  { containedBlocks, runnableIds, incomingEdges, outgoingEdges }: Omit<Structure, 'regions'>,
   starts: ReadonlyMap<string, readonly string[]>,
 ): Map<string, RegionGraph> {
   const idsByContainer: Multimap<string> = new Map();
-  for (const id of members) append(idsByContainer, parentOf(places.get(id) as ContainedBlock) ?? '', id);
-  const containers = [...members].filter((id) =>
-    isContainerType((places.get(id) as ContainedBlock).block.type),
+  for (const id of runnableIds)
+    append(idsByContainer, parentOf(containedBlocks.get(id) as ContainedBlock) ?? '', id);
+  const containers = [...runnableIds].filter((id) =>
+    isContainerType((containedBlocks.get(id) as ContainedBlock).block.type),
   );
   const regions = new Map<string, RegionGraph>();
   for (const container of ['', ...containers]) {
     const ids = idsByContainer.get(container) ?? [];
-    const order = topologicalOrder(ids, outOf);
-    const sources = new Set(order.filter((id) => !into.has(id)));
+    const order = topologicalOrder(ids, outgoingEdges);
+    const sources = new Set(order.filter((id) => !incomingEdges.has(id)));
     const startTargets = (starts.get(container) ?? []).filter((id) => sources.has(id));
     const entries = [...new Set([...startTargets, ...sources])];
     regions.set(container, { size: ids.length, order, entries });
@@ -91,27 +94,28 @@ function buildRegions(
 }
 
 /** Returns the enabled top-level blocks, and every enabled inner block that a path of edges reaches. */
-function findMembers(
-  places: ContainedBlocks,
+function findRunnableIds(
+  containedBlocks: ContainedBlocks,
   enabledTargets: ReadonlyMap<string, readonly string[]>,
 ): Set<string> {
   const reachedIds = new Set<string>();
-  for (const [id, place] of places) if (place.enabled && place.containers.length === 0) reachedIds.add(id);
+  for (const [id, containedBlock] of containedBlocks)
+    if (containedBlock.enabled && containedBlock.containers.length === 0) reachedIds.add(id);
   for (const id of reachedIds) for (const target of enabledTargets.get(id) ?? []) reachedIds.add(target);
   // A block inside a container that cannot run cannot run either.
   return new Set(
     [...reachedIds].filter((id) =>
-      places.get(id)?.containers.every((container) => reachedIds.has(container)),
+      containedBlocks.get(id)?.containers.every((container) => reachedIds.has(container)),
     ),
   );
 }
 
-function indexWires(wires: readonly Wire[]): Pick<Structure, 'into' | 'outOf'> {
-  const into: Multimap<Wire> = new Map();
-  const outOf: Multimap<Wire> = new Map();
-  for (const wire of wires) {
-    append(into, wire.target, wire);
-    append(outOf, wire.source, wire);
+function indexEdges(regionEdges: readonly RegionEdge[]): Pick<Structure, 'incomingEdges' | 'outgoingEdges'> {
+  const incomingEdges: Multimap<RegionEdge> = new Map();
+  const outgoingEdges: Multimap<RegionEdge> = new Map();
+  for (const edge of regionEdges) {
+    append(incomingEdges, edge.target, edge);
+    append(outgoingEdges, edge.source, edge);
   }
-  return { into, outOf };
+  return { incomingEdges, outgoingEdges };
 }

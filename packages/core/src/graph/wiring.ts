@@ -8,7 +8,7 @@ import { portReader } from './ports.ts';
 import type { PortReader } from './ports.ts';
 
 /** An edge between two blocks of the same container, or of the top level. Runs follow it. */
-export interface Wire {
+export interface RegionEdge {
   source: string;
   target: string;
   port: string;
@@ -16,12 +16,12 @@ export interface Wire {
 
 export interface Wiring {
   /** Without duplicates, in edge order. */
-  wires: Wire[];
+  regionEdges: RegionEdge[];
   /** By container: the inner blocks that an edge from the container leads to, in edge order. */
   starts: ReadonlyMap<string, readonly string[]>;
   /**
-   * By block: the targets of its edges to enabled blocks, even of edges that are not wires. Such edges also make inner
-   * blocks part of a body.
+   * By block: the targets of its edges to enabled blocks, even of edges that are not region edges. Such edges also make
+   * inner blocks part of a body.
    */
   enabledTargets: ReadonlyMap<string, readonly string[]>;
 }
@@ -32,25 +32,25 @@ export interface WiringOptions {
   /** Ports that registered executors declare, by block type. */
   ports: ReadonlyMap<string, readonly string[]>;
   /** Ids of blocks that never run (notes). */
-  notes: ReadonlySet<string>;
+  noteIds: ReadonlySet<string>;
 }
 
 /** Classifies every edge by its effect on a run, and reports invalid edges. */
-export function wireEdges(
+export function classifyEdges(
   edges: readonly Edge[],
-  places: ContainedBlocks,
+  containedBlocks: ContainedBlocks,
   options: WiringOptions,
   sink: DiagnosticSink,
 ): Wiring {
   const wiring = {
-    wires: [] as Wire[],
+    regionEdges: [] as RegionEdge[],
     starts: new Map<string, string[]>(),
     enabledTargets: new Map<string, string[]>(),
   };
   const seen = new Set<string>();
   const readers = new Map<string, { read: PortReader; edgeCount: number }>();
   edges.forEach((edge, index) => {
-    const endpoints = findEndpoints(edge, index, { places, options, sink });
+    const endpoints = findEndpoints(edge, index, { containedBlocks, options, sink });
     if (!endpoints) return;
     const { source, target } = endpoints;
     const reader = readers.get(edge.source) ?? {
@@ -69,7 +69,7 @@ export function wireEdges(
       const { port, unknown } = reader.read(edge.port, position, edge.target);
       if (unknown) sink.push(unknownPort(edge, index, source, port));
       const key = JSON.stringify([edge.source, edge.target, port]);
-      if (!seen.has(key)) wiring.wires.push({ source: edge.source, target: edge.target, port });
+      if (!seen.has(key)) wiring.regionEdges.push({ source: edge.source, target: edge.target, port });
       seen.add(key);
     }
   });
@@ -77,7 +77,7 @@ export function wireEdges(
 }
 
 interface EdgeContext {
-  places: ContainedBlocks;
+  containedBlocks: ContainedBlocks;
   options: WiringOptions;
   sink: DiagnosticSink;
 }
@@ -87,16 +87,16 @@ function findEndpoints(
   index: number,
   context: EdgeContext,
 ): { source: ContainedBlock; target: ContainedBlock } | undefined {
-  const { places, options, sink } = context;
-  const source = places.get(edge.source);
-  const target = places.get(edge.target);
+  const { containedBlocks, options, sink } = context;
+  const source = containedBlocks.get(edge.source);
+  const target = containedBlocks.get(edge.target);
   if (source && target) {
     if (source !== target) return { source, target };
     sink.push(selfEdge(index, source));
     return undefined;
   }
   for (const end of ['source', 'target'] as const) {
-    if (!places.has(edge[end]) && !options.notes.has(edge[end]))
+    if (!containedBlocks.has(edge[end]) && !options.noteIds.has(edge[end]))
       sink.push(edgeToUnknownBlock(edge, index, end, options.compat));
   }
   return undefined;

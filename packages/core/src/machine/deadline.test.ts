@@ -6,8 +6,8 @@ import { startMachine } from '../../../../test/support/run-machine.ts';
 
 describe('the deadline', () => {
   it('ends the run, even if work is open (R26)', () => {
-    const { run, first } = startMachine(region('s -> a, p'), { timeoutMs: 500 });
-    expect(first).toEqual(['timer deadline 1500', 'run s']);
+    const { run, firstCommands } = startMachine(region('s -> a, p'), { timeoutMs: 500 });
+    expect(firstCommands).toEqual(['timer deadline 1500', 'run s']);
     run.complete('s');
     run.pause('p');
     run.nowMs = 1500;
@@ -62,7 +62,7 @@ describe('the deadline', () => {
     expect(run.fire('', 'deadline')).toEqual(['abort b deadline', 'end failed block a']);
   });
 
-  it('only ends the grace period of a run that has answered (R26)', () => {
+  it('only ends the grace period of a run that has a response (R26)', () => {
     const { run } = startMachine(region('s -> r, b', { r: { answers: true } }), { timeoutMs: 20 });
     run.complete('s');
     run.complete('r');

@@ -36,28 +36,28 @@ export function deadlineCommand(dueMs: number): Command {
   return { type: 'timer', at: [], timer: 'deadline', dueMs };
 }
 
-/** Handles a deadline or grace timer that has fired. Returns false if the timer is void. */
-export function expire(context: StepContext, event: Extract<Event, { type: 'fired' }>): boolean {
+/** Handles a deadline or grace timer that has fired. Returns false if the timer is no longer valid. */
+export function expireTimer(context: StepContext, event: Extract<Event, { type: 'fired' }>): boolean {
   if (event.timer === 'deadline') return expireRun(context);
   const target = drainAt(context, event.at);
   if (target) abortDrain(context, target.scope, target.drain, target.drain.why);
   return target !== undefined;
 }
 
-/** A run that has failed or answered keeps its outcome: the deadline only ends its grace period. */
+/** A run that has failed or has a response keeps its outcome: the deadline only ends its grace period. */
 function expireRun(context: StepContext): boolean {
   const { deadline, drain } = context.state;
   if (deadline?.dueMs === undefined || context.atMs < deadline.dueMs) return false;
-  if (drain) abortDrain(context, { of: 'run' }, drain, 'deadline');
-  else context.tasks.push({ do: 'end', status: 'failed', reason: 'deadline' });
+  if (drain) abortDrain(context, { kind: 'run' }, drain, 'deadline');
+  else context.tasks.push({ type: 'end', status: 'failed', reason: 'deadline' });
   return true;
 }
 
 function drainAt(context: StepContext, at: Address): { scope: DrainScope; drain: Drain } | undefined {
-  if (at.length === 0) return context.state.drain && { scope: { of: 'run' }, drain: context.state.drain };
+  if (at.length === 0) return context.state.drain && { scope: { kind: 'run' }, drain: context.state.drain };
   if (at.length % 2 === 1) return containerDrain(context, at);
   const level = locate(context.state, context.root, [...at, 0])?.level;
-  return level?.frame.drain && { scope: { of: 'branch', level }, drain: level.frame.drain };
+  return level?.frame.drain && { scope: { kind: 'branch', level }, drain: level.frame.drain };
 }
 
 function containerDrain(context: StepContext, at: Address): { scope: DrainScope; drain: Drain } | undefined {
@@ -65,5 +65,5 @@ function containerDrain(context: StepContext, at: Address): { scope: DrainScope;
   const index = at[at.length - 1] as number;
   const cell = level?.frame.cells[index];
   if (!level || cell === undefined || !isOpenContainer(cell) || !cell.drain) return undefined;
-  return { scope: { of: 'container', level, index }, drain: cell.drain };
+  return { scope: { kind: 'container', level, index }, drain: cell.drain };
 }

@@ -134,8 +134,8 @@ describe('a drain', () => {
   ] as const)(
     'without a grace period starts nothing more for the same event in %s (R18)',
     (_, nodes, next) => {
-      const { first } = startMachine(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
-      expect(first).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);
+      const { firstCommands } = startMachine(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
+      expect(firstCommands).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);
     },
   );
 
@@ -159,7 +159,7 @@ describe('a drain', () => {
 describe('an outer drain', () => {
   const branches = parallel(region('x', 'y'), { count: 1, collectErrors: true });
 
-  it('replaces the inner one: its grace period counts, and the inner timer is void (R19)', () => {
+  it('replaces the inner one: its grace period counts, and the inner timer is ignored (R19)', () => {
     const { run } = startMachine(region('s -> P, b, c', { P: branches }));
     run.complete('s');
     expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);

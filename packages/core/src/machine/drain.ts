@@ -23,54 +23,54 @@ import type { DrainScope, StepContext } from './step-context.ts';
 export function beginDrain(
   context: StepContext,
   scope: DrainScope,
-  why: Drain['why'],
+  reason: Drain['why'],
   cause?: Address,
 ): void {
   const drain: Drain = {
-    why,
+    why: reason,
     running: 0,
     dueMs: context.atMs + context.state.graceMs,
     ...(cause && { cause }),
   };
   for (const { level, index } of collectOpenWork(context, scope)) {
-    if (context.state.graceMs > 0 && hasGrace(level, index)) drain.running++;
-    else stop(context, level, index, why);
+    if (context.state.graceMs > 0 && hasGracePeriod(level, index)) drain.running++;
+    else abortWork(context, level, index, reason);
   }
-  if (scope.of === 'run') {
+  if (scope.kind === 'run') {
     context.state.phase = 'draining';
     context.state.drain = drain;
-  } else if (scope.of === 'container') containerAt(scope.level, scope.index).drain = drain;
+  } else if (scope.kind === 'container') containerAt(scope.level, scope.index).drain = drain;
   else scope.level.frame.drain = drain;
   if (drain.running === 0) finishDrain(context, scope, drain);
   else context.commands.push({ type: 'timer', at: scopeAddress(scope), timer: 'grace', dueMs: drain.dueMs });
 }
 
 /** Applies an event to work in a drain. The event can only end this work: nothing else starts. */
-export function updateDraining(
+export function updateDrainingWork(
   context: StepContext,
   location: FrameLocation,
   index: number,
   event: Event,
 ): boolean {
-  const { level, draining } = location;
+  const { level, enclosingDrain } = location;
   const cell = level.frame.cells[index];
-  if (!draining || cell === undefined) return false;
+  if (!enclosingDrain || cell === undefined) return false;
   if (isOpenContainer(cell)) {
     if (!answersExpand(cell, event)) return false;
     cell.asking = false;
   } else {
-    const last = isWork(cell) && cell.w === 'run' ? lastCell(cell, event) : undefined;
-    if (last === undefined) return false;
-    level.frame.cells[index] = last;
-    reportEnd(context, location, index, { event, why: draining.drain.why });
+    const finalCell = isWork(cell) && cell.w === 'run' ? finalCellOf(cell, event) : undefined;
+    if (finalCell === undefined) return false;
+    level.frame.cells[index] = finalCell;
+    reportEnd(context, location, index, { event, reason: enclosingDrain.drain.why });
   }
   context.state.busy--;
-  if (--draining.drain.running === 0) finishDrain(context, draining.scope, draining.drain);
+  if (--enclosingDrain.drain.running === 0) finishDrain(context, enclosingDrain.scope, enclosingDrain.drain);
   return true;
 }
 
 /** Returns the cell of an attempt in flight after `event`; undefined if the attempt continues. */
-function lastCell(work: Extract<Work, { w: 'run' }>, event: Event): Cell | undefined {
+function finalCellOf(work: Extract<Work, { w: 'run' }>, event: Event): Cell | undefined {
   if (!isOfAttempt(work, event)) return undefined;
   if (event.type === 'completed') return event.port ?? 'source';
   return event.type === 'paused' ? SKIPPED : 'error';
@@ -80,9 +80,10 @@ function reportEnd(
   context: StepContext,
   location: FrameLocation,
   index: number,
-  { event, why }: { event: Event; why: Drain['why'] },
+  { event, reason }: { event: Event; reason: Drain['why'] },
 ): void {
-  if (event.type === 'paused' && event.continues) context.commands.push({ type: 'abort', at: event.at, why });
+  if (event.type === 'paused' && event.continues)
+    context.commands.push({ type: 'abort', at: event.at, why: reason });
   else if (event.type === 'failed' || event.type === 'fired')
     reportFailure(context, location, index, event.type === 'fired');
 }
@@ -99,8 +100,8 @@ function reportFailure(
 }
 
 /** Ends the grace period: aborts all work that still runs. */
-export function abortDrain(context: StepContext, scope: DrainScope, drain: Drain, why: AbortReason): void {
-  for (const { level, index } of collectOpenWork(context, scope)) stop(context, level, index, why);
+export function abortDrain(context: StepContext, scope: DrainScope, drain: Drain, reason: AbortReason): void {
+  for (const { level, index } of collectOpenWork(context, scope)) abortWork(context, level, index, reason);
   finishDrain(context, scope, drain);
 }
 
@@ -108,20 +109,20 @@ export function abortDrain(context: StepContext, scope: DrainScope, drain: Drain
  * Ends a drain in which nothing is running: the run ends, the container fails, or the branch closes with its error.
  */
 function finishDrain(context: StepContext, scope: DrainScope, drain: Drain): void {
-  const { why, cause } = drain;
-  if (scope.of === 'run') {
+  const { why: drainReason, cause } = drain;
+  if (scope.kind === 'run') {
     const outcome =
-      why === 'failed'
+      drainReason === 'failed'
         ? ({ status: 'failed', reason: 'block' } as const)
         : ({ status: 'completed' } as const);
-    context.tasks.push({ do: 'end', ...outcome, ...(cause && { at: cause }) });
-  } else if (scope.of === 'branch') {
-    context.tasks.push({ do: 'close', level: scope.level, ...(cause && { failed: cause }) });
+    context.tasks.push({ type: 'end', ...outcome, ...(cause && { at: cause }) });
+  } else if (scope.kind === 'branch') {
+    context.tasks.push({ type: 'close', level: scope.level, ...(cause && { failed: cause }) });
   } else {
     const at = addressOf(scope.level, scope.index);
     // A container that failed by itself has already sent its notice.
     if (cause && cause.length > at.length) context.notices.push({ type: 'failed', at, handled: true, cause });
-    context.tasks.push({ do: 'settle', level: scope.level, index: scope.index, cell: 'error' });
+    context.tasks.push({ type: 'settle', level: scope.level, index: scope.index, cell: 'error' });
   }
 }
 
@@ -132,8 +133,9 @@ export function endRun(
 ): void {
   const { state } = context;
   const { status, reason, at } = end;
-  const why = status === 'cancelled' ? 'cancelled' : reason === 'deadline' ? 'deadline' : 'failed';
-  for (const { level, index } of collectOpenWork(context, { of: 'run' })) stop(context, level, index, why);
+  const abortReason = status === 'cancelled' ? 'cancelled' : reason === 'deadline' ? 'deadline' : 'failed';
+  for (const { level, index } of collectOpenWork(context, { kind: 'run' }))
+    abortWork(context, level, index, abortReason);
   state.phase = 'ended';
   state.end = { status };
   state.frame = { left: 0, cells: [] };
@@ -146,15 +148,15 @@ export function endRun(
 /**
  * Returns true for work with a grace period: running blocks and pending `expand` commands. Child runs have their own.
  */
-function hasGrace(level: Level, index: number): boolean {
+function hasGracePeriod(level: Level, index: number): boolean {
   const cell = level.frame.cells[index] as Work | OpenContainer;
   return isOpenContainer(cell) || (cell.w === 'run' && nodeAt(level.region, index).class !== 'child');
 }
 
-function stop(context: StepContext, level: Level, index: number, why: AbortReason): void {
+function abortWork(context: StepContext, level: Level, index: number, reason: AbortReason): void {
   const { state } = context;
   const cell = level.frame.cells[index] as Work | OpenContainer;
-  context.commands.push({ type: 'abort', at: addressOf(level, index), why });
+  context.commands.push({ type: 'abort', at: addressOf(level, index), why: reason });
   if (isOpenContainer(cell)) {
     cell.asking = false;
     state.busy--;
@@ -176,8 +178,8 @@ function collectOpenWork(context: StepContext, scope: DrainScope): { level: Leve
     for (const [key, frame] of Object.entries(container.open))
       if (body) levels.push({ region: body, frame, parent: level, node: index, iteration: Number(key) });
   };
-  if (scope.of === 'container') enter(scope.level, scope.index);
-  else levels.push(scope.of === 'run' ? context.root : scope.level);
+  if (scope.kind === 'container') enter(scope.level, scope.index);
+  else levels.push(scope.kind === 'run' ? context.root : scope.level);
   for (const level of levels) {
     delete level.frame.drain;
     level.frame.cells.forEach((cell, index) => {
@@ -189,8 +191,8 @@ function collectOpenWork(context: StepContext, scope: DrainScope): { level: Leve
 }
 
 function scopeAddress(scope: DrainScope): Address {
-  if (scope.of === 'run') return [];
-  return scope.of === 'branch' ? frameAddress(scope.level) : addressOf(scope.level, scope.index);
+  if (scope.kind === 'run') return [];
+  return scope.kind === 'branch' ? frameAddress(scope.level) : addressOf(scope.level, scope.index);
 }
 
 function containerAt(level: Level, index: number): OpenContainer {

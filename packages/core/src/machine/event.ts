@@ -55,7 +55,7 @@ export type Event =
   | { type: 'resumed'; at: Address; atMs: number; attempt?: number; resumes?: number }
   /** The child run of a child block waits for a person or for a time; `null`: the child run does not wait. */
   | { type: 'blocked'; at: Address; atMs: number; on: 'human' | 'time' | null }
-  /** A timer of the machine fired. A `deadline` event before the current deadline is void. */
+  /** A timer of the machine fired. A `deadline` event before the current deadline is ignored. */
   | { type: 'fired'; at: Address; atMs: number; timer: TimerName; attempt?: number }
   | { type: 'cancelled'; atMs: number };
 
@@ -79,7 +79,7 @@ export interface StartedEvent {
   timeoutMs?: number;
   /** True if the time in which the run waits only for people does not count towards `timeoutMs`. */
   activeOnly?: boolean;
-  /** Grace period in milliseconds: time for running blocks to finish after the run has failed or answered. */
+  /** Grace period in milliseconds: time for running blocks to finish after the run has failed or has a response. */
   graceMs: number;
 }
 

@@ -20,16 +20,22 @@ export function failAttempt(
     failNode(context, level, index, failure);
     return;
   }
-  const next = failure.attempt + 1;
+  const nextAttempt = failure.attempt + 1;
   const waitMs = retryWaitMs(retry, failure.attempt, failure);
   if (waitMs === 0) {
-    startAttempt(context, level, index, next);
+    startAttempt(context, level, index, nextAttempt);
     return;
   }
   const dueMs = context.atMs + waitMs;
   context.state.busy++;
-  level.frame.cells[index] = { w: 'retry', try: next, dueMs };
-  context.commands.push({ type: 'timer', at: addressOf(level, index), timer: 'retry', dueMs, try: next });
+  level.frame.cells[index] = { w: 'retry', try: nextAttempt, dueMs };
+  context.commands.push({
+    type: 'timer',
+    at: addressOf(level, index),
+    timer: 'retry',
+    dueMs,
+    try: nextAttempt,
+  });
 }
 
 /**
@@ -56,13 +62,13 @@ export function failNode(context: StepContext, level: Level, index: number, fail
     ...(failure.timedOut && { timedOut: true }),
   });
   if (handlesError && !subflow) {
-    context.tasks.push({ do: 'settle', level, index, cell: 'error' });
+    context.tasks.push({ type: 'settle', level, index, cell: 'error' });
     return;
   }
   if (!subflow) level.frame.cells[index] = 'error';
   beginDrain(
     context,
-    handlesError ? { of: 'container', level, index } : scopeThatHandles(level),
+    handlesError ? { kind: 'container', level, index } : scopeThatHandles(level),
     'failed',
     at,
   );
@@ -72,8 +78,8 @@ export function failNode(context: StepContext, level: Level, index: number, fail
 function scopeThatHandles(level: Level): DrainScope {
   for (let inner = level; inner.parent; inner = inner.parent) {
     const container = nodeAt(inner.parent.region, inner.node);
-    if (container.subflow?.collectErrors) return { of: 'branch', level: inner };
-    if (container.handlesError) return { of: 'container', level: inner.parent, index: inner.node };
+    if (container.subflow?.collectErrors) return { kind: 'branch', level: inner };
+    if (container.handlesError) return { kind: 'container', level: inner.parent, index: inner.node };
   }
-  return { of: 'run' };
+  return { kind: 'run' };
 }

@@ -2,7 +2,7 @@
  * The machine: a run's control flow as a pure function of plan, state and event. It has no clock, performs no I/O and
  * does not know block types, only ports and counts. docs/semantics.md has its rules R1…Rn.
  *
- * A frame is one activation of a region: the run itself, an iteration or a branch. A cell is the state of one node in a
+ * A frame is one execution of a region: the run itself, an iteration or a branch. A cell is the state of one node in a
  * frame.
  *
  * Invariants:

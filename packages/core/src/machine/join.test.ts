@@ -120,8 +120,8 @@ describe('starts', () => {
   });
 
   it('of a container are in the order of its entries (R6)', () => {
-    const { first } = startMachine(region({ P: parallel(region('z', 'y'), { count: 2 }) }));
-    expect(first).toEqual(['run P/0/z', 'run P/0/y', 'run P/1/z', 'run P/1/y']);
+    const { firstCommands } = startMachine(region({ P: parallel(region('z', 'y'), { count: 2 }) }));
+    expect(firstCommands).toEqual(['run P/0/z', 'run P/0/y', 'run P/1/z', 'run P/1/y']);
   });
 
   it('are first come, first served: direct successors before those after an empty container (R6)', () => {
@@ -130,7 +130,7 @@ describe('starts', () => {
   });
 });
 
-describe('the answer of a Response block', () => {
+describe('the output of a Response block', () => {
   it('ends the run before anything after it starts (R27)', () => {
     const { run } = startMachine(region('r -> after', { r: { answers: true } }));
     expect(run.complete('r')).toEqual(['end completed r']);

@@ -1,5 +1,5 @@
 import { beginDrain } from './drain.ts';
-import { prepare } from './prepare.ts';
+import { prepareRegion } from './prepare.ts';
 import { addressOf, nodeAt, SKIPPED } from './state.ts';
 import type { Cell, Level } from './state.ts';
 import type { StepContext } from './step-context.ts';
@@ -30,14 +30,14 @@ export function settleNode(context: StepContext, level: Level, index: number, ce
   // A Response block (R27) and the block at which the run stops (R28) are checked before the out-edges, because nothing
   // may start after them.
   if (nodeAt(region, index).answers && cell === 'source') {
-    beginDrain(context, { of: 'run' }, 'answered', addressOf(level, index));
+    beginDrain(context, { kind: 'run' }, 'answered', addressOf(level, index));
     return;
   }
   if (level.parent === null && context.state.until === index) {
-    beginDrain(context, { of: 'run' }, 'until');
+    beginDrain(context, { kind: 'run' }, 'until');
     return;
   }
-  for (const { to, ports } of prepare(region).outs[index] ?? [])
+  for (const { to, ports } of prepareRegion(region).outgoingEdges[index] ?? [])
     settleEdge(
       context,
       level,
@@ -46,15 +46,15 @@ export function settleNode(context: StepContext, level: Level, index: number, ce
     );
   // R7: a frame closes when all its nodes are settled.
   if (frame.left === 0)
-    context.tasks.push(level.parent ? { do: 'close', level } : { do: 'end', status: 'completed' });
+    context.tasks.push(level.parent ? { type: 'close', level } : { type: 'end', status: 'completed' });
 }
 
 function settleEdge(context: StepContext, level: Level, to: number, live: boolean): void {
   // The cell is twice the number of unsettled sources, plus one once a live edge has arrived.
   const cell = ((level.frame.cells[to] as number) - 2) | (live ? 1 : 0);
   level.frame.cells[to] = cell;
-  if (cell === 1) context.tasks.push({ do: 'start', level, index: to });
-  else if (cell === 0) context.tasks.push({ do: 'settle', level, index: to, cell: SKIPPED });
+  if (cell === 1) context.tasks.push({ type: 'start', level, index: to });
+  else if (cell === 0) context.tasks.push({ type: 'settle', level, index: to, cell: SKIPPED });
 }
 
 /** R2: an edge is live if its node took its port. A `source` edge is live unless the node failed. */

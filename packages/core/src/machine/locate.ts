@@ -7,13 +7,16 @@ import type { DrainScope } from './step-context.ts';
 /** The frame that an address leads to, and the outermost drain that contains the frame. */
 export interface FrameLocation {
   level: Level;
-  draining: { scope: DrainScope; drain: Drain } | undefined;
+  enclosingDrain: { scope: DrainScope; drain: Drain } | undefined;
 }
 
 /** Returns the frame that holds the last node of `at`; undefined if a frame on the path is closed. */
 export function locate(state: State, root: Level, at: Address): FrameLocation | undefined {
   let level = root;
-  let draining: FrameLocation['draining'] = state.drain && { scope: { of: 'run' }, drain: state.drain };
+  let enclosingDrain: FrameLocation['enclosingDrain'] = state.drain && {
+    scope: { kind: 'run' },
+    drain: state.drain,
+  };
   for (let depth = 0; depth + 1 < at.length; depth += 2) {
     const node = at[depth] as number;
     const iteration = at[depth + 1] as number;
@@ -21,12 +24,13 @@ export function locate(state: State, root: Level, at: Address): FrameLocation | 
     if (cell === undefined || !isOpenContainer(cell)) return undefined;
     const frame = Object.hasOwn(cell.open, iteration) ? cell.open[iteration] : undefined;
     if (!frame) return undefined;
-    if (cell.drain) draining ??= { scope: { of: 'container', level, index: node }, drain: cell.drain };
+    if (cell.drain)
+      enclosingDrain ??= { scope: { kind: 'container', level, index: node }, drain: cell.drain };
     const body = nodeAt(level.region, node).subflow?.body as Region;
     level = { region: body, frame, parent: level, node, iteration };
-    if (frame.drain) draining ??= { scope: { of: 'branch', level }, drain: frame.drain };
+    if (frame.drain) enclosingDrain ??= { scope: { kind: 'branch', level }, drain: frame.drain };
   }
-  return { level, draining };
+  return { level, enclosingDrain };
 }
 
 /** Returns the level of the run's own frame. */

@@ -65,10 +65,10 @@ export function isPending(region: Region, state: State, command: Command): boole
   const cell = cellAt(region, state, command.at);
   if (cell === undefined) return false;
   if (isOpenContainer(cell)) return command.type === 'expand' && cell.asking && cell.next === command.turn;
-  return isWork(cell) && isAwaitedBy(cell, command);
+  return isWork(cell) && isWaitingFor(cell, command);
 }
 
-function isAwaitedBy(work: Work, command: AnsweredCommand): boolean {
+function isWaitingFor(work: Work, command: AnsweredCommand): boolean {
   if (command.type === 'open') return work.w === 'pause' && isSameAttempt(work, command);
   if (command.type === 'run')
     return (work.w === 'run' || work.w === 'blocked') && isSameAttempt(work, command);

@@ -7,9 +7,9 @@ export interface PreparedRegion {
   /** Cells of a new frame: for each node, twice the number of its sources (see `Cell`). */
   cells: readonly Cell[];
   /** For each node its targets in edge order, each with the ports of the edges to it. */
-  outs: readonly (readonly OutgoingEdge[])[];
+  outgoingEdges: readonly (readonly OutgoingEdge[])[];
   /** By start node: the cells of a frame in which the run starts at that node. */
-  reachable: Map<number, ReachableCells>;
+  cellsByStart: Map<number, ReachableCells>;
 }
 
 interface ReachableCells {
@@ -26,7 +26,7 @@ export interface OutgoingEdge {
 const cache = new WeakMap<Region, PreparedRegion>();
 
 /** Returns the prepared form of a region, which is computed once per region. */
-export function prepare(region: Region): PreparedRegion {
+export function prepareRegion(region: Region): PreparedRegion {
   const cached = cache.get(region);
   if (cached) return cached;
   const ports = region.nodes.map(() => new Map<number, string[]>());
@@ -39,10 +39,10 @@ export function prepare(region: Region): PreparedRegion {
   });
   const preparedRegion: PreparedRegion = {
     cells: region.nodes.map((node) => new Set(node.ins.map((edge) => edge.from)).size * 2),
-    outs: region.nodes.map((node, from) =>
+    outgoingEdges: region.nodes.map((node, from) =>
       node.outs.map((to) => ({ to, ports: ports[from]?.get(to) ?? [] })),
     ),
-    reachable: new Map(),
+    cellsByStart: new Map(),
   };
   cache.set(region, preparedRegion);
   return preparedRegion;
@@ -53,17 +53,17 @@ export function prepare(region: Region): PreparedRegion {
  * no join waits for them.
  */
 export function cellsFrom(region: Region, start: number): { cells: Cell[]; left: number } {
-  const { outs, reachable } = prepare(region);
-  let cached = reachable.get(start);
-  if (!cached) reachable.set(start, (cached = reachableFrom(outs, start)));
+  const { outgoingEdges, cellsByStart } = prepareRegion(region);
+  let cached = cellsByStart.get(start);
+  if (!cached) cellsByStart.set(start, (cached = reachableFrom(outgoingEdges, start)));
   return { cells: cached.cells.slice(), left: cached.left };
 }
 
-function reachableFrom(outs: PreparedRegion['outs'], start: number): ReachableCells {
+function reachableFrom(outgoingEdges: PreparedRegion['outgoingEdges'], start: number): ReachableCells {
   const reachedNodes = new Set([start]);
-  for (const from of reachedNodes) for (const { to } of outs[from] ?? []) reachedNodes.add(to);
-  const cells: Cell[] = outs.map(() => SKIPPED);
+  for (const from of reachedNodes) for (const { to } of outgoingEdges[from] ?? []) reachedNodes.add(to);
+  const cells: Cell[] = outgoingEdges.map(() => SKIPPED);
   for (const from of reachedNodes)
-    for (const { to } of outs[from] ?? []) cells[to] = (cells[to] as number) + 2;
+    for (const { to } of outgoingEdges[from] ?? []) cells[to] = (cells[to] as number) + 2;
   return { cells, left: reachedNodes.size };
 }

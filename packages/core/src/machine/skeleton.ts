@@ -2,8 +2,8 @@
 export const MACHINE_VERSION = 1;
 
 /**
- * The control flow of one activation: a DAG of densely indexed nodes. Plans are stored and hashed, so their keys
- * (`maxTries`, `perTurn`) do not change.
+ * The control flow of one execution of a region: a DAG of densely indexed nodes. Plans are stored and hashed, so their
+ * keys (`maxTries`, `perTurn`) do not change.
  *
  * Indexes are in topological order with ties by block id, so they do not depend on the order of JSON keys.
  */
@@ -35,7 +35,7 @@ export interface Node {
    * True if the block's output may become the run's output: it has no out-edges except `error` edges. Top region only.
    */
   terminal?: boolean;
-  /** True if the run is answered when this block completes (Response). */
+  /** True if the run has its response when this block completes (Response). */
   answers?: boolean;
   retry?: RetryPolicy;
   /** Maximum duration of one attempt in milliseconds. */

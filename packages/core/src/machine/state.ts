@@ -29,7 +29,7 @@ export interface Deadline {
   activeOnly: boolean;
 }
 
-/** One activation of a region. */
+/** One execution of a region. */
 export interface Frame {
   /** Number of nodes that are not settled yet. */
   left: number;
@@ -39,8 +39,8 @@ export interface Frame {
 }
 
 /**
- * The end phase of a run, container or branch that failed, answered, or reached run-until: running work may finish,
- * nothing new starts.
+ * The end phase of a run, container or branch that failed, has a response, or reached run-until: running work may
+ * finish, nothing new starts.
  */
 export interface Drain {
   why: 'failed' | 'answered' | 'until';
@@ -114,7 +114,7 @@ export function isOfAttempt(
   if (!('attempt' in event) || event.type === 'resumed' || event.attempt !== work.try) return false;
   const { resumes } = work;
   if (event.type !== 'fired') return event.resumes === resumes;
-  // A resume sets another timer for the same attempt, which makes the earlier timer void.
+  // A resume sets another timer for the same attempt, so the earlier timer is no longer valid.
   const isDue = resumes === undefined || (work.dueMs !== undefined && event.atMs >= work.dueMs);
   return event.timer === 'timeout' && work.dueMs !== undefined && isDue;
 }
@@ -148,7 +148,8 @@ export function nodeAt(region: Region, index: number): Node {
 /** Returns the address of the frame of `level`: of even length, `[]` for the run's own frame. */
 export function frameAddress(level: Level): number[] {
   const address: number[] = [];
-  for (let at: Level | null = level; at?.parent; at = at.parent) address.unshift(at.node, at.iteration);
+  for (let ancestor: Level | null = level; ancestor?.parent; ancestor = ancestor.parent)
+    address.unshift(ancestor.node, ancestor.iteration);
   return address;
 }
 

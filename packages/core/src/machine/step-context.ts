@@ -16,17 +16,17 @@ export interface Failure {
  * no stack, and the order is explicit.
  */
 export type Task =
-  | { do: 'start'; level: Level; index: number }
-  | { do: 'settle'; level: Level; index: number; cell: Cell }
+  | { type: 'start'; level: Level; index: number }
+  | { type: 'settle'; level: Level; index: number; cell: Cell }
   /** All nodes of the frame of `level` are settled. `failed`: the failure after which it was drained. */
-  | { do: 'close'; level: Level; failed?: Address }
-  | { do: 'end'; status: EndStatus; reason?: EndReason; at?: Address };
+  | { type: 'close'; level: Level; failed?: Address }
+  | { type: 'end'; status: EndStatus; reason?: EndReason; at?: Address };
 
 /** The scope of a drain: the whole run, an open container, or one branch of a parallel. */
 export type DrainScope =
-  | { of: 'run' }
-  | { of: 'container'; level: Level; index: number }
-  | { of: 'branch'; level: Level };
+  | { kind: 'run' }
+  | { kind: 'container'; level: Level; index: number }
+  | { kind: 'branch'; level: Level };
 
 /** The context of one `advance` call: the state of the run, and the commands and notices collected so far. */
 export interface StepContext {

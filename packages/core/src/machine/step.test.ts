@@ -7,7 +7,7 @@ import { advance, initialState, step } from './step.ts';
 
 describe('a run', () => {
   it('starts at one block (R1)', () => {
-    expect(startMachine(region('a -> c', 'b -> c'), { start: 'b' }).first).toEqual(['run b']);
+    expect(startMachine(region('a -> c', 'b -> c'), { start: 'b' }).firstCommands).toEqual(['run b']);
   });
 
   it('does not wait for nodes that its start does not reach (R1)', () => {
@@ -19,9 +19,9 @@ describe('a run', () => {
 
   it('can start at an inner block, a join or a container (R1)', () => {
     const graph = region('a -> b -> j', 'a -> j -> L -> d', { L: loop(region('x'), { count: 1 }) });
-    expect(startMachine(graph, { start: 'j' }).first).toEqual(['run j']);
-    const { run, first } = startMachine(graph, { start: 'L' });
-    expect(first).toEqual(['run L/0/x']);
+    expect(startMachine(graph, { start: 'j' }).firstCommands).toEqual(['run j']);
+    const { run, firstCommands } = startMachine(graph, { start: 'L' });
+    expect(firstCommands).toEqual(['run L/0/x']);
     expect(run.complete('L/0/x')).toEqual(['run d']);
   });
 

@@ -1,6 +1,6 @@
 import type { Address, Event, StartedEvent } from './event.ts';
-import { expire, setDeadline, updateDeadline } from './deadline.ts';
-import { endRun, updateDraining } from './drain.ts';
+import { expireTimer, setDeadline, updateDeadline } from './deadline.ts';
+import { endRun, updateDrainingWork } from './drain.ts';
 import { settleNode, startAttempt } from './join.ts';
 import { locate, rootLevel } from './locate.ts';
 import { cellsFrom } from './prepare.ts';
@@ -47,19 +47,19 @@ export function advance(region: Region, state: State, event: Event): StepResult 
 }
 
 function dispatch(context: StepContext, event: Event): boolean {
-  if (event.type === 'started') return begin(context, event);
+  if (event.type === 'started') return startRun(context, event);
   if (event.type === 'cancelled') {
     // R29: a cancellation ends the run.
-    context.tasks.push({ do: 'end', status: 'cancelled' });
+    context.tasks.push({ type: 'end', status: 'cancelled' });
     return true;
   }
   if (event.type === 'fired' && (event.timer === 'deadline' || event.timer === 'grace'))
-    return expire(context, event);
+    return expireTimer(context, event);
   return updateNode(context, event);
 }
 
 /** R1: a run starts at one block. Blocks that it does not reach are skipped. */
-function begin(context: StepContext, event: StartedEvent): boolean {
+function startRun(context: StepContext, event: StartedEvent): boolean {
   const { state, root } = context;
   if (state.frame.cells.length > 0 || root.region.nodes[event.start] === undefined) return false;
   Object.assign(state.frame, cellsFrom(root.region, event.start));
@@ -67,7 +67,7 @@ function begin(context: StepContext, event: StartedEvent): boolean {
   if (event.until !== undefined) state.until = event.until;
   setDeadline(context, event);
   if (event.inside) enterInside(context, root, event.start, event.inside);
-  else context.tasks.push({ do: 'start', level: root, index: event.start });
+  else context.tasks.push({ type: 'start', level: root, index: event.start });
   return true;
 }
 
@@ -77,7 +77,7 @@ function updateNode(context: StepContext, event: Exclude<Event, { type: 'started
   const index = event.at[event.at.length - 1] as number;
   const cell = location?.level.frame.cells[index];
   if (!location || cell === undefined) return false;
-  if (location.draining) return updateDraining(context, location, index, event);
+  if (location.enclosingDrain) return updateDrainingWork(context, location, index, event);
   if (isOpenContainer(cell)) return updateContainer(context, location.level, index, event);
   return isWork(cell) && updateWork(context, location.level, index, event);
 }
@@ -90,11 +90,11 @@ function runTasks(context: StepContext): void {
 }
 
 function runTask(context: StepContext, task: Task): void {
-  if (task.do === 'end') endRun(context, task);
-  else if (task.do === 'close') close(context, task.level, task.failed);
+  if (task.type === 'end') endRun(context, task);
+  else if (task.type === 'close') close(context, task.level, task.failed);
   else if (!isDraining(context, task.level)) {
     const { level, index } = task;
-    if (task.do === 'settle') settleNode(context, level, index, task.cell);
+    if (task.type === 'settle') settleNode(context, level, index, task.cell);
     else if (nodeAt(level.region, index).subflow) enterContainer(context, level, index);
     else startAttempt(context, level, index, 1);
   }

@@ -32,14 +32,16 @@ describe('a frame', () => {
   });
 
   it('without nodes closes immediately (R7)', () => {
-    expect(startMachine(region('L -> a', { L: loop(region(), { count: 3 }) })).first).toEqual(['run a']);
+    expect(startMachine(region('L -> a', { L: loop(region(), { count: 3 }) })).firstCommands).toEqual([
+      'run a',
+    ]);
   });
 });
 
 describe('a loop', () => {
   it('runs its iterations one after another (R8)', () => {
-    const { run, first } = startMachine(region('L -> a', { L: loop(x, { count: 2 }) }));
-    expect(first).toEqual(['run L/0/x']);
+    const { run, firstCommands } = startMachine(region('L -> a', { L: loop(x, { count: 2 }) }));
+    expect(firstCommands).toEqual(['run L/0/x']);
     expect(run.complete('L/0/x')).toEqual(['run L/1/x']);
     expect(run.complete('L/1/x')).toEqual(['run a']);
     expect(run.notices).toEqual(['closed L 1', 'exited L 2']);
@@ -60,8 +62,8 @@ describe('a start inside containers', () => {
   it('continues a loop from one block of one iteration, and runs the later iterations (R1, R8)', () => {
     const body = region('a -> b -> d', 'a -> c -> d');
     const graph = region('L -> after', { L: loop(body, { count: 3 }) });
-    const { run, first } = startMachine(graph, { inside: [{ ...frame, node: 1 }] });
-    expect(first).toEqual(['run L/1/b']);
+    const { run, firstCommands } = startMachine(graph, { inside: [{ ...frame, node: 1 }] });
+    expect(firstCommands).toEqual(['run L/1/b']);
     expect(run.notices).toEqual(['entered L', 'opened L 1']);
     expect(run.pending()).toEqual(['run L/1/b']);
     expect(run.complete('L/1/b')).toEqual(['run L/1/d']);
@@ -69,20 +71,20 @@ describe('a start inside containers', () => {
   });
 
   it('lets a while loop ask before the next iteration (R1, R10)', () => {
-    const { run, first } = startMachine(region('L -> after', { L: loop(x, { perTurn: true }) }), {
+    const { run, firstCommands } = startMachine(region('L -> after', { L: loop(x, { perTurn: true }) }), {
       inside: [{ ...frame, count: -1 }],
     });
-    expect(first).toEqual(['run L/1/x']);
+    expect(firstCommands).toEqual(['run L/1/x']);
     expect(run.complete('L/1/x')).toEqual(['expand L 2']);
     expect(run.expand('L', 0, 2)).toEqual(['run after']);
   });
 
   it('opens missing branches before the next ones, within the window (R1, R9)', () => {
     const graph = region('P -> after', { P: parallel(x, { count: 6, window: 2 }) });
-    const { run, first } = startMachine(graph, {
+    const { run, firstCommands } = startMachine(graph, {
       inside: [{ iteration: 1, node: 0, count: 6, next: 5, missing: [2, 4] }],
     });
-    expect(first).toEqual(['run P/1/x', 'run P/2/x']);
+    expect(firstCommands).toEqual(['run P/1/x', 'run P/2/x']);
     expect(run.complete('P/1/x')).toEqual(['run P/4/x']);
     expect(run.complete('P/2/x')).toEqual(['run P/5/x']);
     expect(run.complete('P/4/x')).toEqual([]);
@@ -92,23 +94,23 @@ describe('a start inside containers', () => {
 
   it('opens missing branches when all later ones have run (R1, R9)', () => {
     const graph = region('P -> after', { P: parallel(x, { count: 3 }) });
-    const { run, first } = startMachine(graph, {
+    const { run, firstCommands } = startMachine(graph, {
       inside: [{ iteration: 0, node: 0, count: 3, next: 3, missing: [1] }],
     });
-    expect(first).toEqual(['run P/0/x', 'run P/1/x']);
+    expect(firstCommands).toEqual(['run P/0/x', 'run P/1/x']);
     expect(run.complete('P/0/x')).toEqual([]);
     expect(run.complete('P/1/x')).toEqual(['run after']);
   });
 
   it('begins in the innermost frame of nested containers (R1)', () => {
     const inner = region('P -> y', { P: parallel(x, { count: 3 }) });
-    const { run, first } = startMachine(region('L -> after', { L: loop(inner, { count: 2 }) }), {
+    const { run, firstCommands } = startMachine(region('L -> after', { L: loop(inner, { count: 2 }) }), {
       inside: [
         { iteration: 0, node: 0, count: 2, next: 1 },
         { iteration: 2, node: 0, count: 3, next: 3 },
       ],
     });
-    expect(first).toEqual(['run L/0/P/2/x']);
+    expect(firstCommands).toEqual(['run L/0/P/2/x']);
     expect(run.complete('L/0/P/2/x')).toEqual(['run L/0/y']);
     expect(run.complete('L/0/y')).toEqual(['run L/1/P/0/x', 'run L/1/P/1/x', 'run L/1/P/2/x']);
   });
@@ -116,7 +118,7 @@ describe('a start inside containers', () => {
 
 describe('a parallel', () => {
   it('opens all branches at the same time without a limit (R9)', () => {
-    expect(startMachine(region({ P: parallel(x, { count: 3 }) })).first).toEqual([
+    expect(startMachine(region({ P: parallel(x, { count: 3 }) })).firstCommands).toEqual([
       'run P/0/x',
       'run P/1/x',
       'run P/2/x',
@@ -124,8 +126,10 @@ describe('a parallel', () => {
   });
 
   it('opens the next branch as soon as one closes (R9)', () => {
-    const { run, first } = startMachine(region('P -> a', { P: parallel(x, { count: 4, window: 2 }) }));
-    expect(first).toEqual(['run P/0/x', 'run P/1/x']);
+    const { run, firstCommands } = startMachine(
+      region('P -> a', { P: parallel(x, { count: 4, window: 2 }) }),
+    );
+    expect(firstCommands).toEqual(['run P/0/x', 'run P/1/x']);
     expect(run.complete('P/1/x')).toEqual(['run P/2/x']);
     expect(run.complete('P/2/x')).toEqual(['run P/3/x']);
     expect(run.complete('P/3/x')).toEqual([]);
@@ -146,29 +150,29 @@ describe('a parallel', () => {
 
 describe('iterations and branches', () => {
   it('with a known count need no command (R10)', () => {
-    const { run, first } = startMachine(region('L -> a', { L: loop(x, { count: 1 }) }));
-    expect(first).toEqual(['run L/0/x']);
+    const { run, firstCommands } = startMachine(region('L -> a', { L: loop(x, { count: 1 }) }));
+    expect(firstCommands).toEqual(['run L/0/x']);
     expect(run.notices).toEqual(['entered L', 'opened L 0']);
   });
 
   it.each([loop, parallel])('with an unknown count are requested once (R10)', (container) => {
-    const { run, first } = startMachine(region('C -> a', { C: container(x, { window: 1 }) }));
-    expect(first).toEqual(['expand C 0']);
+    const { run, firstCommands } = startMachine(region('C -> a', { C: container(x, { window: 1 }) }));
+    expect(firstCommands).toEqual(['expand C 0']);
     expect(run.expand('C', 2)).toEqual(['run C/0/x']);
     expect(run.complete('C/0/x')).toEqual(['run C/1/x']);
     expect(run.complete('C/1/x')).toEqual(['run a']);
   });
 
   it('with a count of 0 leave the container immediately (R10)', () => {
-    expect(startMachine(region('L -> a', { L: loop(x, { count: 0 }) })).first).toEqual(['run a']);
+    expect(startMachine(region('L -> a', { L: loop(x, { count: 0 }) })).firstCommands).toEqual(['run a']);
     const { run } = startMachine(region('P -> a', { P: parallel(x) }));
     expect(run.expand('P', 0)).toEqual(['run a']);
     expect(run.notices).toEqual(['exited P 0']);
   });
 
   it('of a while loop are requested one by one (R10)', () => {
-    const { run, first } = startMachine(region('W -> a', { W: loop(x, { perTurn: true }) }));
-    expect(first).toEqual(['expand W 0']);
+    const { run, firstCommands } = startMachine(region('W -> a', { W: loop(x, { perTurn: true }) }));
+    expect(firstCommands).toEqual(['expand W 0']);
     expect(run.expand('W', 1)).toEqual(['run W/0/x']);
     expect(run.complete('W/0/x')).toEqual(['expand W 1']);
     expect(run.expand('W', 0, 1)).toEqual(['run a']);
@@ -176,8 +180,10 @@ describe('iterations and branches', () => {
   });
 
   it('of a doWhile loop begin without a request (R10)', () => {
-    const { run, first } = startMachine(region('W -> a', { W: loop(x, { perTurn: true, firstFree: true }) }));
-    expect(first).toEqual(['run W/0/x']);
+    const { run, firstCommands } = startMachine(
+      region('W -> a', { W: loop(x, { perTurn: true, firstFree: true }) }),
+    );
+    expect(firstCommands).toEqual(['run W/0/x']);
     expect(run.complete('W/0/x')).toEqual(['expand W 1']);
     expect(run.expand('W', 0, 1)).toEqual(['run a']);
   });
@@ -210,18 +216,18 @@ describe('a limit', () => {
 });
 
 describe('a container', () => {
-  it('leaves by `source` when it completes (R12)', () => {
+  it('is left by `source` when it completes (R12)', () => {
     const { run } = startMachine(region('L -> a', 'L:error -> h', { L: loop(x, { count: 1 }) }));
     expect(run.complete('L/0/x')).toEqual(['run a']);
   });
 
-  it('leaves by `error` when a node inside failed (R12)', () => {
+  it('is left by `error` when a node inside failed (R12)', () => {
     const { run } = startMachine(region('L -> a', 'L:error -> h', { L: loop(x, { count: 3 }) }));
     expect(run.fail('L/0/x')).toEqual(['run h']);
     expect(run.notices).toEqual(['failed L/0/x', 'failed L handled because of L/0/x']);
   });
 
-  it('leaves by `error` if its iterations cannot be determined (R12)', () => {
+  it('is left by `error` if its iterations cannot be determined (R12)', () => {
     const { run } = startMachine(region('L -> a', 'L:error -> h', { L: loop(x) }));
     expect(run.fail('L', { attempt: 0, iteration: 0 })).toEqual(['run h']);
     expect(run.notices).toEqual(['failed L handled']);

@@ -1,6 +1,6 @@
 import { failNode } from './failure.ts';
 import type { FrameStart } from './event.ts';
-import { cellsFrom, prepare } from './prepare.ts';
+import { cellsFrom, prepareRegion } from './prepare.ts';
 import { addressOf, isOpenContainer, nodeAt } from './state.ts';
 import type { Frame, Level, OpenContainer } from './state.ts';
 import type { Subflow } from './skeleton.ts';
@@ -39,7 +39,7 @@ export function enterInside(
   context.notices.push({ type: 'entered', at }, { type: 'opened', at, iteration });
   const innerLevel: Level = { region: body, frame, parent: level, node: index, iteration };
   if (innerStarts.length > 0) enterInside(context, innerLevel, node, innerStarts);
-  else context.tasks.push({ do: 'start', level: innerLevel, index: node });
+  else context.tasks.push({ type: 'start', level: innerLevel, index: node });
   openWindow(context, level, index);
 }
 
@@ -48,23 +48,27 @@ export function expandContainer(context: StepContext, level: Level, index: numbe
   if (!subflowAt(level, index).perTurn) {
     containerAt(level, index).count = count;
     proceed(context, level, index);
-  } else if (count > 0) openNext(context, level, index);
-  else exit(context, level, index);
+  } else if (count > 0) openNextFrame(context, level, index);
+  else exitContainer(context, level, index);
 }
 
-/** Closes the frame of `inner`, then opens the next iteration or branches, or leaves the container. */
-export function closeFrame(context: StepContext, inner: Level, failed: readonly number[] | undefined): void {
-  const level = inner.parent as Level;
-  const container = containerAt(level, inner.node);
-  delete container.open[inner.iteration];
+/** Closes the frame of `innerLevel`, then opens the next iteration or branches, or leaves the container. */
+export function closeFrame(
+  context: StepContext,
+  innerLevel: Level,
+  failed: readonly number[] | undefined,
+): void {
+  const level = innerLevel.parent as Level;
+  const container = containerAt(level, innerLevel.node);
+  delete container.open[innerLevel.iteration];
   container.live--;
   context.notices.push({
     type: 'closed',
-    at: addressOf(level, inner.node),
-    iteration: inner.iteration,
+    at: addressOf(level, innerLevel.node),
+    iteration: innerLevel.iteration,
     ...(failed && { failed }),
   });
-  proceed(context, level, inner.node);
+  proceed(context, level, innerLevel.node);
 }
 
 /**
@@ -76,10 +80,10 @@ function proceed(context: StepContext, level: Level, index: number): void {
   const subflow = subflowAt(level, index);
   if (subflow.perTurn && !(subflow.firstFree && container.next === 0))
     requestExpansion(context, level, index);
-  else if (subflow.perTurn) openNext(context, level, index);
+  else if (subflow.perTurn) openNextFrame(context, level, index);
   else if (container.count < 0) requestExpansion(context, level, index);
   // R11: a limit fails the container. It never truncates.
-  else if (container.count > subflow.limit) fail(context, level, index, subflow.limit);
+  else if (container.count > subflow.limit) failContainer(context, level, index, subflow.limit);
   else openWindow(context, level, index);
 }
 
@@ -88,8 +92,8 @@ function openWindow(context: StepContext, level: Level, index: number): void {
   const window =
     subflowAt(level, index).window ?? (nodeAt(level.region, index).kind === 'loop' ? 1 : Infinity);
   const hasNext = (): boolean => container.missing !== undefined || container.next < container.count;
-  while (container.live < window && hasNext()) openNext(context, level, index);
-  if (container.live === 0) exit(context, level, index);
+  while (container.live < window && hasNext()) openNextFrame(context, level, index);
+  if (container.live === 0) exitContainer(context, level, index);
 }
 
 function requestExpansion(context: StepContext, level: Level, index: number): void {
@@ -99,22 +103,22 @@ function requestExpansion(context: StepContext, level: Level, index: number): vo
   context.commands.push({ type: 'expand', at: addressOf(level, index), turn: container.next });
 }
 
-function openNext(context: StepContext, level: Level, index: number): void {
+function openNextFrame(context: StepContext, level: Level, index: number): void {
   const container = containerAt(level, index);
   const { body, limit } = subflowAt(level, index);
-  const missing = takeMissing(container);
-  if (missing === undefined && container.next >= limit) {
-    fail(context, level, index, limit);
+  const missingBranch = takeMissing(container);
+  if (missingBranch === undefined && container.next >= limit) {
+    failContainer(context, level, index, limit);
     return;
   }
-  const number = missing ?? container.next++;
-  const frame: Frame = { left: body.nodes.length, cells: prepare(body).cells.slice() };
+  const number = missingBranch ?? container.next++;
+  const frame: Frame = { left: body.nodes.length, cells: prepareRegion(body).cells.slice() };
   container.open[number] = frame;
   container.live++;
   context.notices.push({ type: 'opened', at: addressOf(level, index), iteration: number });
-  const inner: Level = { region: body, frame, parent: level, node: index, iteration: number };
-  for (const entry of body.entries) context.tasks.push({ do: 'start', level: inner, index: entry });
-  if (frame.left === 0) context.tasks.push({ do: 'close', level: inner });
+  const innerLevel: Level = { region: body, frame, parent: level, node: index, iteration: number };
+  for (const entry of body.entries) context.tasks.push({ type: 'start', level: innerLevel, index: entry });
+  if (frame.left === 0) context.tasks.push({ type: 'close', level: innerLevel });
 }
 
 /** Removes and returns the next missing branch; undefined if there is none. */
@@ -124,16 +128,16 @@ function takeMissing(container: OpenContainer): number | undefined {
   return number;
 }
 
-function exit(context: StepContext, level: Level, index: number): void {
+function exitContainer(context: StepContext, level: Level, index: number): void {
   context.notices.push({
     type: 'exited',
     at: addressOf(level, index),
     count: containerAt(level, index).next,
   });
-  context.tasks.push({ do: 'settle', level, index, cell: 'source' });
+  context.tasks.push({ type: 'settle', level, index, cell: 'source' });
 }
 
-function fail(context: StepContext, level: Level, index: number, limit: number): void {
+function failContainer(context: StepContext, level: Level, index: number, limit: number): void {
   failNode(context, level, index, { limit });
 }
 

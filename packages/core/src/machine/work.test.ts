@@ -10,8 +10,8 @@ describe('the timeout of a block', () => {
   const retry = { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
   it('aborts the attempt and counts as its failure (R21)', () => {
-    const { run, first } = startMachine(region('a:error -> h', { a: { timeoutMs: 30 } }));
-    expect(first).toEqual(['run a', 'timer a timeout 1030']);
+    const { run, firstCommands } = startMachine(region('a:error -> h', { a: { timeoutMs: 30 } }));
+    expect(firstCommands).toEqual(['run a', 'timer a timeout 1030']);
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'run h']);
     expect(run.notices).toEqual(['failed a handled timed out']);
   });
@@ -71,7 +71,7 @@ describe('a pause', () => {
 describe('a pause that continues its block', () => {
   const retry = { maxTries: 2, waitMs: 0, backoff: 1, maxWaitMs: 0, jitter: 0 };
 
-  it('runs the same attempt again, which may pause again, and leaves by the port of its result (R46)', () => {
+  it('runs the same attempt again, which may pause again, and is left by the port of its result (R46)', () => {
     const { run } = startMachine(region('a -> b'));
     expect(run.pauseToContinue('a')).toEqual(['open a']);
     expect(run.pending()).toEqual(['open a']);
@@ -103,8 +103,8 @@ describe('a pause that continues its block', () => {
   });
 
   it('keeps the remaining timeout: time spent waiting for a person does not count (R46)', () => {
-    const { run, first } = startMachine(region('a', { a: { timeoutMs: 30 } }));
-    expect(first).toEqual(['run a', 'timer a timeout 1030']);
+    const { run, firstCommands } = startMachine(region('a', { a: { timeoutMs: 30 } }));
+    expect(firstCommands).toEqual(['run a', 'timer a timeout 1030']);
     run.nowMs = 1010;
     expect(run.pauseToContinue('a')).toEqual(['open a']);
     run.nowMs = 5000;

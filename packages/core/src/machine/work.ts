@@ -35,7 +35,7 @@ export function updateWork(context: StepContext, level: Level, index: number, ev
   if (work.w === 'retry') startAttempt(context, level, index, work.try);
   else if (work.w === 'pause' && work.try !== undefined)
     continueAttempt(context, level, index, { ...work, try: work.try });
-  else context.tasks.push({ do: 'settle', level, index, cell: 'source' });
+  else context.tasks.push({ type: 'settle', level, index, cell: 'source' });
   return true;
 }
 
@@ -53,7 +53,7 @@ function endAttempt(context: StepContext, level: Level, index: number, event: Ev
   if (!isOfAttempt(work, event)) return false;
   removeFromCounters(context.state, work);
   if (event.type === 'completed')
-    context.tasks.push({ do: 'settle', level, index, cell: event.port ?? 'source' });
+    context.tasks.push({ type: 'settle', level, index, cell: event.port ?? 'source' });
   else if (event.type === 'paused') pause(context, level, index, { work, event });
   else if (event.type === 'failed') failAttempt(context, level, index, event);
   else {
@@ -88,8 +88,8 @@ function pause(
   }
   // R46: the remaining timeout applies after the answer.
   const { dueMs } = work;
-  const remaining = dueMs === undefined ? {} : { leftMs: Math.max(0, dueMs - event.atMs) };
-  level.frame.cells[index] = { w: 'pause', ...attemptOf(work), ...remaining };
+  const remainingTimeout = dueMs === undefined ? {} : { leftMs: Math.max(0, dueMs - event.atMs) };
+  level.frame.cells[index] = { w: 'pause', ...attemptOf(work), ...remainingTimeout };
   context.commands.push({ type: 'open', at: event.at, ...attemptOf(work) });
 }
 

@@ -25,27 +25,27 @@ export function buildSkeleton(compilation: Compilation, settings: NodeSettingsBy
   return buildRegion(compilation, settings, '');
 }
 
-function buildRegion(compilation: Compilation, settings: NodeSettingsById, container: string): Region {
-  const graph = compilation.structure.regions.get(container) as RegionGraph;
-  const index = new Map(graph.order.map((id, position) => [id, position]));
-  const indexOf = (id: string): number => index.get(id) as number;
-  const { into, outOf } = compilation.structure;
+function buildRegion(compilation: Compilation, settings: NodeSettingsById, containerId: string): Region {
+  const graph = compilation.structure.regions.get(containerId) as RegionGraph;
+  const indexById = new Map(graph.order.map((id, position) => [id, position]));
+  const indexOf = (id: string): number => indexById.get(id) as number;
+  const { incomingEdges, outgoingEdges } = compilation.structure;
   return {
     entries: graph.entries.map(indexOf),
     nodes: graph.order.map((id) => {
-      const outs = outOf.get(id) ?? [];
+      const nodeEdges = outgoingEdges.get(id) ?? [];
       const node = buildNode(compilation, settings, id);
-      node.ins = (into.get(id) ?? []).map(({ source, port }) => ({ from: indexOf(source), port }));
-      node.outs = [...new Set(outs.map(({ target }) => indexOf(target)))];
-      node.handlesError = outs.some(({ port }) => port === 'error');
-      if (container === '' && outs.every(({ port }) => port === 'error')) node.terminal = true;
+      node.ins = (incomingEdges.get(id) ?? []).map(({ source, port }) => ({ from: indexOf(source), port }));
+      node.outs = [...new Set(nodeEdges.map(({ target }) => indexOf(target)))];
+      node.handlesError = nodeEdges.some(({ port }) => port === 'error');
+      if (containerId === '' && nodeEdges.every(({ port }) => port === 'error')) node.terminal = true;
       return node;
     }),
   };
 }
 
 function buildNode(compilation: Compilation, settings: NodeSettingsById, id: string): Node {
-  const { block } = compilation.structure.places.get(id) as { block: Block };
+  const { block } = compilation.structure.containedBlocks.get(id) as { block: Block };
   const { retry, timeoutMs, subflow } = settings.get(id) ?? {};
   return {
     class: classOf(compilation, block, subflow),

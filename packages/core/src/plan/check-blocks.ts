@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import { parentOf } from '../graph/containment.ts';
 import type { ContainedBlock } from '../graph/containment.ts';
 import { append } from '../graph/multimap.ts';
-import { own } from '../json.ts';
+import { getOwn } from '../json.ts';
 import type { Json } from '../json.ts';
 import type { Compilation } from './compilation.ts';
 import { diagnostic } from './diagnostics.ts';
@@ -36,12 +36,12 @@ const REQUIRED_FIELDS: ReadonlyMap<string, string> = new Map([
 export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<string, BlockConfig>): void {
   const similarTypes = new SimilarNames(typeNames(compilation.types));
   const bodies = new Map<string, ContainedBlock[]>();
-  for (const place of compilation.structure.places.values()) {
-    const container = parentOf(place);
-    if (container !== undefined) append(bodies, container, place);
+  for (const containedBlock of compilation.structure.containedBlocks.values()) {
+    const containerId = parentOf(containedBlock);
+    if (containerId !== undefined) append(bodies, containerId, containedBlock);
   }
-  for (const id of [...compilation.structure.members].toSorted()) {
-    const { block } = compilation.structure.places.get(id) as ContainedBlock;
+  for (const id of [...compilation.structure.runnableIds].toSorted()) {
+    const { block } = compilation.structure.containedBlocks.get(id) as ContainedBlock;
     if (!block.trigger || isTriggerType(block.type)) checkFields(compilation, block, configs.get(id));
     if (block.trigger || isTriggerType(block.type)) continue;
     if (isContainerType(block.type)) checkBody(compilation, block, bodies.get(id) ?? []);
@@ -53,8 +53,8 @@ export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<strin
 }
 
 function checkType(compilation: Compilation, block: Block, similarTypes: SimilarNames): void {
-  if (compilation.runnable.has(block.type)) return;
-  const suggestion = compilation.types.has(block.type) ? undefined : similarTypes.nearest(block.type);
+  if (compilation.runnableTypes.has(block.type)) return;
+  const suggestion = compilation.types.has(block.type) ? undefined : similarTypes.findNearest(block.type);
   compilation.sink.push(
     diagnostic('BLOCK_TYPE_UNKNOWN', {
       blockId: block.id,
@@ -69,11 +69,11 @@ function checkType(compilation: Compilation, block: Block, similarTypes: Similar
 
 function checkRequiredFields(compilation: Compilation, block: Block): void {
   for (const name of compilation.types.get(block.type)?.required ?? []) {
-    if (isEmpty(own(block.fields, name)))
+    if (isEmpty(getOwn(block.fields, name)))
       reportEmptyField(compilation, block, { code: 'FIELD_REQUIRED', name });
   }
   const requiredField = REQUIRED_FIELDS.get(block.type);
-  if (requiredField !== undefined && isEmpty(own(block.fields, requiredField))) {
+  if (requiredField !== undefined && isEmpty(getOwn(block.fields, requiredField))) {
     reportEmptyField(compilation, block, { code: 'FIELD_EMPTY', name: requiredField });
   }
   checkOperation(compilation, block);
@@ -81,19 +81,22 @@ function checkRequiredFields(compilation: Compilation, block: Block): void {
 
 /** Reports fields and host data that the operation of a block requires but that are missing. */
 function checkOperation(compilation: Compilation, block: Block): void {
-  const { needs, uses } = compilation.types.get(block.type) ?? {};
-  if (!needs) return;
-  const operationValue = own(block.fields, 'operation');
-  const [defaultOperation = ''] = Object.keys(needs);
+  const { requiredFieldsByOperation, featureByOperation } = compilation.types.get(block.type) ?? {};
+  if (!requiredFieldsByOperation) return;
+  const operationValue = getOwn(block.fields, 'operation');
+  const [defaultOperation = ''] = Object.keys(requiredFieldsByOperation);
   const operation = isEmpty(operationValue) ? defaultOperation : operationValue;
   // An operation with a reference is known only at run time. The executor reports unknown operations.
   if (typeof operation !== 'string') return;
   const name = operation.trim();
-  for (const fields of (Object.hasOwn(needs, name) ? needs[name] : undefined) ?? [])
+  for (const fields of (Object.hasOwn(requiredFieldsByOperation, name)
+    ? requiredFieldsByOperation[name]
+    : undefined) ?? [])
     checkAlternativeFields(compilation, block, { operation: name, fields });
   checkFeature(compilation, block, {
     operation: name,
-    feature: uses && Object.hasOwn(uses, name) ? uses[name] : undefined,
+    feature:
+      featureByOperation && Object.hasOwn(featureByOperation, name) ? featureByOperation[name] : undefined,
   });
 }
 
@@ -103,11 +106,11 @@ const FEATURE_TEXTS: { readonly [feature in HostFeature]: string } = {
 };
 
 function checkFeature(
-  { sink, features, runnable }: Compilation,
+  { sink, features, runnableTypes }: Compilation,
   block: Block,
   { operation, feature }: { operation: string; feature: HostFeature | undefined },
 ): void {
-  if (feature === undefined || features.has(feature) || !runnable.has(block.type)) return;
+  if (feature === undefined || features.has(feature) || !runnableTypes.has(block.type)) return;
   sink.push(
     diagnostic('FEATURE_MISSING', {
       blockId: block.id,
@@ -124,7 +127,7 @@ function checkAlternativeFields(
   { operation, fields }: { operation: string; fields: readonly string[] },
 ): void {
   const [name] = fields;
-  if (name === undefined || fields.some((field) => !isEmpty(own(block.fields, field)))) return;
+  if (name === undefined || fields.some((field) => !isEmpty(getOwn(block.fields, field)))) return;
   const alternatives = fields.slice(1).map((field) => ` or "${field}"`);
   sink.push(
     diagnostic('FIELD_EMPTY', {
@@ -183,7 +186,7 @@ function checkFields(compilation: Compilation, block: Block, config: BlockConfig
   for (const [name, value] of Object.entries(block.fields)) {
     if (isBlank(value)) continue;
     const field = Object.hasOwn(schema.shape, name) ? (schema.shape[name] as z.ZodType) : undefined;
-    if (!field) checkFieldName(compilation, block, { name, suggestion: names.nearest(name) });
+    if (!field) checkFieldName(compilation, block, { name, suggestion: names.findNearest(name) });
     else if (config?.params[name]?.kind === 'literal')
       checkFieldValue(compilation, block, { name, value, field });
   }
@@ -195,7 +198,7 @@ function checkFieldName(
   { name, suggestion }: { name: string; suggestion: SimilarName | undefined },
 ): void {
   // If the similar field is set too, this one is not a misspelling.
-  if (!suggestion || !isBlank(own(block.fields, suggestion.name))) return;
+  if (!suggestion || !isBlank(getOwn(block.fields, suggestion.name))) return;
   sink.push(
     diagnostic('FIELD_UNKNOWN', {
       blockId: block.id,
@@ -215,7 +218,7 @@ function checkFieldValue(
   if (result.success) return;
   const expected = result.error.issues[0]?.message ?? 'another value';
   const options = expected.startsWith('one of ') ? expected.slice('one of '.length).split(', ') : [];
-  const suggestion = typeof value === 'string' ? new SimilarNames(options).nearest(value) : undefined;
+  const suggestion = typeof value === 'string' ? new SimilarNames(options).findNearest(value) : undefined;
   sink.push(
     diagnostic('FIELD_VALUE', {
       blockId: block.id,
@@ -258,13 +261,13 @@ export function checkJsonFields({ sink }: Compilation, blocks: ReadonlyMap<strin
       !block.trigger && Object.hasOwn(JSON_FIELDS, block.type) ? JSON_FIELDS[block.type] : undefined;
     for (const [name, use] of Object.entries(fields ?? {})) {
       const template = Object.hasOwn(block.params, name) ? block.params[name] : undefined;
-      const paths = template && isRead(block, name) ? invalidJsonPaths(template, use) : [];
-      for (const path of paths) sink.push(fieldNotJson(block, name, path));
+      const paths = template && isReadAsJson(block, name) ? invalidJsonPaths(template, use) : [];
+      for (const path of paths) sink.push(fieldNotJsonDiagnostic(block, name, path));
     }
   }
 }
 
-function fieldNotJson(block: BlockConfig, name: string, path: Path): ReturnType<typeof diagnostic> {
+function fieldNotJsonDiagnostic(block: BlockConfig, name: string, path: Path): ReturnType<typeof diagnostic> {
   return diagnostic('FIELD_NOT_JSON', {
     blockId: block.id,
     path: ['blocks', block.id, 'subBlocks', name, 'value', ...path],
@@ -274,7 +277,7 @@ function fieldNotJson(block: BlockConfig, name: string, path: Path): ReturnType<
 }
 
 /** Returns false for fields that the block's settings disable, and for bodies whose content type is not JSON. */
-function isRead({ type, params }: BlockConfig, name: string): boolean {
+function isReadAsJson({ type, params }: BlockConfig, name: string): boolean {
   if (type === 'response' && name !== 'headers')
     return (name === 'data') === (literalValue(params['dataMode']) === 'json');
   return name !== 'body' || /^$|json/i.test(contentType(params['headers']));
@@ -285,8 +288,8 @@ function contentType(headers: Template | undefined): string {
   const rows = headers && templateItems(headers);
   const pairs = rows
     ? rows.map((row) => {
-        const cell = templateFields(templateFields(row)?.get('cells') ?? row);
-        return [literalText(cell?.get('Key')), literalText(cell?.get('Value'))] as const;
+        const cells = templateFields(templateFields(row)?.get('cells') ?? row);
+        return [literalText(cells?.get('Key')), literalText(cells?.get('Value'))] as const;
       })
     : [...((headers && templateFields(headers)) ?? [])].map(
         ([key, value]) => [key, literalText(value)] as const,
@@ -330,10 +333,10 @@ const CONTROL_FIELDS = new Set(['error', 'selectedOption', 'selectedRoute', '_pa
 /** Reports fields of input formats that have a reserved name. */
 export function checkStarts({ structure, sink }: Compilation, starts: readonly string[]): void {
   for (const id of starts) {
-    const { block } = structure.places.get(id) as ContainedBlock;
+    const { block } = structure.containedBlocks.get(id) as ContainedBlock;
     if (block.type === 'chat_trigger') continue;
-    const hasMetadata = own(block.fields, 'runMetadata') === true;
-    for (const { name, index } of inputFields(own(block.fields, 'inputFormat'))) {
+    const hasMetadata = getOwn(block.fields, 'runMetadata') === true;
+    for (const { name, index } of inputFields(getOwn(block.fields, 'inputFormat'))) {
       if (!CONTROL_FIELDS.has(name) && !(hasMetadata && name === 'metadata')) continue;
       sink.push(
         diagnostic('START_FIELD_RESERVED', {

@@ -13,7 +13,7 @@ import type { Block } from '../schema/workflow.ts';
 /** Reports names that references cannot use or cannot distinguish. */
 export function checkNames(compilation: Compilation): void {
   const blocksByName: Multimap<Block> = new Map();
-  for (const { block, enabled } of compilation.structure.places.values()) {
+  for (const { block, enabled } of compilation.structure.containedBlocks.values()) {
     const normalizedName = normalizeName(block.name);
     if (isReserved(block.name)) {
       const message = `The block name "${block.name}" is reserved: <${normalizedName}…> has another meaning in references.`;
@@ -94,7 +94,7 @@ interface DeclaredNames {
 }
 
 /** Maximum number of outputs in a hint. */
-const MAX_LISTED = 12;
+const MAX_LISTED_OUTPUTS = 12;
 
 function checkTarget(
   compilation: Compilation,
@@ -133,7 +133,7 @@ function checkOutput(
   if (Object.hasOwn(fields, first)) return;
   const declaredOutputs = outputs.get(target.id) ?? declaredNames(Object.keys(fields));
   outputs.set(target.id, declaredOutputs);
-  const suggestion = declaredOutputs.names.nearest(first);
+  const suggestion = declaredOutputs.names.findNearest(first);
   reportReference(compilation, 'REFERENCE_UNDECLARED_OUTPUT', reference, {
     message: `${reference.ref.text} in "${reference.location.block.name}" names "${first}", which "${target.name}" does not declare. If the output has no such field, the block fails.`,
     hint: suggestion ? `Did you mean "${suggestion.name}"?` : `Its outputs are ${declaredOutputs.list}.`,
@@ -141,8 +141,8 @@ function checkOutput(
 }
 
 function declaredNames(names: readonly string[]): DeclaredNames {
-  const omittedCount = names.length - MAX_LISTED;
-  const firstNames = names.slice(0, MAX_LISTED).join(', ');
+  const omittedCount = names.length - MAX_LISTED_OUTPUTS;
+  const firstNames = names.slice(0, MAX_LISTED_OUTPUTS).join(', ');
   const list = omittedCount > 0 ? `${firstNames} and ${omittedCount} more` : firstNames;
   return { names: new SimilarNames(names), list };
 }
@@ -183,14 +183,14 @@ class RunOrder {
 
   /** Returns the reason why `target` can never have run when `reader` reads it; undefined if `target` can have run. */
   neverRanReason(reader: string, target: string, fieldPosition: FieldPosition): string | undefined {
-    const { places, members } = this.#structure;
-    const place = places.get(target);
+    const { containedBlocks, runnableIds } = this.#structure;
+    const containedBlock = containedBlocks.get(target);
     // The reference compiler reports disabled blocks.
-    if (!place?.enabled) return undefined;
-    const { name } = place.block;
+    if (!containedBlock?.enabled) return undefined;
+    const { name } = containedBlock.block;
     const readerChain = this.#chain(reader);
     const targetChain = this.#chain(target);
-    if (!members.has(target) || this.#isOnlyReaderReached(readerChain, targetChain))
+    if (!runnableIds.has(target) || this.#isOnlyReaderReached(readerChain, targetChain))
       return `no path leads to "${name}"`;
     const sharedLength = sharedDepth(readerChain, targetChain);
     const containerCount = Math.min(sharedLength, readerChain.length - 1, targetChain.length - 1);
@@ -212,12 +212,12 @@ class RunOrder {
 
   /** Returns true if one of the containers is a loop, in which the value may be from an earlier iteration. */
   #isInLoop(containers: readonly string[]): boolean {
-    return containers.some((id) => this.#structure.places.get(id)?.block.type === 'loop');
+    return containers.some((id) => this.#structure.containedBlocks.get(id)?.block.type === 'loop');
   }
 
   /** Returns the ids of the containers around a block, outermost first, and of the block itself. */
   #chain(id: string): string[] {
-    return [...(this.#structure.places.get(id)?.containers ?? []), id];
+    return [...(this.#structure.containedBlocks.get(id)?.containers ?? []), id];
   }
 
   /** Returns true if a path leads from `earlier` to `later`. False if the search has too many steps. */
@@ -234,7 +234,7 @@ class RunOrder {
   #findSuccessors(from: string): ReadonlySet<string> {
     const successors = new Set<string>([from]);
     for (const id of successors) {
-      for (const { target } of this.#structure.outOf.get(id) ?? []) {
+      for (const { target } of this.#structure.outgoingEdges.get(id) ?? []) {
         if (++this.#steps > MAX_STEPS) return new Set();
         successors.add(target);
       }
@@ -252,27 +252,28 @@ function sharedDepth(chainA: readonly string[], chainB: readonly string[]): numb
 /** Reports blocks that no start leads to. A workflow without starts has another diagnostic. */
 export function checkReachability({ structure, sink }: Compilation, reachedIds: ReadonlySet<string>): void {
   if (reachedIds.size === 0) return;
-  for (const [id, { block, enabled, containers }] of structure.places) {
-    const container = containers.at(-1);
+  for (const [id, { block, enabled, containers }] of structure.containedBlocks) {
+    const containerId = containers.at(-1);
     const isUnreachable =
-      container === undefined
+      containerId === undefined
         ? !reachedIds.has(id)
-        : structure.members.has(container) && !structure.members.has(id);
+        : structure.runnableIds.has(containerId) && !structure.runnableIds.has(id);
     if (!enabled || !isUnreachable) continue;
     sink.push(
       diagnostic('BLOCK_UNREACHABLE', {
         blockId: id,
         path: ['blocks', id],
-        message: `No path leads ${container === undefined ? 'from a start' : 'from its container'} to "${block.name}", so it never runs.`,
+        message: `No path leads ${containerId === undefined ? 'from a start' : 'from its container'} to "${block.name}", so it never runs.`,
         hint: 'Draw an edge to it, disable it, or remove it.',
       }),
     );
   }
 }
 
-/** Returns the top-level blocks reachable from `starts` by wired edges, including `starts`. */
+/** Returns the top-level blocks reachable from `starts` by region edges, including `starts`. */
 export function reachableFrom(structure: Structure, starts: readonly string[]): ReadonlySet<string> {
   const reachedIds = new Set(starts);
-  for (const id of reachedIds) for (const { target } of structure.outOf.get(id) ?? []) reachedIds.add(target);
+  for (const id of reachedIds)
+    for (const { target } of structure.outgoingEdges.get(id) ?? []) reachedIds.add(target);
   return reachedIds;
 }

@@ -34,15 +34,15 @@ export function checkTriggers(
   if (!infos) return;
   const types = new Map(infos.map((info) => [info.type, info]));
   for (const id of starts) {
-    const { block } = compilation.structure.places.get(id) as ContainedBlock;
+    const { block } = compilation.structure.containedBlocks.get(id) as ContainedBlock;
     const info = types.get(block.type);
     if (info) checkFields(compilation, block, info);
-    else if (isExternal(block)) reportNotFired(compilation, block);
+    else if (isExternalTrigger(block)) reportNotFired(compilation, block);
   }
 }
 
 /** Returns true for a trigger that waits for an event. A call starts the others. */
-function isExternal({ type }: Block): boolean {
+function isExternalTrigger({ type }: Block): boolean {
   return !isTriggerType(type) || triggerRank(type) === TRIGGER_PRIORITY.length;
 }
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../json.ts';
 import type { Json } from '../json.ts';
 import { envNamesIn, referencesIn } from '../refs/template.ts';
-import { compileTemplate, singleReference } from '../refs/text.ts';
+import { compileTemplate, findSingleReference } from '../refs/text.ts';
 import { readJsonText } from '../schema/read-json-text.ts';
 import { diagnostic } from './diagnostics.ts';
 import type { Compilation } from './compilation.ts';
@@ -39,7 +39,7 @@ function readSource(
   if (value == null || value === '') return { invalid: 'it is empty.' };
   const context = compilation.context(location, 'container');
   if (typeof value === 'string') {
-    const singleResult = singleReference(value, context);
+    const singleResult = findSingleReference(value, context);
     compilation.report(location, singleResult.findings, 'expression');
     if (singleResult.reference) {
       compilation.addReferences(location, [singleResult.reference], 'container');

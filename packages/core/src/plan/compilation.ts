@@ -26,7 +26,7 @@ interface CompilationInput {
   names: NameTable;
   types: TypeTable;
   /** Block types that have an executor. */
-  runnable: ReadonlySet<string>;
+  runnableTypes: ReadonlySet<string>;
   /** The data that the host provides for blocks. */
   features: ReadonlySet<HostFeature>;
   limits: PlanLimits;
@@ -40,7 +40,7 @@ export class Compilation {
   readonly structure: Structure;
   readonly names: NameTable;
   readonly types: TypeTable;
-  readonly runnable: ReadonlySet<string>;
+  readonly runnableTypes: ReadonlySet<string>;
   readonly features: ReadonlySet<HostFeature>;
   readonly limits: PlanLimits;
   readonly compat: boolean;
@@ -48,19 +48,21 @@ export class Compilation {
   readonly references: CompiledReference[] = [];
   /** Number of characters of code parsed so far. */
   parsedChars = 0;
-  readonly #stored: ReadonlyMap<string, StoredContainer>;
+  readonly #storedContainers: ReadonlyMap<string, StoredContainer>;
 
   constructor(input: CompilationInput) {
     this.workflow = input.workflow;
     this.structure = input.structure;
     this.names = input.names;
     this.types = input.types;
-    this.runnable = input.runnable;
+    this.runnableTypes = input.runnableTypes;
     this.features = input.features;
     this.limits = input.limits;
     this.compat = input.compat;
     this.sink = input.sink;
-    this.#stored = new Map(input.workflow.stored.map((entry) => [`${entry.kind} ${entry.id}`, entry]));
+    this.#storedContainers = new Map(
+      input.workflow.storedContainers.map((entry) => [`${entry.kind} ${entry.id}`, entry]),
+    );
   }
 
   /** Returns the context of a field for the reference compiler. */
@@ -70,7 +72,7 @@ export class Compilation {
 
   /** Returns the container in the stored map, `loops` or `parallels` of the file, that has the id of the block. */
   storedContainerOf(block: Block): StoredContainer | undefined {
-    return this.#stored.get(`${block.type} ${block.id}`);
+    return this.#storedContainers.get(`${block.type} ${block.id}`);
   }
 
   /** Adds the reference compiler's findings for a field as diagnostics. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { arbitraryFile, shuffle, validFile } from '../../../../test/support/arbitrary-workflow.ts';
+import { arbitraryFile, shuffle, arbitraryValidFile } from '../../../../test/support/arbitrary-workflow.ts';
 import { scale } from '../../../../test/support/scale.ts';
 import type { Json } from '../json.ts';
 import type { Region } from '../machine/skeleton.ts';
@@ -96,7 +96,7 @@ describe('a workflow of any shape', () => {
 describe('a valid workflow of any shape', () => {
   it('compiles to a valid skeleton that is plain JSON', () => {
     fc.assert(
-      fc.property(validFile, (file) => {
+      fc.property(arbitraryValidFile, (file) => {
         const result = compileFile(file);
         expect(result?.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
         const plan = result?.ok ? result.plan : undefined;
@@ -117,7 +117,7 @@ describe('a valid workflow of any shape', () => {
   it('has the same hash for any key order', () => {
     fc.assert(
       fc.property(
-        validFile,
+        arbitraryValidFile,
         fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
         (file, stream) => {
           const original = compileFile(file);

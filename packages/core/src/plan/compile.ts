@@ -37,7 +37,7 @@ export interface CompileOptions {
   compat?: boolean;
   limits?: Partial<PlanLimits>;
   /** Types of registered executors. They override known types. */
-  blocks?: readonly BlockTypeInfo[];
+  blockTypes?: readonly BlockTypeInfo[];
   /** Further properties of known types, for checks without registered executors. */
   knownTypes?: readonly BlockTypeInfo[];
   /** The data that the host provides for blocks. Default: none. */
@@ -77,15 +77,15 @@ function analyze(source: Workflow, options: CompileOptions): { plan?: Plan; diag
   const compilation = createCompilation(source, options, sink);
   const { structure, workflow } = compilation;
   const starts = findStarts(
-    structure.places,
+    structure.containedBlocks,
     workflow.blocks.map(({ id }) => id),
     sink,
   );
   const blocks = new Map<string, BlockConfig>();
   const settings = new Map<string, NodeSettings>();
-  for (const id of [...structure.members].toSorted()) {
-    const place = structure.places.get(id) as ContainedBlock;
-    const { block } = place;
+  for (const id of [...structure.runnableIds].toSorted()) {
+    const containedBlock = structure.containedBlocks.get(id) as ContainedBlock;
+    const { block } = containedBlock;
     const container = isContainerType(block.type) ? readContainer(compilation, block) : undefined;
     const retry = retryPolicy(block, workflow.dialect, sink);
     const timeoutMs = readTimeout(block, sink);
@@ -94,7 +94,7 @@ function analyze(source: Workflow, options: CompileOptions): { plan?: Plan; diag
       ...(timeoutMs !== undefined && { timeoutMs }),
       ...(container && { subflow: container.subflow }),
     });
-    const config = configureBlock(compilation, place);
+    const config = configureBlock(compilation, containedBlock);
     blocks.set(id, container ? { ...config, container: container.config } : config);
   }
   runChecks(compilation, starts, blocks);
@@ -128,16 +128,16 @@ function buildPlan(
 function createCompilation(source: Workflow, options: CompileOptions, sink: DiagnosticList): Compilation {
   const workflow = sortWorkflow(source);
   const { compat = false, limits = {} } = options;
-  const types = typeTable([...(options.knownTypes ?? []), ...(options.blocks ?? [])]);
+  const types = typeTable([...(options.knownTypes ?? []), ...(options.blockTypes ?? [])]);
   const ports = new Map([...types.values()].map(({ type, ports = [] }) => [type, ports]));
   const structure = buildStructure(workflow, { compat, ports }, sink);
-  const names = buildNames(namedBlocks(structure.places), workflow.variables);
+  const names = buildNames(namedBlocks(structure.containedBlocks), workflow.variables);
   return new Compilation({
     workflow,
     structure,
     names,
     types,
-    runnable: runnableTypes(options.blocks),
+    runnableTypes: runnableTypes(options.blockTypes),
     features: new Set(options.features),
     compat,
     sink,
@@ -146,12 +146,12 @@ function createCompilation(source: Workflow, options: CompileOptions, sink: Diag
 }
 
 /** Returns the blocks ordered by id, so that the choice between equal names does not depend on the order of keys. */
-function namedBlocks(places: ContainedBlocks): NamedBlock[] {
-  return [...places.values()]
+function namedBlocks(containedBlocks: ContainedBlocks): NamedBlock[] {
+  return [...containedBlocks.values()]
     .toSorted((a, b) => (a.block.id < b.block.id ? -1 : 1))
-    .map((place) => {
-      const { id, name, type, enabled } = place.block;
-      const parentId = parentOf(place);
+    .map((containedBlock) => {
+      const { id, name, type, enabled } = containedBlock.block;
+      const parentId = parentOf(containedBlock);
       return { id, name, type, enabled, ...(parentId !== undefined && { parentId }) };
     });
 }
@@ -211,18 +211,18 @@ function sortWorkflow(workflow: Workflow): Workflow {
     variables: workflow.variables
       .map((variable) => ({ ...variable, value: sortKeys(variable.value) }))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-    stored: workflow.stored
-      .map((entry) => ({ ...entry, container: sortObject(entry.container) }))
+    storedContainers: workflow.storedContainers
+      .map((entry) => ({ ...entry, container: sortObject(entry.settings) }))
       .toSorted((a, b) => (`${a.kind} ${a.id}` < `${b.kind} ${b.id}` ? -1 : 1)),
   };
 }
 
 function sortBlock(block: Block): Block {
-  const { fields, container, outputs, retry, timeoutMs } = block;
+  const { fields, containerSettings, outputs, retry, timeoutMs } = block;
   return {
     ...block,
     fields: sortObject(fields),
-    container: sortObject(container),
+    containerSettings: sortObject(containerSettings),
     outputs: sortObject(outputs),
     ...(retry !== undefined && { retry: sortKeys(retry) }),
     ...(timeoutMs !== undefined && { timeoutMs: sortKeys(timeoutMs) }),

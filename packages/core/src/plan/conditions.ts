@@ -1,4 +1,4 @@
-import { conditionRows, isElse } from '../graph/rows.ts';
+import { conditionRows, isElseTitle } from '../graph/rows.ts';
 import type { Row } from '../graph/rows.ts';
 import { compileExpression } from '../refs/code.ts';
 import { referencesIn } from '../refs/template.ts';
@@ -29,7 +29,7 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
   }
   reportUnusableRows(compilation, block, rows);
   return rows.map(({ id, title, value }, index): ConditionRow => {
-    if (isElse(title)) return { id, otherwise: true, title };
+    if (isElseTitle(title)) return { id, otherwise: true, title };
     if (value.trim() === '') return { id, otherwise: false, title };
     const { expression, findings } = compileExpression(value, compilation.context(location), 'condition');
     compilation.report(location, findings, 'expression');
@@ -47,7 +47,7 @@ function reportUnusableRows(compilation: Compilation, block: Block, rows: readon
   rows.forEach((row, index) => {
     const reason = unusableReason(row, { isAfterElse, isDuplicateId: ids.has(row.id) });
     ids.add(row.id);
-    isAfterElse ||= isElse(row.title);
+    isAfterElse ||= isElseTitle(row.title);
     if (reason === undefined) return;
     compilation.sink.push(
       diagnostic('CONDITION_ROW', {
@@ -66,5 +66,5 @@ function unusableReason(
 ): string | undefined {
   if (isAfterElse) return 'it follows the else row';
   if (isDuplicateId) return `an earlier row has the id "${row.id}"`;
-  return isElse(row.title) || row.value.trim() !== '' ? undefined : 'it is empty, which counts as false';
+  return isElseTitle(row.title) || row.value.trim() !== '' ? undefined : 'it is empty, which counts as false';
 }

@@ -1,6 +1,6 @@
 import type { ContainedBlock } from '../graph/containment.ts';
 import { routerRows } from '../graph/rows.ts';
-import { isJsonObject, own } from '../json.ts';
+import { isJsonObject, getOwn } from '../json.ts';
 import type { Json } from '../json.ts';
 import type { Compilation } from './compilation.ts';
 import { readConditions } from './conditions.ts';
@@ -21,8 +21,8 @@ import type { Block } from '../schema/workflow.ts';
  * Returns the configuration of one block for its executor, with compiled references. `readContainer` reads the settings
  * of a container.
  */
-export function configureBlock(compilation: Compilation, place: ContainedBlock): BlockConfig {
-  const { block, containers } = place;
+export function configureBlock(compilation: Compilation, containedBlock: ContainedBlock): BlockConfig {
+  const { block, containers } = containedBlock;
   const trigger = block.trigger || isTriggerType(block.type);
   const code = block.type === 'function' && !trigger ? readCode(compilation, block) : undefined;
   const conditions = block.type === 'condition' ? readConditions(compilation, block) : undefined;
@@ -36,7 +36,9 @@ export function configureBlock(compilation: Compilation, place: ContainedBlock):
     name: block.name,
     ...(outputs && { outputs }),
     params: isContainerType(block.type) ? {} : readParams(compilation, block, { trigger, separateFields }),
-    sources: [...new Set((compilation.structure.into.get(block.id) ?? []).map(({ source }) => source))],
+    sources: [
+      ...new Set((compilation.structure.incomingEdges.get(block.id) ?? []).map(({ source }) => source)),
+    ],
     trigger,
     type: block.type,
   };
@@ -67,7 +69,7 @@ function readParams(
 
 /** Returns the value of a field. Routes are returned as rows, so that referenced values cannot break the list. */
 function fieldValue(compilation: Compilation, block: Block, name: string): Json {
-  const value = own(block.fields, name) ?? null;
+  const value = getOwn(block.fields, name) ?? null;
   if (block.type !== 'router_v2' || name !== 'routes') return value;
   const { rows, fault } = routerRows(block);
   if (fault === undefined) return rows.map((row): Json => ({ ...row }));
@@ -87,7 +89,7 @@ const LANGUAGES = ['javascript', 'python', 'shell'] as const;
 /** Returns the compiled code of a function block; undefined if its language is unknown. */
 function readCode(compilation: Compilation, block: Block): CodeTemplate | undefined {
   const location = fieldLocation(block, 'code');
-  const value = own(block.fields, 'language') ?? 'javascript';
+  const value = getOwn(block.fields, 'language') ?? 'javascript';
   const language = value === '' ? 'javascript' : LANGUAGES.find((each) => each === value);
   if (language === undefined) {
     compilation.sink.push(
@@ -100,7 +102,7 @@ function readCode(compilation: Compilation, block: Block): CodeTemplate | undefi
     );
     return undefined;
   }
-  const text = codeText(own(block.fields, 'code'));
+  const text = codeText(getOwn(block.fields, 'code'));
   if (text.trim() === '') {
     compilation.sink.push(
       diagnostic('FIELD_EMPTY', {
@@ -122,6 +124,6 @@ function readCode(compilation: Compilation, block: Block): CodeTemplate | undefi
 function codeText(value: Json | undefined): string {
   if (typeof value === 'string') return value;
   if (!Array.isArray(value)) return '';
-  const pieces = value.filter(isJsonObject).map((piece) => own(piece, 'content'));
+  const pieces = value.filter(isJsonObject).map((piece) => getOwn(piece, 'content'));
   return pieces.filter((piece) => typeof piece === 'string').join('\n');
 }

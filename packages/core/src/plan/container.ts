@@ -1,4 +1,4 @@
-import { own } from '../json.ts';
+import { getOwn } from '../json.ts';
 import type { Json } from '../json.ts';
 import type { Subflow } from '../machine/skeleton.ts';
 import { readCollection } from './collection.ts';
@@ -44,7 +44,7 @@ export function readContainer(compilation: Compilation, block: Block): CompiledC
   if (count !== undefined && count > limit) reportOverLimit(compilation, block, { count, limit });
   const subflow = { ...(count !== undefined && { count }), ...iterationFlags(config), limit };
   if (block.type === 'loop') return { config, subflow };
-  const collectErrors = own(block.container, 'onBranchError') === 'collect';
+  const collectErrors = getOwn(block.containerSettings, 'onBranchError') === 'collect';
   const window = readBatchSize(compilation, block);
   return { config, subflow: { ...subflow, window, ...(collectErrors && { collectErrors }) } };
 }
@@ -192,13 +192,13 @@ export function containerValue(
   block: Block,
   key: string,
 ): { value: Json | undefined; location: FieldLocation } {
-  const data = own(block.container, key);
+  const data = getOwn(block.containerSettings, key);
   const dataLocation = { block, path: ['blocks', block.id, 'data', key] };
   if (!isBlank(data)) return { value: data, location: dataLocation };
-  const field = own(block.fields, key);
+  const field = getOwn(block.fields, key);
   if (!isBlank(field)) return { value: field, location: fieldLocation(block, key) };
   const storedEntry = compilation.storedContainerOf(block);
-  const value = storedEntry && own(storedEntry.container, key);
+  const value = storedEntry && getOwn(storedEntry.settings, key);
   if (data === undefined && !isBlank(value))
     return { value, location: { block, path: [mapNameOf(block), block.id] } };
   return { value: data, location: dataLocation };
@@ -208,8 +208,8 @@ export function containerValue(
 function reportStoredDifferences(compilation: Compilation, block: Block, keys: readonly string[]): void {
   const storedEntry = compilation.storedContainerOf(block);
   for (const key of keys) {
-    const blockValue = own(block.container, key);
-    const storedValue = storedEntry && own(storedEntry.container, key);
+    const blockValue = getOwn(block.containerSettings, key);
+    const storedValue = storedEntry && getOwn(storedEntry.settings, key);
     if (isBlank(blockValue) || isBlank(storedValue)) continue;
     if (canonicalJson(blockValue) === canonicalJson(storedValue)) continue;
     compilation.sink.push(

@@ -56,7 +56,16 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
   FEATURE_MISSING: [
     withBlock({ type: 'store' }),
     'blocks.b.type',
-    { blocks: [{ type: 'store', class: 'effect', needs: { put: [] }, uses: { put: 'files' } }] },
+    {
+      blockTypes: [
+        {
+          type: 'store',
+          class: 'effect',
+          requiredFieldsByOperation: { put: [] },
+          featureByOperation: { put: 'files' },
+        },
+      ],
+    },
   ],
   BLOCK_UNREACHABLE: [withBlock(code('return 1'), { blocks: { x: code('return 1') } }), 'blocks.x'],
   TRIGGER_NOT_FIRED: [
@@ -139,7 +148,7 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
   FIELD_REQUIRED: [
     withBlock({ type: 'mine' }),
     'subBlocks.topic.value',
-    { blocks: [{ type: 'mine', class: 'effect', required: ['topic'] }] },
+    { blockTypes: [{ type: 'mine', class: 'effect', required: ['topic'] }] },
   ],
   FIELD_EMPTY: [withBlock(code(' ')), 'subBlocks.code.value'],
   FIELD_NOT_JSON: [

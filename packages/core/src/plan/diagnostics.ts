@@ -21,11 +21,11 @@ export interface Diagnostic {
 interface CodeInfo {
   severity: Severity;
   /** One line for the list of codes. */
-  about: string;
+  description: string;
 }
 
-const error = (about: string): CodeInfo => ({ severity: 'error', about });
-const warning = (about: string): CodeInfo => ({ severity: 'warning', about });
+const error = (description: string): CodeInfo => ({ severity: 'error', description });
+const warning = (description: string): CodeInfo => ({ severity: 'warning', description });
 
 /** All codes of diagnostics, with default severity and description. docs/errors.md has a heading for each. */
 export const DIAGNOSTIC_CODES = {

@@ -209,6 +209,8 @@ describe('a type without an executor', () => {
   it('has no suggestion if it is a known type', () => {
     const file = workflowFile({ blocks: { s: start(), m: { type: 'mcp' } }, edges: ['s > m'] });
     const blocks = [{ type: 'mcq', class: 'compute' as const }];
-    expect(checkWorkflow(parseWorkflow(file).workflow!, { blocks })[0]?.hint).toMatch(/^Register/);
+    expect(checkWorkflow(parseWorkflow(file).workflow!, { blockTypes: blocks })[0]?.hint).toMatch(
+      /^Register/,
+    );
   });
 });

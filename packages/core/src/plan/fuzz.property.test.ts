@@ -7,7 +7,7 @@ import { scale } from '../../../../test/support/scale.ts';
 import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';
 
 // The generated files are more irregular than exported files, which test/fuzz covers.
-const runs = { numRuns: scale(200, 20_000) };
+const propertyOptions = { numRuns: scale(200, 20_000) };
 
 describe('hostile input', () => {
   it('derived from a workflow by arbitrary changes is parsed, checked and compiled without an exception', () => {
@@ -17,7 +17,7 @@ describe('hostile input', () => {
         for (const each of mutations) mutate(input, each);
         checkAndCompile(parseWorkflow(input));
       }),
-      runs,
+      propertyOptions,
     );
   });
 
@@ -26,7 +26,7 @@ describe('hostile input', () => {
       fc.property(arbitraryFile, textEdits, (file, edits) => {
         checkAndCompile(parseWorkflowText(applyTextEdits(JSON.stringify(file), edits)));
       }),
-      runs,
+      propertyOptions,
     );
   });
 
@@ -42,7 +42,7 @@ describe('hostile input', () => {
           }),
         );
       }),
-      runs,
+      propertyOptions,
     );
   });
 });

@@ -47,7 +47,11 @@ describe('the index of a plan', () => {
     expect(index.byId('c')?.containerIds).toEqual(['loop', 'fan', 'turns']);
     expect(index.byId('c')?.parallelIds).toEqual(['fan']);
     expect(index.byId('fan')?.parallelIds).toEqual([]);
-    expect([index.topIndex('start'), index.topIndex('c'), index.topIndex('none')]).toEqual([0, 1, undefined]);
+    expect([index.topLevelIndex('start'), index.topLevelIndex('c'), index.topLevelIndex('none')]).toEqual([
+      0,
+      1,
+      undefined,
+    ]);
     expect(index.byId('none')).toBeUndefined();
   });
 

@@ -40,7 +40,7 @@ export interface PlanIndex {
    * Returns the index of a top-level node, or of the top-level container around an inner node; undefined for a block
    * outside the control flow.
    */
-  topIndex(blockId: string): number | undefined;
+  topLevelIndex(blockId: string): number | undefined;
 }
 
 const cache = new WeakMap<Region, PlanIndex>();
@@ -66,7 +66,7 @@ function createIndex(skeleton: Region): PlanIndex {
     byAddress,
     placeOf: (address) => placeAt(byAddress(address), address),
     node: (address) => byAddress(address).node,
-    topIndex: (blockId) => nodes.get(blockId)?.path[0],
+    topLevelIndex: (blockId) => nodes.get(blockId)?.path[0],
   };
 }
 

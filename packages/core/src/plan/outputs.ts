@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '../json.ts';
+import { isJsonObject, getOwn } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { inputFields } from '../schema/input-format.ts';
 import { readJsonText } from '../schema/read-json-text.ts';
@@ -36,10 +36,11 @@ function declaredOutputs(block: Block, types: TypeTable): OutputTypes | undefine
     return {
       ...typeOutputs,
       ...readOutputs(block.outputs),
-      ...responseFormatOutputs(own(block.fields, 'responseFormat')),
+      ...responseFormatOutputs(getOwn(block.fields, 'responseFormat')),
     };
   if (block.type === 'human_in_the_loop') return { ...typeOutputs, ...inputFormatOutputs(block) };
-  if (block.type === 'evaluator') return { ...typeOutputs, ...metricOutputs(own(block.fields, 'metrics')) };
+  if (block.type === 'evaluator')
+    return { ...typeOutputs, ...metricOutputs(getOwn(block.fields, 'metrics')) };
   if (typeOutputs) return { ...typeOutputs };
   // A known type without declared outputs allows any path. For an unknown type the file's declaration applies.
   if (types.has(block.type)) return undefined;
@@ -54,7 +55,7 @@ function triggerOutputs(block: Block): OutputTypes | undefined {
     case 'starter':
     case 'api_trigger':
     case 'input_trigger': {
-      const metadata: OutputTypes = own(block.fields, 'runMetadata') === true ? { metadata: 'json' } : {};
+      const metadata: OutputTypes = getOwn(block.fields, 'runMetadata') === true ? { metadata: 'json' } : {};
       return { ...START_OUTPUTS, ...metadata, ...inputFormatOutputs(block) };
     }
     case 'chat_trigger':
@@ -66,7 +67,7 @@ function triggerOutputs(block: Block): OutputTypes | undefined {
 
 function inputFormatOutputs(block: Block): OutputTypes {
   return Object.fromEntries(
-    inputFields(own(block.fields, 'inputFormat')).map(({ name, type }) => [name, type]),
+    inputFields(getOwn(block.fields, 'inputFormat')).map(({ name, type }) => [name, type]),
   );
 }
 
@@ -74,7 +75,7 @@ function inputFormatOutputs(block: Block): OutputTypes {
 function readOutputs(outputs: JsonObject): OutputTypes {
   return Object.fromEntries(
     Object.entries(outputs).map(([name, value]) => {
-      const type = isJsonObject(value) ? own(value, 'type') : value;
+      const type = isJsonObject(value) ? getOwn(value, 'type') : value;
       return [name, typeof type === 'string' ? type : 'json'];
     }),
   );
@@ -87,17 +88,17 @@ function readOutputs(outputs: JsonObject): OutputTypes {
 function responseFormatOutputs(field: Json | undefined): OutputTypes {
   const format = typeof field === 'string' ? readJsonText(field).value : field;
   if (!isJsonObject(format)) return {};
-  const jsonSchema = own(format, 'json_schema');
+  const jsonSchema = getOwn(format, 'json_schema');
   const holder = isJsonObject(jsonSchema) ? jsonSchema : format;
-  const schema = own(holder, 'schema') ?? holder;
-  const properties = isJsonObject(schema) ? own(schema, 'properties') : undefined;
+  const schema = getOwn(holder, 'schema') ?? holder;
+  const properties = isJsonObject(schema) ? getOwn(schema, 'properties') : undefined;
   return isJsonObject(properties) ? readOutputs(properties) : {};
 }
 
 function metricOutputs(field: Json | undefined): OutputTypes {
   const metrics = typeof field === 'string' ? readJsonText(field).value : field;
   if (!Array.isArray(metrics)) return {};
-  const names = metrics.filter(isJsonObject).map((metric) => own(metric, 'name'));
+  const names = metrics.filter(isJsonObject).map((metric) => getOwn(metric, 'name'));
   return Object.fromEntries(
     names.filter((name) => typeof name === 'string').map((name) => [name.toLowerCase(), 'number']),
   );

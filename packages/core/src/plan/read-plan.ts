@@ -1,5 +1,5 @@
 import { EngineError } from '../errors.ts';
-import { isJsonObject, own } from '../json.ts';
+import { isJsonObject, getOwn } from '../json.ts';
 import type { Json } from '../json.ts';
 import { MACHINE_VERSION } from '../machine/skeleton.ts';
 import { PLAN_FORMAT } from './plan.ts';
@@ -12,18 +12,18 @@ import type { Plan } from './plan.ts';
  * version or machine version of the plan.
  */
 export function readPlan(json: Json): Plan {
-  if (!isJsonObject(json) || own(json, 'format') === undefined) {
+  if (!isJsonObject(json) || getOwn(json, 'format') === undefined) {
     throw new EngineError(
       'PLAN_FORMAT_UNSUPPORTED',
       'The stored value is not a plan. Compile the workflow again.',
     );
   }
-  const format = own(json, 'format');
-  if (format !== PLAN_FORMAT) throw unsupported('format', format, PLAN_FORMAT);
-  const machine = own(json, 'machine');
-  if (machine !== MACHINE_VERSION) throw unsupported('machine', machine, MACHINE_VERSION);
+  const format = getOwn(json, 'format');
+  if (format !== PLAN_FORMAT) throw unsupportedVersionError('format', format, PLAN_FORMAT);
+  const machine = getOwn(json, 'machine');
+  if (machine !== MACHINE_VERSION) throw unsupportedVersionError('machine', machine, MACHINE_VERSION);
   const missing = ['hash', 'workflow', 'start', 'skeleton', 'blocks', 'variables', 'limits'].filter(
-    (key) => own(json, key) === undefined,
+    (key) => getOwn(json, key) === undefined,
   );
   if (missing.length > 0) {
     const message = `The stored plan has no ${missing.join(', ')}. Compile the workflow again.`;
@@ -32,7 +32,11 @@ export function readPlan(json: Json): Plan {
   return json as unknown as Plan;
 }
 
-function unsupported(part: 'format' | 'machine', actual: Json | undefined, supported: number): EngineError {
+function unsupportedVersionError(
+  part: 'format' | 'machine',
+  actual: Json | undefined,
+  supported: number,
+): EngineError {
   const version = JSON.stringify(actual ?? null);
   return new EngineError(
     'PLAN_FORMAT_UNSUPPORTED',

@@ -50,7 +50,9 @@ function detailsOf(
       return severity && { severity, ...unknownBlockDetails(blockName, finding) };
     }
     case 'unknown-variable':
-      return finding.where === 'comment' ? undefined : unknownVariableDetails(blockName, finding, options);
+      return finding.syntaxPosition === 'comment'
+        ? undefined
+        : unknownVariableDetails(blockName, finding, options);
     case 'quoted-reference':
       return {
         message: `${text} is inside quotes in an expression of "${blockName}", where it adds its own quotes.`,
@@ -108,10 +110,10 @@ function unknownBlockSeverity(
   finding: ReferenceFinding,
   { kind, compat }: ReportOptions,
 ): Severity | undefined {
-  const { where, hasPath, distance = Infinity, head } = finding;
+  const { syntaxPosition, hasPath, distance = Infinity, head } = finding;
   const isSimilar = distance <= 2 && distance < head.length;
   const severity: Severity = compat ? 'warning' : 'error';
-  if (where === 'code') {
+  if (syntaxPosition === 'code') {
     if (hasPath) return severity;
     // `a<b>c` and `<b, b>` are comparisons. Without a path, only a plain name can be a reference.
     if (!/^[\p{L}\p{N}_ -]+$/u.test(head)) return undefined;

@@ -91,13 +91,13 @@ describe('a variable', () => {
 });
 
 describe('a reference to a block that may not have run', () => {
-  const never = 'warning REFERENCE_NEVER_RAN';
+  const neverRanWarning = 'warning REFERENCE_NEVER_RAN';
   const a = code('return <b.result>');
   it.each<[string, WorkflowSettings['blocks'], string[], string[]]>([
-    ['runs after the block with the reference', { a, b: code('1') }, ['s > a', 'a > b'], [never]],
-    ['contains the reference itself', { b: code('return <b.result>') }, ['s > b'], [never]],
-    ['is unreachable', { a, b: code('1') }, ['s > a'], [never]],
-    ['is disabled', { a, b: code('1', { enabled: false }) }, ['s > a', 's > b'], [never]],
+    ['runs after the block with the reference', { a, b: code('1') }, ['s > a', 'a > b'], [neverRanWarning]],
+    ['contains the reference itself', { b: code('return <b.result>') }, ['s > b'], [neverRanWarning]],
+    ['is unreachable', { a, b: code('1') }, ['s > a'], [neverRanWarning]],
+    ['is disabled', { a, b: code('1', { enabled: false }) }, ['s > a', 's > b'], [neverRanWarning]],
     ['runs concurrently', { a, b: code('1') }, ['s > a', 's > b'], []],
     ['runs before the block with the reference', { a, b: code('1') }, ['s > b', 'b > a'], []],
   ])('is reported only if the block cannot have run: it %s', (_, blocks, edges, expected) => {
@@ -117,18 +117,23 @@ describe('a reference to a block that may not have run', () => {
     ['an earlier iteration', { L: loop, a: { ...a, ...parent }, b }, ['L > a', 'a > b'], []],
     ['itself in an earlier iteration', { L: loop, b: code('return <b.result>', parent) }, ['L > b'], []],
     ['inside, from outside', { L: loop, b, a }, ['L > b', 'L > a'], []],
-    ['inside, before the loop', { L: loop, b, a }, ['L > b', 'a > L', 's > a'], [never]],
-    ['results of its own loop', { L: loop, b: code('return <L.results>', parent) }, ['L > b'], [never]],
-    ['another branch', { L: parallel, a: { ...a, ...parent }, b }, ['L > a', 'a > b'], [never]],
+    ['inside, before the loop', { L: loop, b, a }, ['L > b', 'a > L', 's > a'], [neverRanWarning]],
+    [
+      'results of its own loop',
+      { L: loop, b: code('return <L.results>', parent) },
+      ['L > b'],
+      [neverRanWarning],
+    ],
+    ['another branch', { L: parallel, a: { ...a, ...parent }, b }, ['L > a', 'a > b'], [neverRanWarning]],
     ['the body, in a loop condition', { L: whileLoop, b }, ['L > b'], []],
-    ['the body, in a count', { L: countLoop, b }, ['L > b'], [never]],
+    ['the body, in a count', { L: countLoop, b }, ['L > b'], [neverRanWarning]],
   ])('is reported only if the block cannot have run: %s', (_, blocks, edges, expected) => {
     expect(check({ blocks: { s: start(), ...blocks }, edges: ['s > L', ...edges] })).toEqual(expected);
   });
 });
 
 describe('an output', () => {
-  const undeclared = 'warning REFERENCE_UNDECLARED_OUTPUT';
+  const undeclaredOutputWarning = 'warning REFERENCE_UNDECLARED_OUTPUT';
   const agent = (properties: BlockSettings): BlockSettings => ({
     type: 'agent',
     name: 'Agent',
@@ -141,7 +146,7 @@ describe('an output', () => {
       'that is not declared',
       code('1', { name: 'Agent' }),
       '<agent.rezult>',
-      [`${undeclared} Did you mean "result"?`],
+      [`${undeclaredOutputWarning} Did you mean "result"?`],
     ],
     ['named error, of any block', code('1', { name: 'Agent' }), '<agent.error>', []],
     [
@@ -166,7 +171,7 @@ describe('an output', () => {
       'that neither the type nor the block declares',
       agent({ outputs: { name: 'string' } }),
       '<agent.email>',
-      [undeclared],
+      [undeclaredOutputWarning],
     ],
     ['of a type that declares no outputs', { type: 'variables', name: 'Agent' }, '<agent.any>', []],
     [
@@ -179,7 +184,7 @@ describe('an output', () => {
       'not declared in the file',
       { type: 'odd', name: 'Agent', outputs: { a: 'json' } },
       '<agent.b>',
-      [undeclared],
+      [undeclaredOutputWarning],
     ],
     ['that a condition passes on', { ...condition('a', ''), name: 'Agent' }, '<agent.passed>', []],
   ])('%s has the expected diagnostics', (_, block, references, expected) => {

@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '../json.ts';
+import { isJsonObject, getOwn } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import type { RetryPolicy } from '../machine/skeleton.ts';
 import { KnownKeys } from '../schema/unknown-keys.ts';
@@ -41,7 +41,7 @@ export function retryPolicy(
   const policy = block.retry;
   if (!isJsonObject(policy)) return undefined;
   RETRY_KEYS.check(policy, { path: ['blocks', block.id, 'retry'], blockId: block.id }, sink);
-  if (own(policy, 'enabled') !== true) return undefined;
+  if (getOwn(policy, 'enabled') !== true) return undefined;
   if (isNeverRetried(block)) {
     sink.push(
       diagnostic('RETRY_IGNORED', {
@@ -84,7 +84,7 @@ function readNumber(
   sink: DiagnosticSink,
 ): number {
   const { key, min, max, fallback } = range;
-  const value = own(policy, key);
+  const value = getOwn(policy, key);
   if (value == null) return fallback;
   const number = typeof value === 'number' ? value : Number.NaN;
   const clamped = Number.isNaN(number) ? fallback : Math.min(max, Math.max(min, number));

@@ -17,11 +17,11 @@ function planOf(file: WorkflowSettings, options?: CompileOptions): Plan {
 /** Returns the nodes in order, each with its in-edges: `b < a, a:error`. */
 function formatNodes(region: Region): string[] {
   return region.nodes.map((node) => {
-    const ins = node.ins.map(({ from, port }) => {
+    const inEdges = node.ins.map(({ from, port }) => {
       const { id } = region.nodes[from] as Node;
       return port === 'source' ? id : `${id}:${port}`;
     });
-    return ins.length === 0 ? node.id : `${node.id} < ${ins.join(', ')}`;
+    return inEdges.length === 0 ? node.id : `${node.id} < ${inEdges.join(', ')}`;
   });
 }
 
@@ -48,12 +48,12 @@ describe('the top region', () => {
 
   it('starts successors in the order of the edges', () => {
     const blocks = { s, a: code('1'), b: code('1') };
-    const outs = (...edges: string[]): string[] => {
+    const successorIds = (...edges: string[]): string[] => {
       const { skeleton } = planOf({ blocks, edges });
       return skeleton.nodes[0]!.outs.map((to) => skeleton.nodes[to]!.id);
     };
-    expect(outs('s > a', 's > b')).toEqual(['a', 'b']);
-    expect(outs('s > b', 's > a', 's > b')).toEqual(['b', 'a']);
+    expect(successorIds('s > a', 's > b')).toEqual(['a', 'b']);
+    expect(successorIds('s > b', 's > a', 's > b')).toEqual(['b', 'a']);
   });
 
   it('keeps one edge per port between the same blocks', () => {
@@ -113,7 +113,7 @@ describe('the top region', () => {
     const { skeleton } = planOf(
       { blocks },
       {
-        blocks: [
+        blockTypes: [
           { type: 'mine', class: 'compute' },
           { type: 'api', class: 'child' },
         ],
@@ -143,7 +143,7 @@ describe('the top region', () => {
 });
 
 describe('ports', () => {
-  const rows = condition('c', 'true', 'false', '');
+  const conditionBlock = condition('c', 'true', 'false', '');
   const targets = { a: code('1'), b: code('1'), d: code('1') };
   it.each([
     [
@@ -156,7 +156,7 @@ describe('ports', () => {
     ['that no longer exist are never taken', ['c:condition-gone > a'], ['a < c:condition-gone']],
     ['for failure', ['c:error > a'], ['a < c:error']],
   ])('of conditions: %s', (_, edges, expected) => {
-    const plan = planOf({ blocks: { s, c: rows, ...targets }, edges: ['s > c', ...edges] });
+    const plan = planOf({ blocks: { s, c: conditionBlock, ...targets }, edges: ['s > c', ...edges] });
     expect(formatNodes(plan.skeleton).filter((line) => line.includes('< c'))).toEqual(expected);
   });
 
@@ -180,7 +180,10 @@ describe('ports', () => {
   it('of other blocks: unknown ports act as source, ports that an executor declares are kept', () => {
     const blocks = { s, m: { type: 'mine' }, ...targets };
     const edges = ['s > m', 'm:yes > a', 'm:odd > b', 'm:source-right > d'];
-    const plan = planOf({ blocks, edges }, { blocks: [{ type: 'mine', class: 'effect', ports: ['yes'] }] });
+    const plan = planOf(
+      { blocks, edges },
+      { blockTypes: [{ type: 'mine', class: 'effect', ports: ['yes'] }] },
+    );
     expect(formatNodes(plan.skeleton).slice(2)).toEqual(['a < m:yes', 'b < m', 'd < m']);
   });
 });
@@ -198,7 +201,7 @@ describe('bodies', () => {
     expect(body.entries.map((entry) => body.nodes[entry]!.id)).toEqual(['c', 'a']);
   });
 
-  it('contain the blocks that an edge reaches, even an edge from outside that is not wired', () => {
+  it('contain the blocks that an edge reaches, even an edge from outside, which is ignored', () => {
     const blocks = { s, p: code('1'), L: loop, a: inner, b: inner, lost: inner, after: inner };
     const plan = planOf({ blocks, edges: ['s > p', 'p > L', 'L > a', 'p > b', 'lost > after'] });
     const body = bodyOf(plan, 'L');

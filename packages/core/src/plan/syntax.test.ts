@@ -18,7 +18,7 @@ function syntaxDiagnostics(block: BlockSettings): Pick<Diagnostic, 'severity' | 
     .map(({ severity, path, message }) => ({ severity, path, message }));
 }
 
-const CODE = ['blocks', 'b', 'subBlocks', 'code', 'value'];
+const CODE_PATH = ['blocks', 'b', 'subBlocks', 'code', 'value'];
 
 describe('code that is not JavaScript', () => {
   it('is a warning with the line number and the line as written', () => {
@@ -26,7 +26,7 @@ describe('code that is not JavaScript', () => {
     expect(syntaxDiagnostics(code(text))).toEqual([
       {
         severity: 'warning',
-        path: CODE,
+        path: CODE_PATH,
         message:
           'The code of "Work" is not valid JavaScript: Unexpected token at line 2 in "return [a, <fetch.result>}".',
       },

@@ -45,7 +45,7 @@ export function checkExpression(
 }
 
 function hasUnknownNames(findings: readonly ReferenceFinding[]): boolean {
-  return findings.some(({ kind, where }) => where === 'code' && kind.startsWith('unknown'));
+  return findings.some(({ kind, syntaxPosition }) => syntaxPosition === 'code' && kind.startsWith('unknown'));
 }
 
 interface ParseError {

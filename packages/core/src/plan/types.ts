@@ -16,9 +16,9 @@ export interface BlockTypeInfo {
    * The fields that each value of the field `operation` needs: in each list, at least one must not be empty. The first
    * operation is the default.
    */
-  needs?: { readonly [operation: string]: readonly (readonly string[])[] };
+  requiredFieldsByOperation?: { readonly [operation: string]: readonly (readonly string[])[] };
   /** The feature of the host that each operation uses, by value of the field `operation`. */
-  uses?: { readonly [operation: string]: HostFeature };
+  featureByOperation?: { readonly [operation: string]: HostFeature };
   /** Ports of its executor besides `source` and `error`. */
   ports?: readonly string[];
 }
@@ -202,9 +202,9 @@ export function triggerRank(type: string): number {
  * Returns the known block types by name, overridden by the registered ones. A registered type inherits the properties
  * that it omits.
  */
-export function typeTable(registered: readonly BlockTypeInfo[] = []): TypeTable {
+export function typeTable(registeredTypes: readonly BlockTypeInfo[] = []): TypeTable {
   const table = new Map(KNOWN_TYPES.map((info) => [info.type, info]));
-  for (const info of registered) table.set(info.type, { ...table.get(info.type), ...info });
+  for (const info of registeredTypes) table.set(info.type, { ...table.get(info.type), ...info });
   return table;
 }
 
@@ -217,10 +217,10 @@ export function typeNames(table: TypeTable): string[] {
 const TYPES_WITHOUT_EXECUTOR: ReadonlySet<string> = new Set(['table']);
 
 /**
- * Returns the types that can run: those in `registered`, or without `registered` the types with an executor in Heddle's
- * packages.
+ * Returns the types that can run: those in `registeredTypes`, or without `registeredTypes` the types with an executor
+ * in Heddle's packages.
  */
-export function runnableTypes(registered?: readonly BlockTypeInfo[]): ReadonlySet<string> {
-  const types = (registered ?? KNOWN_TYPES).map(({ type }) => type);
-  return new Set(registered ? types : types.filter((type) => !TYPES_WITHOUT_EXECUTOR.has(type)));
+export function runnableTypes(registeredTypes?: readonly BlockTypeInfo[]): ReadonlySet<string> {
+  const types = (registeredTypes ?? KNOWN_TYPES).map(({ type }) => type);
+  return new Set(registeredTypes ? types : types.filter((type) => !TYPES_WITHOUT_EXECUTOR.has(type)));
 }

@@ -1,4 +1,4 @@
-import type { Stored } from './stored.ts';
+import type { StoredValue } from './stored-value.ts';
 import type { BlockFailure } from './entry.ts';
 
 /** One execution of a block in the record of a run. A container is logged when it ends. */
@@ -16,8 +16,8 @@ export interface BlockLog {
   /** True if an error port handled the failure. */
   errorHandled: boolean;
   tries: number;
-  input: Stored | undefined;
-  output: Stored | undefined;
+  input: StoredValue | undefined;
+  output: StoredValue | undefined;
   error: BlockFailure | undefined;
   /** The innermost container around the block, and its iteration or branch. */
   container: LogScope | undefined;

@@ -5,7 +5,7 @@ import type { Entry, Place } from './entry.ts';
 import { placeKey } from './ledger.ts';
 import type { Ledger } from './ledger.ts';
 import type { BlockLog, LogScope } from './block-log.ts';
-import type { Stored } from './stored.ts';
+import type { StoredValue } from './stored-value.ts';
 
 /** The log of a block that has not ended. */
 interface OpenLog {
@@ -25,7 +25,7 @@ const NO_SCOPES: LogScope[] = Object.freeze([]) as never[];
  */
 export class BlockLogs {
   readonly #openLogs = new Map<string, OpenLog>();
-  readonly #enteredMs = new Map<string, number>();
+  readonly #enteredMsByPlace = new Map<string, number>();
   readonly #executionCounts = new Map<string, number>();
   #order = 0;
   #changedLogs: BlockLog[] = [];
@@ -89,12 +89,12 @@ export class BlockLogs {
 
   /** Applies a structural change at the node of `place`. */
   applyNotice(notice: Notice, place: Place, atMs: number): void {
-    if (notice.type === 'entered') this.#enteredMs.set(placeKey(place), atMs);
+    if (notice.type === 'entered') this.#enteredMsByPlace.set(placeKey(place), atMs);
     if (notice.type !== 'exited' && notice.type !== 'failed') return;
     if (this.#plan.blocks[place.block]?.container) {
-      const id = placeKey(place);
-      this.#start(place, this.#enteredMs.get(id) ?? atMs);
-      this.#enteredMs.delete(id);
+      const key = placeKey(place);
+      this.#start(place, this.#enteredMsByPlace.get(key) ?? atMs);
+      this.#enteredMsByPlace.delete(key);
     }
     if (notice.type === 'exited') this.#complete(place, atMs);
     else this.#fail(place, notice, atMs);
@@ -166,13 +166,13 @@ export class BlockLogs {
   }
 
   #close(place: Place): BlockLog | undefined {
-    const id = placeKey(place);
-    const openLog = this.#openLogs.get(id);
-    if (openLog) this.#openLogs.delete(id);
+    const key = placeKey(place);
+    const openLog = this.#openLogs.get(key);
+    if (openLog) this.#openLogs.delete(key);
     return openLog?.log;
   }
 
-  #end(log: BlockLog, status: BlockLog['status'], output: Stored | undefined, atMs: number): void {
+  #end(log: BlockLog, status: BlockLog['status'], output: StoredValue | undefined, atMs: number): void {
     log.status = status;
     if (output) log.output = output;
     log.endedMs = atMs;
@@ -188,7 +188,7 @@ export class BlockLogs {
  */
 function addAttempt(
   log: BlockLog,
-  entry: { try: number; resumes?: number; startedMs: number; input?: Stored },
+  entry: { try: number; resumes?: number; startedMs: number; input?: StoredValue },
 ): BlockLog {
   log.tries = entry.try;
   if (entry.try === 1 && entry.resumes === undefined) log.startedMs = entry.startedMs;

@@ -1,6 +1,6 @@
 import type { Json } from '../json.ts';
 import type { Address, Event, FrameStart, TimerName } from '../machine/event.ts';
-import type { Stored } from './stored.ts';
+import type { StoredValue } from './stored-value.ts';
 
 /** Newest format of journals. Readers accept every earlier format. */
 export const JOURNAL_FORMAT = 2;
@@ -26,7 +26,7 @@ export type EntryBody =
       /** Journal format. */
       format: number;
       start: string;
-      input: Stored;
+      input: StoredValue;
       graceMs: number;
       timeoutMs?: number;
       activeOnly?: boolean;
@@ -39,8 +39,8 @@ export type EntryBody =
        */
       reused?: {
         runId: string;
-        outputs: { [blockId: string]: Stored };
-        fields?: Stored;
+        outputs: { [blockId: string]: StoredValue };
+        fields?: StoredValue;
         inside?: { frames: StartedFrame[]; scope: SavedScope };
       };
       /** Values of the workflow variables at the start, by id. */
@@ -53,8 +53,8 @@ export type EntryBody =
       resumes?: number;
       startedMs: number;
       port?: string;
-      input?: Stored;
-      output: Stored;
+      input?: StoredValue;
+      output: StoredValue;
       set?: { [variableId: string]: Json };
     } & Place)
   | ({
@@ -62,14 +62,14 @@ export type EntryBody =
       try: number;
       resumes?: number;
       startedMs: number;
-      input?: Stored;
+      input?: StoredValue;
       error: BlockFailure;
       /** Containers: the requested iteration. */
       turn?: number;
       retryAfterMs?: number;
       jitter?: number;
     } & Place)
-  | ({ type: 'expanded'; turn: number; count: number; items?: Stored } & Place)
+  | ({ type: 'expanded'; turn: number; count: number; items?: StoredValue } & Place)
   | ({
       type: 'paused';
       try: number;
@@ -81,11 +81,11 @@ export type EntryBody =
       dueMs?: number;
       /** The resume token (`contextId`), for kind `human`. */
       token?: string;
-      input?: Stored;
+      input?: StoredValue;
       /** Output while the block waits. */
-      output: Stored;
+      output: StoredValue;
       /** Output once the timer has fired (kind `time`). */
-      done?: Stored;
+      done?: StoredValue;
     } & Place)
   /**
    * `output`: the output of the block. If the block continues, the answer that it gets, and `try` and `resumes`
@@ -96,8 +96,8 @@ export type EntryBody =
       token: string;
       try?: number;
       resumes?: number;
-      input: Stored;
-      output: Stored;
+      input: StoredValue;
+      output: StoredValue;
     } & Place)
   | ({ type: 'blocked'; childRunId: string; on: 'human' | 'time' | null } & Place)
   /** `branch`: the grace period of one branch of the parallel at this place has ended. */
@@ -115,13 +115,13 @@ export type StartedFrame = Omit<FrameStart, 'node'>;
  * be any string.
  */
 export interface SavedScope {
-  outputs: { block: string; value: Stored; order: number; failed?: true }[];
-  loops: { block: string; index: number; items?: Stored; current: string[]; results: Stored[][] }[];
+  outputs: { block: string; value: StoredValue; order: number; failed?: true }[];
+  loops: { block: string; index: number; items?: StoredValue; current: string[]; results: StoredValue[][] }[];
   parallels: {
     block: string;
-    items?: Stored;
+    items?: StoredValue;
     /** By number of the branch. */
-    results: { branch: number; outputs: Stored[] }[];
+    results: { branch: number; outputs: StoredValue[] }[];
     branches: { branch: number; scope: SavedScope }[];
   }[];
   /** Branches: ids of the blocks directly in the branch that have run, in order of completion. The same in loops. */

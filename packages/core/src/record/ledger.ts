@@ -5,9 +5,9 @@ import type { PlanIndex, IndexedNode } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { BlockFailure, Entry, Place } from './entry.ts';
 import { restoreScope } from './saved-scope.ts';
-import { newBranch, scopeOf } from './scope.ts';
+import { newBranchScope, scopeOf } from './scope.ts';
 import type { BranchScope } from './scope.ts';
-import type { Stored } from './stored.ts';
+import type { StoredValue } from './stored-value.ts';
 
 /**
  * The data of a run: outputs by block and branch, results of containers, variables, the run's output.
@@ -15,28 +15,28 @@ import type { Stored } from './stored.ts';
  * Like the machine, it is a fold over the journal without clock or I/O. All order comes from the journal.
  */
 export class Ledger {
-  readonly root: BranchScope = newBranch(undefined);
+  readonly root: BranchScope = newBranchScope(undefined);
   readonly variables = new Map<string, Json>();
   /** Unhandled failures of blocks, by `placeKey`. */
   readonly failures = new Map<string, BlockFailure>();
   /** The most recent failure. */
   latestFailure: BlockFailure = { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false };
-  input: Stored = { v: null };
+  input: StoredValue = { v: null };
   /**
    * The output of the first Response, else of the terminal or run-until block that finished last (R37 in
    * docs/semantics.md).
    */
-  output: Stored | undefined;
-  /** The values that replace fields of the start block. `place`: its `placeKey`. */
-  #fields: { place: string; values: Stored } | undefined;
-  #isAnswered = false;
+  output: StoredValue | undefined;
+  /** The values that replace fields of the start block, and the `placeKey` of that block. */
+  #fieldOverrides: { placeKey: string; values: StoredValue } | undefined;
+  #hasResponse = false;
   #untilBlockId: string | undefined;
   #order = 0;
   readonly #plan: Plan;
   readonly #index: PlanIndex;
   readonly #lastErrors = new Map<string, BlockFailure>();
   /** Outputs that wait blocks get when their timers fire. */
-  readonly #waitOutputs = new Map<string, Stored>();
+  readonly #waitOutputs = new Map<string, StoredValue>();
   /**
    * Containers in which the run starts, by `placeKey`, with the iteration or branch. Their data is restored, not
    * created.
@@ -45,7 +45,7 @@ export class Ledger {
   /**
    * Answers of people to blocks that have not ended, by `placeKey`. A pause that continues its block creates the list.
    */
-  readonly #answers = new Map<string, Stored[]>();
+  readonly #answers = new Map<string, StoredValue[]>();
 
   constructor(plan: Plan, index: PlanIndex) {
     this.#plan = plan;
@@ -64,7 +64,7 @@ export class Ledger {
     if (entry.type === 'completed' || entry.type === 'resumed') this.#complete(entry);
     else if (entry.type === 'started') this.#begin(entry);
     else if (entry.type === 'failed') this.#lastErrors.set(placeKey(entry), entry.error);
-    else if (entry.type === 'expanded') this.#takeItems(entry, entry.items);
+    else if (entry.type === 'expanded') this.#setItems(entry, entry.items);
     else if (entry.type === 'paused') this.#pause(entry);
     else if (entry.type === 'fired' && entry.timer === 'wait') this.#completeWait(entry as Entry & Place);
   }
@@ -91,7 +91,7 @@ export class Ledger {
     { fields, inside }: NonNullable<Extract<Entry, { type: 'started' }>['reused']>,
   ): void {
     const scope = inside?.frames.map(({ iteration }) => iteration) ?? [];
-    if (fields) this.#fields = { place: placeKey({ block: start, scope }), values: fields };
+    if (fields) this.#fieldOverrides = { placeKey: placeKey({ block: start, scope }), values: fields };
     if (!inside) return;
     this.#order = restoreScope(this.root, inside.scope, this.#order);
     const containers = this.#index.byId(start)?.containerIds ?? [];
@@ -116,12 +116,14 @@ export class Ledger {
   /**
    * Returns the object whose values replace resolved fields of the block at `place`; undefined if none are replaced.
    */
-  fieldsAt(place: Place): Stored | undefined {
-    return this.#fields && this.#fields.place === placeKey(place) ? this.#fields.values : undefined;
+  fieldOverridesAt(place: Place): StoredValue | undefined {
+    return this.#fieldOverrides && this.#fieldOverrides.placeKey === placeKey(place)
+      ? this.#fieldOverrides.values
+      : undefined;
   }
 
   /** Returns the answers of people to the pauses of the block at `place`, which has not ended, oldest first (R46). */
-  answersAt(place: Place): readonly Stored[] {
+  answersAt(place: Place): readonly StoredValue[] {
     return this.#answers.get(placeKey(place)) ?? [];
   }
 
@@ -170,7 +172,7 @@ export class Ledger {
     else if (notice.cause) this.failures.delete(placeKey(this.#index.placeOf(notice.cause)));
     this.#lastErrors.delete(placeKey(place));
     this.#forgetAnswers(place);
-    const output: Stored = { v: { error: failure.message } };
+    const output: StoredValue = { v: { error: failure.message } };
     const scope = this.scopeAt(place);
     if (scope) this.#write(scope, place.block, output, true);
     this.#append(this.#nodeOf(place), scope, output);
@@ -184,13 +186,13 @@ export class Ledger {
       config && 'collection' in config && 'static' in config.collection
         ? config.collection.static
         : undefined;
-    const items: Stored | undefined = staticItems && { v: staticItems };
+    const items: StoredValue | undefined = staticItems && { v: staticItems };
     if (this.#isParallel(place)) {
       scope?.parallels.set(place.block, { items, branches: new Map(), results: [] });
     } else scope?.loops.set(place.block, { index: 0, items, current: [], results: [] });
   }
 
-  #takeItems(place: Place, items: Stored | undefined): void {
+  #setItems(place: Place, items: StoredValue | undefined): void {
     if (!items) return;
     const scope = this.scopeAt(place);
     const container = scope?.loops.get(place.block) ?? scope?.parallels.get(place.block);
@@ -202,7 +204,7 @@ export class Ledger {
     const scope = this.scopeAt(place);
     const loop = scope?.loops.get(place.block);
     if (loop) loop.index = iteration;
-    else scope?.parallels.get(place.block)?.branches.set(iteration, newBranch(scope));
+    else scope?.parallels.get(place.block)?.branches.set(iteration, newBranchScope(scope));
   }
 
   /** Returns true once for a frame in which the run starts, whose data is restored. */
@@ -231,7 +233,7 @@ export class Ledger {
   }
 
   /** Returns the result of a branch whose failure the parallel collects. */
-  #collectFailure(cause: Address): Stored {
+  #collectFailure(cause: Address): StoredValue {
     const { message } = this.failureOf(cause);
     this.failures.delete(placeKey(this.#index.placeOf(cause)));
     return { v: { error: message } };
@@ -248,16 +250,16 @@ export class Ledger {
   }
 
   /** Records a block's success: its output, its part of the container's results, and possibly the run's output. */
-  #settle(place: Place, output: Stored): void {
+  #settle(place: Place, output: StoredValue): void {
     const indexedNode = this.#nodeOf(place);
     const scope = scopeOf(this.root, indexedNode, place.scope);
     if (scope) this.#write(scope, place.block, output);
     this.#append(indexedNode, scope, output);
     if (this.#lastErrors.size > 0) this.#lastErrors.delete(placeKey(place));
     this.#forgetAnswers(place);
-    if (this.#isAnswered) return;
+    if (this.#hasResponse) return;
     const { answers, terminal } = indexedNode.node;
-    if (answers) this.#isAnswered = true;
+    if (answers) this.#hasResponse = true;
     if (answers || terminal || place.block === this.#untilBlockId) this.output = output;
   }
 
@@ -265,19 +267,19 @@ export class Ledger {
     if (this.#answers.size > 0) this.#answers.delete(placeKey(place));
   }
 
-  #append({ containers }: IndexedNode, scope: BranchScope | undefined, output: Stored): void {
+  #append({ containers }: IndexedNode, scope: BranchScope | undefined, output: StoredValue): void {
     const container = containers.at(-1);
     if (!container) return;
     if (container.kind === 'parallel') scope?.current.push(output);
     else scope?.loops.get(container.id)?.current.push(output);
   }
 
-  #writeAt(place: Place, output: Stored): void {
+  #writeAt(place: Place, output: StoredValue): void {
     const scope = this.scopeAt(place);
     if (scope) this.#write(scope, place.block, output);
   }
 
-  #write(scope: BranchScope, block: string, value: Stored, failed = false): void {
+  #write(scope: BranchScope, block: string, value: StoredValue, failed = false): void {
     scope.outputs.set(block, { value, failed, order: ++this.#order });
   }
 

@@ -8,7 +8,7 @@ import { block, condition, fn, loop, parallel, workflow } from '../../../../test
 import { JOURNAL_FORMAT } from './entry.ts';
 import type { Entry, EntryBody } from './entry.ts';
 import { Replica } from './replica.ts';
-import { materialize } from './stored.ts';
+import { materialize } from './stored-value.ts';
 
 /** The result of an attempt: an output, or `error` with the failure, or `port` with the port taken. */
 type AttemptResult = JsonObject;
@@ -208,7 +208,7 @@ describe('a run as a fold over its journal', () => {
     expect(secondReplica.pendingCommands()).toEqual([]);
   });
 
-  it('a branch never sees outputs of another branch, even from an earlier activation (R35)', () => {
+  it('a branch never sees outputs of another branch, even from an earlier execution (R35)', () => {
     const inner = parallel(
       'P',
       { parallelType: 'count', count: 2 },

@@ -8,7 +8,7 @@ import { advance, initialState } from '../machine/step.ts';
 import { addressIn, indexPlan } from '../plan/index-plan.ts';
 import type { PlanIndex } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
-import { EngineError, journalCorrupt } from '../errors.ts';
+import { EngineError, journalCorruptError } from '../errors.ts';
 import { eventAt, JOURNAL_FORMAT } from './entry.ts';
 import { startedEventOf } from './started-event.ts';
 import type { Entry, Place } from './entry.ts';
@@ -92,7 +92,7 @@ export class Replica {
   replay(entry: Entry): ApplyResult {
     const applied = this.apply(entry);
     if (applied.changed) return applied;
-    throw journalCorrupt(this.runId, `entry ${entry.seq} does not follow from the entries before it`);
+    throw journalCorruptError(this.runId, `entry ${entry.seq} does not follow from the entries before it`);
   }
 
   /** Returns the unanswered commands, which are carried out after a restart. */

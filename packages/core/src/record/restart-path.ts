@@ -48,38 +48,44 @@ export class RestartPath {
   constructor(point: RestartPoint, source: Pick<SourceRun, 'runId' | 'plan'>) {
     const { plan, block, iterations } = point;
     const indexedNode = indexPlan(plan).byId(block.id);
-    if (!indexedNode) throw notRestartable(block.name, 'it is disabled.');
+    if (!indexedNode) throw notRestartableError(block.name, 'it is disabled.');
     const { containers, path } = indexedNode;
     if (iterations.length !== containers.length) throw wrongIterationCountError(block, containers.length);
     this.#point = point;
     this.index = indexPlan(source.plan);
-    this.#rerunIds = downstream(plan.skeleton, path[0] ?? 0);
+    this.#rerunIds = downstreamIds(plan.skeleton, path[0] ?? 0);
     this.frames = containers.map((container, depth) => {
-      this.#expectSameContainer(container, containers.slice(0, depth), source.runId);
+      this.#requireSameContainer(container, containers.slice(0, depth), source.runId);
       const body = container.subflow?.body as Region;
       const nodeIndex = path[depth + 1] ?? 0;
       return {
-        ...{ container, iteration: iterations[depth] ?? 0, nodeIndex, rerunIds: downstream(body, nodeIndex) },
+        ...{
+          container,
+          iteration: iterations[depth] ?? 0,
+          nodeIndex,
+          rerunIds: downstreamIds(body, nodeIndex),
+        },
         ...{ opened: new Set(), closed: new Set() },
         count: this.index.byId(container.id)?.node.subflow?.count,
       };
     });
   }
 
-  #expectSameContainer({ id, kind }: Node, outer: readonly Node[], runId: string): void {
+  #requireSameContainer({ id, kind }: Node, outerContainers: readonly Node[], runId: string): void {
     const earlierNode = this.index.byId(id);
     const isSame =
       earlierNode?.node.kind === kind &&
-      earlierNode.containerIds.join('\n') === outer.map((each) => each.id).join('\n');
-    if (!isSame) throw this.#refusal(`run ${runId} does not have the container "${this.nameOf(id)}" there.`);
+      earlierNode.containerIds.join('\n') === outerContainers.map((each) => each.id).join('\n');
+    if (!isSame)
+      throw this.#notRestartableError(`run ${runId} does not have the container "${this.nameOf(id)}" there.`);
   }
 
   nameOf(id: string): string {
     return this.#point.plan.blocks[id]?.name ?? id;
   }
 
-  #refusal(reason: string): EngineError {
-    return notRestartable(this.#point.block.name, reason);
+  #notRestartableError(reason: string): EngineError {
+    return notRestartableError(this.#point.block.name, reason);
   }
 
   /** Returns the depth of the container at a place if the start is inside this execution of it; else -1. */
@@ -105,7 +111,7 @@ export class RestartPath {
   /** Records what an entry of the earlier run changes in the containers around the start. */
   observe(entry: Entry, notices: readonly Notice[]): void {
     if (entry.type === 'started' && entry.reused?.inside)
-      this.#observeRestored(entry.start, entry.reused.inside.frames);
+      this.#observeRestoredFrames(entry.start, entry.reused.inside.frames);
     if (entry.type === 'expanded') {
       const frame = this.frames[this.depthOf(entry)];
       if (frame && !frame.container.subflow?.perTurn) frame.count = entry.count;
@@ -120,12 +126,12 @@ export class RestartPath {
    * Records what the earlier run itself reused from another run, if it also started inside these containers. Throws
    * BLOCK_NOT_RESTARTABLE.
    */
-  #observeRestored(start: string, restoredFrames: readonly StartedFrame[]): void {
+  #observeRestoredFrames(start: string, restoredFrames: readonly StartedFrame[]): void {
     const { containerIds = [], path = [] } = this.index.byId(start) ?? {};
     for (const [depth, restoredFrame] of restoredFrames.entries()) {
       const frame = this.frames[depth];
       if (!frame || frame.container.id !== containerIds[depth]) return;
-      addRestored(frame, restoredFrame);
+      addRestoredFrame(frame, restoredFrame);
       if (frame.closed.has(frame.iteration)) throw this.#notRunError();
       if (frame.iteration !== restoredFrame.iteration) return;
       if (!this.#hasRun(frame, path[depth + 1] ?? 0)) throw this.#notRunError();
@@ -139,11 +145,11 @@ export class RestartPath {
   #hasRun({ container, nodeIndex }: PathFrame, start: number): boolean {
     const { body } = this.index.byId(container.id)?.node.subflow ?? {};
     const id = container.subflow?.body.nodes[nodeIndex]?.id ?? '';
-    return body !== undefined && downstream(body, start).has(id);
+    return body !== undefined && downstreamIds(body, start).has(id);
   }
 
   #notRunError(): EngineError {
-    return this.#refusal(
+    return this.#notRestartableError(
       'the earlier run did not execute it, but reused its result. Start from the run that executed it.',
     );
   }
@@ -182,10 +188,10 @@ export class RestartPath {
       const { container, iteration, opened } = frame;
       const { subflow, kind } = container;
       const frameName = `${kind === 'loop' ? 'iteration' : 'branch'} ${iteration} of "${this.nameOf(container.id)}"`;
-      if (!opened.has(iteration)) throw this.#refusal(`${frameName} did not run in ${runId}.`);
+      if (!opened.has(iteration)) throw this.#notRestartableError(`${frameName} did not run in ${runId}.`);
       const count = subflow?.perTurn ? -1 : (subflow?.count ?? frame.count);
       if (count === undefined || (count >= 0 && iteration >= count))
-        throw this.#refusal(`${frameName} does not exist in the workflow that would run.`);
+        throw this.#notRestartableError(`${frameName} does not exist in the workflow that would run.`);
       if (kind === 'loop') return { iteration, count, next: iteration + 1 };
       const numbers = [...opened].filter((number) => number < count);
       const next = numbers.reduce((maximum, number) => Math.max(maximum, number + 1), 0);
@@ -200,14 +206,14 @@ export class RestartPath {
    * Throws BLOCK_NOT_RESTARTABLE unless all source blocks of the start, and of the containers around it, have run in
    * their frames.
    */
-  expectSources(endedBlocks: readonly ReadonlySet<string>[], runId: string): void {
+  requireSources(endedBlocks: readonly ReadonlySet<string>[], runId: string): void {
     for (const [depth, { container, nodeIndex }] of this.frames.entries()) {
       const nodes = container.subflow?.body.nodes ?? [];
       const { ins = [] } = nodes[nodeIndex] ?? {};
       const missingSource = ins.find(({ from }) => !endedBlocks[depth]?.has(nodes[from]?.id ?? ''));
       if (!missingSource) continue;
       const name = this.nameOf(nodes[missingSource.from]?.id ?? '');
-      throw this.#refusal(
+      throw this.#notRestartableError(
         `the block "${name}", which leads to it, did not run there in ${runId}. Start at that block, or at an earlier one.`,
       );
     }
@@ -215,7 +221,7 @@ export class RestartPath {
 }
 
 /** Records the iterations or branches that the earlier run reused and did not open. */
-function addRestored(frame: PathFrame, { iteration, next, missing, count }: StartedFrame): void {
+function addRestoredFrame(frame: PathFrame, { iteration, next, missing, count }: StartedFrame): void {
   const missingNumbers = new Set(missing);
   for (let number = 0; number < next; number += 1) {
     if (missingNumbers.has(number)) continue;
@@ -231,10 +237,11 @@ function isDone({ container, iteration, closed }: PathFrame, number: number): bo
 }
 
 /** Returns the ids of the node at `index` and of the nodes downstream of it. */
-function downstream({ nodes }: Region, index: number): ReadonlySet<string> {
-  const reachedNodes = new Set([index]);
-  for (const node of reachedNodes) for (const out of nodes[node]?.outs ?? []) reachedNodes.add(out);
-  return new Set([...reachedNodes].flatMap((node) => nodes[node]?.id ?? []));
+function downstreamIds({ nodes }: Region, index: number): ReadonlySet<string> {
+  const reachedIndexes = new Set([index]);
+  for (const nodeIndex of reachedIndexes)
+    for (const targetIndex of nodes[nodeIndex]?.outs ?? []) reachedIndexes.add(targetIndex);
+  return new Set([...reachedIndexes].flatMap((nodeIndex) => nodes[nodeIndex]?.id ?? []));
 }
 
 function wrongIterationCountError({ name }: BlockConfig, expected: number): EngineError {
@@ -246,7 +253,7 @@ function wrongIterationCountError({ name }: BlockConfig, expected: number): Engi
 }
 
 /** Returns the error for a block at which a run cannot start. `reason`: a sentence. */
-export function notRestartable(name: string, reason: string): EngineError {
+export function notRestartableError(name: string, reason: string): EngineError {
   return new EngineError('BLOCK_NOT_RESTARTABLE', `A run cannot start at "${name}": ${reason}`, {
     details: { block: name },
   });

@@ -1,6 +1,6 @@
 import type { Json } from '../json.ts';
 import type { BlockFailure } from './entry.ts';
-import type { Stored } from './stored.ts';
+import type { StoredValue } from './stored-value.ts';
 
 /** The status of a run. `completed`, `failed` and `cancelled` are final. */
 export type RunStatus = 'queued' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
@@ -18,8 +18,8 @@ export interface RunRecord {
   createdMs: number;
   startedMs: number | undefined;
   endedMs: number | undefined;
-  input: Stored;
-  output: Stored | undefined;
+  input: StoredValue;
+  output: StoredValue | undefined;
   error: RunFailure | undefined;
   /** Open pause points, earliest first. */
   pauses: PausePoint[];
@@ -50,7 +50,7 @@ export interface PausePoint {
   kind: 'human' | 'time';
   pausedMs: number;
   dueMs: number | undefined;
-  output: Stored;
+  output: StoredValue;
   inputFormat: Json;
   /**
    * The attempt that the answer continues, and the number of its earlier resumes; absent: the answer ends the block.

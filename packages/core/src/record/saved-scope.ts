@@ -1,12 +1,12 @@
 import type { SavedScope } from './entry.ts';
-import { newBranch } from './scope.ts';
+import { newBranchScope } from './scope.ts';
 import type { BranchScope, LoopScope, ParallelScope } from './scope.ts';
-import type { Stored } from './stored.ts';
+import type { StoredValue } from './stored-value.ts';
 
 /** Returns a scope as JSON. */
 export function toSavedScope({ outputs, loops, parallels, current }: BranchScope): SavedScope {
   const ids = new Map([...outputs].map(([block, { value }]) => [value, block]));
-  const idsOf = (values: readonly Stored[]): string[] => values.flatMap((value) => ids.get(value) ?? []);
+  const idsOf = (values: readonly StoredValue[]): string[] => values.flatMap((value) => ids.get(value) ?? []);
   return {
     outputs: [...outputs].map(([block, { value, order, failed }]) => ({
       ...{ block, value, order },
@@ -38,24 +38,24 @@ function toSavedParallel(
  * Adds a saved scope to `target`, with its outputs ordered after the position `order`. Returns the position of the last
  * output.
  */
-export function restoreScope(target: BranchScope, saved: SavedScope, order: number): number {
+export function restoreScope(target: BranchScope, savedScope: SavedScope, order: number): number {
   let lastOrder = order;
-  for (const { block, value, failed = false, order: savedOrder } of saved.outputs) {
+  for (const { block, value, failed = false, order: savedOrder } of savedScope.outputs) {
     target.outputs.set(block, { value, failed, order: order + savedOrder });
     lastOrder = Math.max(lastOrder, order + savedOrder);
   }
-  for (const loop of saved.loops) target.loops.set(loop.block, restoreLoop(target, loop));
-  for (const { block, items, results, branches } of saved.parallels) {
+  for (const loop of savedScope.loops) target.loops.set(loop.block, restoreLoop(target, loop));
+  for (const { block, items, results, branches } of savedScope.parallels) {
     const parallel: ParallelScope = { items, branches: new Map(), results: [] };
     for (const { branch, outputs } of results) parallel.results[branch] = [...outputs];
     for (const { branch, scope } of branches) {
-      const inner = newBranch(target);
-      parallel.branches.set(branch, inner);
-      lastOrder = Math.max(lastOrder, restoreScope(inner, scope, order));
+      const branchScope = newBranchScope(target);
+      parallel.branches.set(branch, branchScope);
+      lastOrder = Math.max(lastOrder, restoreScope(branchScope, scope, order));
     }
     target.parallels.set(block, parallel);
   }
-  target.current = valuesOf(target, saved.current);
+  target.current = valuesOf(target, savedScope.current);
   return lastOrder;
 }
 
@@ -66,6 +66,6 @@ function restoreLoop(
   return { index, items, current: valuesOf(scope, current), results: [...results] };
 }
 
-function valuesOf({ outputs }: BranchScope, blocks: readonly string[]): Stored[] {
+function valuesOf({ outputs }: BranchScope, blocks: readonly string[]): StoredValue[] {
   return blocks.flatMap((block) => outputs.get(block)?.value ?? []);
 }

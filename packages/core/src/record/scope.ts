@@ -1,10 +1,10 @@
 import type { Node } from '../machine/skeleton.ts';
 import type { IndexedNode } from '../plan/index-plan.ts';
-import type { Stored } from './stored.ts';
+import type { StoredValue } from './stored-value.ts';
 
 /** The latest output of a block in one scope. */
 export interface Output {
-  value: Stored;
+  value: StoredValue;
   failed: boolean;
   /** Position in the run's order of completions. It determines which of several sources ended last. */
   order: number;
@@ -16,17 +16,17 @@ export interface Output {
  */
 export interface LoopScope {
   index: number;
-  items: Stored | undefined;
+  items: StoredValue | undefined;
   /** Outputs of the blocks that ran in the open iteration, in order of completion. */
-  current: Stored[];
-  results: Stored[][];
+  current: StoredValue[];
+  results: StoredValue[][];
 }
 
 /** The state of an open parallel. Each branch has its own scope (R35 in docs/semantics.md). */
 export interface ParallelScope {
-  items: Stored | undefined;
+  items: StoredValue | undefined;
   branches: Map<number, BranchScope>;
-  results: Stored[][];
+  results: StoredValue[][];
 }
 
 /** A scope of outputs: the run itself, or one branch of a parallel. */
@@ -36,27 +36,28 @@ export interface BranchScope {
   loops: Map<string, LoopScope>;
   parallels: Map<string, ParallelScope>;
   /** Only for branches: outputs of the blocks directly in the branch, in order of completion. */
-  current: Stored[];
+  current: StoredValue[];
 }
 
-export function newBranch(parent: BranchScope | undefined): BranchScope {
+export function newBranchScope(parent: BranchScope | undefined): BranchScope {
   return { parent, outputs: new Map(), loops: new Map(), parallels: new Map(), current: [] };
 }
 
 /**
- * Returns the scope in which a block writes its output at the iteration and branch numbers `scope`; undefined if that
- * scope is closed.
+ * Returns the scope in which a block writes its output at the iteration and branch numbers `iterations`; undefined if
+ * that scope is closed.
  */
 export function scopeOf(
   root: BranchScope,
   { containers, parallelIds }: IndexedNode,
-  scope: readonly number[],
+  iterations: readonly number[],
 ): BranchScope | undefined {
   let innermost: BranchScope | undefined = root;
   if (parallelIds.length === 0) return innermost;
   for (let depth = 0; innermost && depth < containers.length; depth++) {
     const { id, kind } = containers[depth] as Node;
-    if (kind === 'parallel') innermost = innermost.parallels.get(id)?.branches.get(scope[depth] as number);
+    if (kind === 'parallel')
+      innermost = innermost.parallels.get(id)?.branches.get(iterations[depth] as number);
   }
   return innermost;
 }

@@ -16,7 +16,7 @@ export interface SourceRun {
 }
 
 /** Returns the run with this journal. Throws RUN_NOT_SETTLED if it has not ended, JOURNAL_CORRUPT if it is invalid. */
-export function sourceRun(runId: string, plan: Plan, journal: readonly Entry[]): SourceRun {
+export function replaySourceRun(runId: string, plan: Plan, journal: readonly Entry[]): SourceRun {
   const replica = new Replica(runId, plan);
   const entries = journal.map((entry) => ({ entry, notices: replica.replay(entry).notices }));
   if (replica.idleState() === 'ended') return { runId, plan, ledger: replica.ledger, entries };

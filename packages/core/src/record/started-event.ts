@@ -9,8 +9,8 @@ type Started = Extract<Entry, { type: 'started' }>;
  */
 export function startedEventOf(index: PlanIndex, entry: Started): StartedEvent | undefined {
   const { atMs, graceMs, timeoutMs, activeOnly, reused } = entry;
-  const start = index.topIndex(entry.start);
-  const until = entry.until === undefined ? undefined : index.topIndex(entry.until);
+  const start = index.topLevelIndex(entry.start);
+  const until = entry.until === undefined ? undefined : index.topLevelIndex(entry.until);
   const inside = reused?.inside && framesOf(index, entry.start, reused.inside.frames);
   if (start === undefined || (reused?.inside && !inside)) return undefined;
   return {

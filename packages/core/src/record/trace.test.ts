@@ -84,10 +84,10 @@ describe('the trace of a run', () => {
       blockLog('b', [loopScope(1)]),
       blockLog('l', [], { blockType: 'loop' }),
     ];
-    const ids = (span: Span): string[] => [span.id, ...span.children.flatMap(ids)];
-    const allIds = ids(traceOf(record, logs));
+    const idsOf = (span: Span): string[] => [span.id, ...span.children.flatMap(idsOf)];
+    const allIds = idsOf(traceOf(record, logs));
     expect(new Set(allIds).size).toBe(allIds.length);
-    expect(ids(traceOf(record, logs.toReversed()))).toEqual(allIds);
+    expect(idsOf(traceOf(record, logs.toReversed()))).toEqual(allIds);
   });
 
   it('gives a container without a log the times and status of the spans in it', () => {

@@ -1,7 +1,7 @@
 import type { BlockFailure } from './entry.ts';
 import type { BlockLog, LogScope } from './block-log.ts';
 import type { RunRecord } from './run-record.ts';
-import type { Stored } from './stored.ts';
+import type { StoredValue } from './stored-value.ts';
 
 /** Version of the shape of spans. */
 export const SPAN_FORMAT = 1;
@@ -28,8 +28,8 @@ export interface Span {
   attempts: number | undefined;
   errorHandled: boolean;
   error: BlockFailure | undefined;
-  input: Stored | undefined;
-  output: Stored | undefined;
+  input: StoredValue | undefined;
+  output: StoredValue | undefined;
   children: Span[];
 }
 
@@ -49,7 +49,7 @@ export function traceOf(record: RunRecord, logs: readonly BlockLog[]): Span {
     }
     const id = `${parent.id}/${log.blockId}`;
     const existingSpan = spans.get(id);
-    const span = { ...fromLog(id, log), children: existingSpan?.children ?? [] };
+    const span = { ...spanFromLog(id, log), children: existingSpan?.children ?? [] };
     if (existingSpan) Object.assign(existingSpan, span);
     else addChild(parent, span, spans);
   }
@@ -99,7 +99,7 @@ function addChild(parent: Span, span: Span, spans: Map<string, Span>): Span {
   return span;
 }
 
-function fromLog(id: string, log: BlockLog): Omit<Span, 'children'> {
+function spanFromLog(id: string, log: BlockLog): Omit<Span, 'children'> {
   return {
     id,
     name: log.blockName,

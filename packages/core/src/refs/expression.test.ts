@@ -90,7 +90,7 @@ describe('a reference inside quotes', () => {
       context,
       'condition',
     );
-    expect(findings.map(({ kind, where, offset }) => [kind, where, offset])).toEqual([
+    expect(findings.map(({ kind, syntaxPosition, offset }) => [kind, syntaxPosition, offset])).toEqual([
       ['quoted-reference', 'string', 1],
       ['quoted-reference', 'string', 29],
     ]);
@@ -191,7 +191,7 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a placeholder in a %s', (k
 describe('findings in expressions', () => {
   it('an unknown head is found as in code (r126)', () => {
     expect(compileExpression('<nosuch.result> > 1', context, 'condition').findings).toMatchObject([
-      { kind: 'unknown-block', head: 'nosuch', where: 'code' },
+      { kind: 'unknown-block', head: 'nosuch', syntaxPosition: 'code' },
     ]);
     expect(compileExpression('1 < 2 && 3 > 2', context, 'condition').findings).toEqual([]);
   });

@@ -28,11 +28,11 @@ export interface Placeholder {
 }
 
 /** UTF-16 units: the characters that begin a tag or placeholder, and the character that escapes them. */
-export const LESS = 60;
+export const LESS_THAN = 60;
 export const OPEN_BRACE = 123;
 export const BACKSLASH = 92;
 
-const GREATER = 62;
+const GREATER_THAN = 62;
 const CLOSE_BRACE = 125;
 const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
@@ -45,12 +45,12 @@ const SPACE_DIGIT = /\s\d/;
 export function tagAt(text: string, start: number, limit: number): Tag | undefined {
   const end = closingBracket(text, start + 1, limit);
   if (end === undefined || end === start + 1) return undefined;
-  const inner = text.slice(start + 1, end);
-  if (inner.trim() !== inner) return undefined;
-  const dot = inner.indexOf('.');
-  const head = dot < 0 ? inner : inner.slice(0, dot);
-  const path = dot < 0 ? undefined : inner.slice(dot + 1);
-  const shape = shapeOf(inner, path);
+  const innerText = text.slice(start + 1, end);
+  if (innerText.trim() !== innerText) return undefined;
+  const dot = innerText.indexOf('.');
+  const head = dot < 0 ? innerText : innerText.slice(0, dot);
+  const path = dot < 0 ? undefined : innerText.slice(dot + 1);
+  const shape = shapeOf(innerText, path);
   return shape && { start, end: end + 1, text: text.slice(start, end + 1), head, path, shape };
 }
 
@@ -71,13 +71,13 @@ export function placeholderAt(text: string, start: number, limit: number): Place
 }
 
 /** Returns true if the text inside a tag or placeholder has only words, dots, hyphens and square brackets. */
-export function hasOnlyWords(inner: string): boolean {
-  return /^[^\x00-\x1f!"#%&'()*+,/:;<=>?@\\^`{|}~]*$/.test(inner);
+export function hasOnlyWords(innerText: string): boolean {
+  return /^[^\x00-\x1f!"#%&'()*+,/:;<=>?@\\^`{|}~]*$/.test(innerText);
 }
 
-function shapeOf(inner: string, path: string | undefined): Tag['shape'] | undefined {
-  if (path === undefined && (ONLY_DIGITS.test(inner) || SPACE_DIGIT.test(inner))) return undefined;
-  if (OPERATORS.test(inner)) return 'odd';
+function shapeOf(innerText: string, path: string | undefined): Tag['shape'] | undefined {
+  if (path === undefined && (ONLY_DIGITS.test(innerText) || SPACE_DIGIT.test(innerText))) return undefined;
+  if (OPERATORS.test(innerText)) return 'odd';
   return path !== undefined && path.includes(' ') ? 'spaced' : 'plain';
 }
 
@@ -85,13 +85,13 @@ function shapeOf(inner: string, path: string | undefined): Tag['shape'] | undefi
 function closingBracket(text: string, start: number, limit: number): number | undefined {
   for (let index = start; index < limit; index++) {
     const code = text.charCodeAt(index);
-    if (code === GREATER) return index;
-    if (code === LESS || code === NEWLINE || code === CARRIAGE_RETURN) return undefined;
+    if (code === GREATER_THAN) return index;
+    if (code === LESS_THAN || code === NEWLINE || code === CARRIAGE_RETURN) return undefined;
   }
   return undefined;
 }
 
 function endsName(code: number): boolean {
   if (code === NEWLINE || code === CARRIAGE_RETURN) return true;
-  return code === OPEN_BRACE || code === LESS || code === GREATER;
+  return code === OPEN_BRACE || code === LESS_THAN || code === GREATER_THAN;
 }

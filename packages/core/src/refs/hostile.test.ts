@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scale } from '../../../../test/support/scale.ts';
-import { context, lookup } from '../../../../test/support/one-block.ts';
+import { context, createLookup } from '../../../../test/support/one-block.ts';
 import { bindCode, bindExpression } from './bind.ts';
 import { compileCode, compileExpression } from './code.ts';
 import { JavaScriptScanner } from './javascript.ts';
@@ -11,7 +11,7 @@ import { type FieldKind, SiteFinder } from './sites.ts';
 import { compileTemplate, compileText } from './text.ts';
 import { CodeRewriter } from './code-rewriter.ts';
 
-const runs = { numRuns: scale(500, 50_000) };
+const propertyOptions = { numRuns: scale(500, 50_000) };
 
 const delimiters = [
   '<',
@@ -69,11 +69,11 @@ describe('any text', () => {
         fc.constantFrom('javascript' as const, 'python' as const, 'shell' as const),
         (text, language) => {
           const { code } = compileCode(text, language, context);
-          const bound = bindCode(code, lookup(null));
-          return bound.code.split('\n').length === text.split('\n').length;
+          const boundCode = bindCode(code, createLookup(null));
+          return boundCode.code.split('\n').length === text.split('\n').length;
         },
       ),
-      runs,
+      propertyOptions,
     );
   });
 
@@ -82,10 +82,11 @@ describe('any text', () => {
       fc.property(randomText, fc.constantFrom('condition' as const, 'loop' as const), (text, kind) => {
         const { expression } = compileExpression(text, context, kind);
         return (
-          bindExpression(expression, lookup(null)).code === bindExpression(expression, lookup(null)).code
+          bindExpression(expression, createLookup(null)).code ===
+          bindExpression(expression, createLookup(null)).code
         );
       }),
-      runs,
+      propertyOptions,
     );
   });
 
@@ -98,21 +99,21 @@ describe('any text', () => {
         );
         return parts.join('') === text;
       }),
-      runs,
+      propertyOptions,
     );
   });
 
   it('without references and placeholders is a literal and resolves to itself', () => {
-    const plain = randomText.filter((text) => !/<p|<variable|\{\{/.test(text));
+    const plainText = randomText.filter((text) => !/<p|<variable|\{\{/.test(text));
     fc.assert(
-      fc.property(plain, (text) => {
+      fc.property(plainText, (text) => {
         const { template } = compileTemplate(text, context);
         expect(template).toEqual({ kind: 'literal', value: text });
-        expect(resolveTemplate(template, lookup('x'), 'text')).toBe(text);
+        expect(resolveTemplate(template, createLookup('x'), 'text')).toBe(text);
         expect(compileCode(text, 'python', context).code.code).toBe(text);
         expect(compileCode(text, 'javascript', context).code.code).toBe(text);
       }),
-      runs,
+      propertyOptions,
     );
   });
 });

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { scale } from '../../../../test/support/scale.ts';
-import { context, lookup } from '../../../../test/support/one-block.ts';
+import { context, createLookup } from '../../../../test/support/one-block.ts';
 import { isBlockError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { bindCode, bindExpression } from './bind.ts';
 import { compileCode, compileExpression } from './code.ts';
 
-const runs = { numRuns: scale(600, 20_000) };
+const propertyOptions = { numRuns: scale(600, 20_000) };
 
 type DynamicFunction = new (...source: string[]) => (...values: unknown[]) => unknown;
 const DynamicFunction = Object.getPrototypeOf(() => undefined).constructor as DynamicFunction;
@@ -69,7 +69,7 @@ describe('an arbitrary value (no injection)', () => {
         const copy = JSON.parse(JSON.stringify(data)) as Json;
         const json = JSON.stringify(data);
         const env = typeof data === 'string' ? data : json;
-        expect(evaluate(bindCode(code, lookup(data)))).toEqual([
+        expect(evaluate(bindCode(code, createLookup(data)))).toEqual([
           copy,
           json,
           json,
@@ -81,7 +81,7 @@ describe('an arbitrary value (no injection)', () => {
           env,
         ]);
       }),
-      runs,
+      propertyOptions,
     );
   });
 
@@ -93,12 +93,12 @@ describe('an arbitrary value (no injection)', () => {
     );
     fc.assert(
       fc.property(value, (data) => {
-        const { code, values } = bindExpression(expression, lookup(data));
+        const { code, values } = bindExpression(expression, createLookup(data));
         const [first, , ...env] = evaluate({ code: `return (${code})`, values }) as Json[];
         const text = typeof data === 'string' ? data : JSON.stringify(data);
         expect([first, ...env]).toEqual([JSON.parse(JSON.stringify(data)), text, text]);
       }),
-      runs,
+      propertyOptions,
     );
   });
 
@@ -113,12 +113,12 @@ describe('an arbitrary value (no injection)', () => {
       fc.assert(
         fc.property(value, fc.constantFrom(...parts), (data, part) => {
           const result = outcomeOf(() => {
-            const { code, values } = bindExpression(part, lookup(data));
+            const { code, values } = bindExpression(part, createLookup(data));
             return evaluate({ code: `return ${code}`, values });
           });
           return typeof result === 'string';
         }),
-        runs,
+        propertyOptions,
       );
     }
   });

@@ -51,30 +51,30 @@ async function run(authored: string, result: Json = null): Promise<unknown> {
   return new AsyncFunction(...Object.keys(values), code)(...args);
 }
 
-const hostile = 'a"b\'c`d\n\\e${f}';
-const json = JSON.stringify(hostile);
+const hostileText = 'a"b\'c`d\n\\e${f}';
+const json = JSON.stringify(hostileText);
 
 describe('a reference in JavaScript', () => {
   it.each<[string, unknown]>([
-    ['return <p.result>', hostile],
-    ['return<p.result>', hostile],
+    ['return <p.result>', hostileText],
+    ['return<p.result>', hostileText],
     ['return [...<p.result>].length', 14],
     ['return <p.result>?.length ?? null', 14],
     ['return <p.result> === <p.result>', true],
-    ['const v = <p.result>; return v', hostile],
+    ['const v = <p.result>; return v', hostileText],
     ['const a = 1\n<p.result>.at(0)\nreturn a', 1],
     ['if (true) <p.result>.at(0); return 1', 1],
-    ['return "x" in {} ? 1 : <p.result>', hostile],
+    ['return "x" in {} ? 1 : <p.result>', hostileText],
     ['return typeof<p.result>', 'string'],
-    ['return `${<p.result>}`', hostile],
-    ['return `${`${<p.result>}`}`', hostile],
-    ['return {a: <p.result>, b: [<p.result>, 1]}', { a: hostile, b: [hostile, 1] }],
-    ['return {<p.result>: 1}', { [hostile]: 1 }],
-    ['return <variable.My Var>', hostile],
-    ['return <My First Block.result>', hostile],
+    ['return `${<p.result>}`', hostileText],
+    ['return `${`${<p.result>}`}`', hostileText],
+    ['return {a: <p.result>, b: [<p.result>, 1]}', { a: hostileText, b: [hostileText, 1] }],
+    ['return {<p.result>: 1}', { [hostileText]: 1 }],
+    ['return <variable.My Var>', hostileText],
+    ['return <My First Block.result>', hostileText],
     ['return <variable.My Var>.length / 2 / 1', 7],
   ])('%s is its value (V8, V32-V41)', async (code, expected) => {
-    expect(await run(code, hostile)).toEqual(expected);
+    expect(await run(code, hostileText)).toEqual(expected);
   });
 
   it.each<[string, unknown]>([
@@ -90,7 +90,7 @@ describe('a reference in JavaScript', () => {
     ['return "<p.result><p.result>"', json + json],
     ['return \'<p.result>\' + "\\\n<p.result>"', json + json],
   ])('%s inserts its JSON text', async (code, expected) => {
-    expect(await run(code, hostile)).toEqual(expected);
+    expect(await run(code, hostileText)).toEqual(expected);
   });
 
   it.each<[Json, string]>([
@@ -115,12 +115,12 @@ describe('a reference in JavaScript', () => {
 
   it('has no effect in comments, and cannot fail there', async () => {
     const code = '// <p.result> "\n/* <loop.foo> {{K}} ` */ return 1 /* <L.none> */ // <p.result>';
-    expect(await run(code, hostile)).toBe(1);
+    expect(await run(code, hostileText)).toBe(1);
     expect(compile(code).code).toMatchObject({ code, bindings: [] });
   });
 
   it('is a syntax error as an object key in quotes (r328)', async () => {
-    await expect(run('return {"<p.result>": 1}', hostile)).rejects.toThrow(SyntaxError);
+    await expect(run('return {"<p.result>": 1}', hostileText)).rejects.toThrow(SyntaxError);
   });
 
   it('has its own binding at every occurrence, with a name that the code does not use', () => {
@@ -158,7 +158,7 @@ describe('text that is not a reference in JavaScript', () => {
   ])('%s is unchanged and keeps its meaning', async (code) => {
     const compiled = compile(code);
     expect(compiled.code).toMatchObject({ code, bindings: [] });
-    expect(compiled.findings.filter(({ where }) => where === 'code')).toEqual([]);
+    expect(compiled.findings.filter(({ syntaxPosition }) => syntaxPosition === 'code')).toEqual([]);
     expect(await run(code)).toEqual(await new AsyncFunction(code)());
   });
 
@@ -185,7 +185,7 @@ describe('text that is not a reference in JavaScript', () => {
 
 describe('findings in JavaScript', () => {
   const findingsOf = (code: string) =>
-    compile(code).findings.map(({ kind, head, where }) => `${kind} ${head} ${where}`);
+    compile(code).findings.map(({ kind, head, syntaxPosition }) => `${kind} ${head} ${syntaxPosition}`);
 
   it('an unknown head in place of an operand is reported, with or without a path', () => {
     expect(findingsOf('return <nosuch.x> + <nosuch> + <variable.ghost>')).toEqual([
@@ -208,13 +208,15 @@ describe('findings in JavaScript', () => {
   });
 
   it('<loop.index> is reported only outside all loops', () => {
-    const outside = compileCode('return <loop.index>', 'javascript', {
+    const resultOutsideLoops = compileCode('return <loop.index>', 'javascript', {
       names,
       reader: 'p',
       fieldPosition: 'inside',
     });
     expect(findingsOf('return <loop.index>')).toEqual([]);
-    expect(outside.findings).toMatchObject([{ kind: 'unknown-block', head: 'loop', where: 'code' }]);
+    expect(resultOutsideLoops.findings).toMatchObject([
+      { kind: 'unknown-block', head: 'loop', syntaxPosition: 'code' },
+    ]);
   });
 });
 
@@ -263,13 +265,13 @@ describe('a placeholder in JavaScript', () => {
 
   it('an unknown name without quotes is a syntax error (r398)', async () => {
     await expect(run('return {{NOPE}}')).rejects.toThrow(SyntaxError);
-    const bound = bindCode(compile('return {{NOPE}} + {{K}}').code, lookup(null));
-    expect(bound.code).toMatch(/^return \{\{NOPE\}\} \+ __heddle_1_$/);
-    expect(Object.keys(bound.values)).toEqual(['__heddle_1_']);
+    const boundCode = bindCode(compile('return {{NOPE}} + {{K}}').code, lookup(null));
+    expect(boundCode.code).toMatch(/^return \{\{NOPE\}\} \+ __heddle_1_$/);
+    expect(Object.keys(boundCode.values)).toEqual(['__heddle_1_']);
   });
 
   it('never puts its value into the code itself', () => {
-    const bound = bindCode(compile('return "{{K}}" + {{K}} + `{{K}}` + /{{K}}/').code, lookup(null));
-    expect(bound.code).not.toContain('a"b');
+    const boundCode = bindCode(compile('return "{{K}}" + {{K}} + `{{K}}` + /{{K}}/').code, lookup(null));
+    expect(boundCode.code).not.toContain('a"b');
   });
 });

@@ -1,4 +1,4 @@
-import { BACKSLASH, LESS, OPEN_BRACE } from './grammar.ts';
+import { BACKSLASH, LESS_THAN, OPEN_BRACE } from './grammar.ts';
 import {
   isLineEnd,
   scanLiteral,
@@ -178,8 +178,8 @@ export class JavaScriptScanner {
     const site = this.#finder.findInCode(this.#offset, precedingToken);
     if (site === undefined) return false;
     const name = this.#rewriter.bind(site, 'code');
-    const separator = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
-    const code = `${separator(site.start - 1)}${this.#asOperand(name, site.end)}${separator(site.end)}`;
+    const separatorAt = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
+    const code = `${separatorAt(site.start - 1)}${this.#asOperand(name, site.end)}${separatorAt(site.end)}`;
     this.#rewriter.replace(site.start, site.end, code);
     this.#moveTo(site.end, 'x', true);
     return true;
@@ -198,8 +198,8 @@ export class JavaScriptScanner {
   }
 
   #readString(quote: '"' | "'"): void {
-    const { end, contentEnd, closed } = scanLiteral(this.#text, this.#offset, quote);
-    const sites = closed === 'never' ? [] : this.#sitesIn(this.#offset + 1, contentEnd);
+    const { end, contentEnd, closedBy } = scanLiteral(this.#text, this.#offset, quote);
+    const sites = closedBy === 'never' ? [] : this.#sitesIn(this.#offset + 1, contentEnd);
     if (sites.length > 0)
       this.#rewriter.replace(this.#offset, end, this.#joinLiteral(quote, sites, contentEnd, end));
     this.#moveTo(end, 'x', true);
@@ -235,13 +235,13 @@ export class JavaScriptScanner {
 
   /** Reads template text from after a backtick or `}` up to the closing backtick or the next `${`. */
   #readTemplateText(from: number): void {
-    const { end, contentEnd, closed } = scanLiteral(this.#text, from - 1, '`');
-    for (const site of closed === 'never' ? [] : this.#sitesIn(from, contentEnd)) {
+    const { end, contentEnd, closedBy } = scanLiteral(this.#text, from - 1, '`');
+    for (const site of closedBy === 'never' ? [] : this.#sitesIn(from, contentEnd)) {
       const value = site.kind === 'blank' ? 'undefined' : `\${${this.#rewriter.bind(site, '`')}}`;
       this.#rewriter.replace(site.start, site.end, value);
     }
-    if (closed === 'expression') this.#brackets.push('template');
-    this.#moveTo(end, closed === 'expression' ? '(' : 'x', closed !== 'expression');
+    if (closedBy === 'expression') this.#brackets.push('template');
+    this.#moveTo(end, closedBy === 'expression' ? '(' : 'x', closedBy !== 'expression');
   }
 
   #readRegex(bodyEnd: number, end: number): void {
@@ -272,7 +272,7 @@ export class JavaScriptScanner {
     for (let offset = from; offset < to; offset++) {
       const character = this.#text.charCodeAt(offset);
       if (character === BACKSLASH) offset++;
-      if (character !== LESS && character !== OPEN_BRACE) continue;
+      if (character !== LESS_THAN && character !== OPEN_BRACE) continue;
       if (isRegex && (this.#text.startsWith('(?', offset - 2) || this.#text.startsWith('\\k', offset - 2)))
         continue;
       const site = this.#finder.findInText(offset, to);

@@ -97,9 +97,9 @@ describe('JSON text with holes', () => {
       ['\uE000\uE0017'],
       '["\uE000\\ue0017"]',
     ],
-  ])('%s', (_title, parts, value, filled) => {
+  ])('%s', (_title, parts, value, filledText) => {
     expect(resolveJson(text(...parts), lookup)).toEqual(value);
-    expect(fillJsonText(text(...parts), lookup)).toBe(filled);
+    expect(fillJsonText(text(...parts), lookup)).toBe(filledText);
     expect(isJsonText(text(...parts))).toBe(true);
   });
 
@@ -111,8 +111,8 @@ describe('JSON text with holes', () => {
     ['a hole in the digits of an escape', ['["\\u00', ref('n'), '1"]'], '["\\u0071"]'],
     ['an extra comma', ['[', ref('n'), ',]'], '[7,]'],
     ['plain text', ['Hello ', ref('n')], 'Hello 7'],
-  ])('that would not be JSON with any values for its holes stays text: %s', (_title, parts, filled) => {
-    expect(resolveJson(text(...parts), lookup)).toBe(filled);
+  ])('that would not be JSON with any values for its holes stays text: %s', (_title, parts, filledText) => {
+    expect(resolveJson(text(...parts), lookup)).toBe(filledText);
     expect(fillJsonText(text(...parts), lookup)).toBeUndefined();
     expect(isJsonText(text(...parts))).toBe(false);
   });
@@ -227,22 +227,22 @@ describe('for arbitrary values and authored JSON', () => {
         ),
         '"',
       ];
-    if ('list' in value) return ['[', ...separated(value.list.map(partsOf)), ']'];
+    if ('list' in value) return ['[', ...joinWithCommas(value.list.map(partsOf)), ']'];
     return [
       '{',
-      ...separated(value.object.map(([key, item]) => [`${JSON.stringify(key)}: `, ...partsOf(item)])),
+      ...joinWithCommas(value.object.map(([key, item]) => [`${JSON.stringify(key)}: `, ...partsOf(item)])),
       '}',
     ];
   };
-  const separated = (items: TextPart[][]): TextPart[] =>
+  const joinWithCommas = (items: TextPart[][]): TextPart[] =>
     items.flatMap((item, index) => (index === 0 ? item : [', ', ...item]));
-  const expected = (value: JsonShape, values: readonly Json[]): Json => {
+  const expectedValueOf = (value: JsonShape, values: readonly Json[]): Json => {
     if ('bare' in value) return values[value.bare] ?? null;
     if ('plain' in value) return value.plain;
     if ('literal' in value)
       return value.literal.map((part) => (typeof part === 'number' ? asText(values[part]) : part)).join('');
-    if ('list' in value) return value.list.map((item) => expected(item, values));
-    return Object.fromEntries(value.object.map(([key, item]) => [key, expected(item, values)]));
+    if ('list' in value) return value.list.map((item) => expectedValueOf(item, values));
+    return Object.fromEntries(value.object.map(([key, item]) => [key, expectedValueOf(item, values)]));
   };
   const asText = (value: Json | undefined): string =>
     typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? null);
@@ -254,9 +254,9 @@ describe('for arbitrary values and authored JSON', () => {
         fc.pre(!('bare' in value));
         const template = text('', ...partsOf(value), '');
         const filledLookup = lookupOf(Object.fromEntries(values.map((each, index) => [String(index), each])));
-        const expectedJson = JSON.parse(JSON.stringify(expected(value, values))) as Json;
-        const filled = fillJsonText(template, filledLookup);
-        expect(filled === undefined ? undefined : JSON.parse(filled)).toEqual(expectedJson);
+        const expectedJson = JSON.parse(JSON.stringify(expectedValueOf(value, values))) as Json;
+        const filledText = fillJsonText(template, filledLookup);
+        expect(filledText === undefined ? undefined : JSON.parse(filledText)).toEqual(expectedJson);
         expect(JSON.parse(JSON.stringify(resolveJson(template, filledLookup)))).toEqual(expectedJson);
       }),
       { numRuns: scale(400, 20_000) },

@@ -11,7 +11,7 @@ type Hole = Exclude<TextPart, string>;
 interface JsonText {
   parts: readonly TextPart[];
   /** For each part: true for a hole inside a string literal. */
-  quoted: readonly boolean[];
+  quotedFlags: readonly boolean[];
   /** The parsed text. Marks replace the holes; a hole outside literals becomes a separate string. */
   value: Json;
   /** Delimiter of the marks. It does not occur elsewhere in `value`. */
@@ -39,14 +39,14 @@ export function resolveJson(template: Template, lookup: Lookup, mode: 'text' | '
  * holes.
  */
 export function fillJsonText(template: Template, lookup: Lookup): string | undefined {
-  const text =
+  const jsonText =
     template.kind === 'text' && !findSingleHole(template) ? readJsonText(template.parts) : undefined;
-  if (text === undefined) return undefined;
+  if (jsonText === undefined) return undefined;
   // Also throws for duplicate keys.
-  structureOf(text.value, text, lookup);
-  const pieces = text.parts.map((part, index) => {
+  structureOf(jsonText.value, jsonText, lookup);
+  const pieces = jsonText.parts.map((part, index) => {
     if (typeof part === 'string') return part;
-    return text.quoted[index] === true
+    return jsonText.quotedFlags[index] === true
       ? JSON.stringify(partText(part, lookup)).slice(1, -1)
       : bareText(part, lookup);
   });
@@ -84,9 +84,9 @@ export function jsonStructure(template: Template, lookup: Lookup): Template {
   if (value.kind === 'literal' || value !== template)
     return { kind: 'literal', value: parseIfJson(resolveTemplate(value, lookup, 'native')) };
   if (template.kind !== 'text') return template;
-  const text = readJsonText(template.parts);
-  return text
-    ? structureOf(text.value, text, lookup)
+  const jsonText = readJsonText(template.parts);
+  return jsonText
+    ? structureOf(jsonText.value, jsonText, lookup)
     : { kind: 'literal', value: resolveTemplate(template, lookup, 'text') };
 }
 
@@ -107,11 +107,11 @@ export function templateFields(template: Template): Map<string, Template> | unde
 function readJsonText(parts: readonly TextPart[]): JsonText | undefined {
   const mark = unusedCharacter(parts);
   if (mark === undefined) return undefined;
-  const quoted: boolean[] = [];
+  const quotedFlags: boolean[] = [];
   let isInString = false;
   let markedText = '';
   for (const [index, part] of parts.entries()) {
-    quoted.push(isInString);
+    quotedFlags.push(isInString);
     if (typeof part === 'string') {
       markedText += part;
       isInString = endsInString(part, isInString);
@@ -121,7 +121,7 @@ function readJsonText(parts: readonly TextPart[]): JsonText | undefined {
   }
   // A mark is not JSON after a backslash or in \u…, so no value can become part of an escape.
   const value = parseJson(markedText);
-  return value === undefined ? undefined : { parts, quoted, value, mark };
+  return value === undefined ? undefined : { parts, quotedFlags, value, mark };
 }
 
 /** Returns true if a bare hole before `next` is in the position of a key, where JSON allows only a string literal. */
@@ -153,24 +153,24 @@ function unusedCharacter(parts: readonly TextPart[]): string | undefined {
 }
 
 /** Returns the template of a part of the parsed text, with marks replaced by their holes. */
-function structureOf(value: Json, text: JsonText, lookup: Lookup): Template {
-  if (typeof value === 'string') return textTemplate(value, text);
+function structureOf(value: Json, jsonText: JsonText, lookup: Lookup): Template {
+  if (typeof value === 'string') return textTemplate(value, jsonText);
   if (Array.isArray(value))
-    return { kind: 'list', items: value.map((item) => structureOf(item, text, lookup)) };
+    return { kind: 'list', items: value.map((item) => structureOf(item, jsonText, lookup)) };
   if (typeof value !== 'object' || value === null) return { kind: 'literal', value };
-  return { kind: 'object', entries: entriesOf(value, text, lookup) };
+  return { kind: 'object', entries: entriesOf(value, jsonText, lookup) };
 }
 
-function entriesOf(value: JsonObject, text: JsonText, lookup: Lookup): [string, Template][] {
+function entriesOf(value: JsonObject, jsonText: JsonText, lookup: Lookup): [string, Template][] {
   const keys = new Set<string>();
   return Object.entries(value).map(([authoredKey, item]) => {
-    const key = partsOf(authoredKey, text)
+    const key = partsOf(authoredKey, jsonText)
       .map((part) => partText(part, lookup))
       .join('');
     // Keys that the author wrote twice are already merged, so a duplicate comes from a value.
     if (keys.has(key)) throw duplicateKeyError();
     keys.add(key);
-    return [key, structureOf(item, text, lookup)];
+    return [key, structureOf(item, jsonText, lookup)];
   });
 }
 

@@ -7,7 +7,7 @@ export interface LiteralExtent {
   /** After the closing quote or the `${`. */
   end: number;
   /** How the literal ended. `never`: the line, or the text, ended first. */
-  closed: 'quote' | 'expression' | 'never';
+  closedBy: 'quote' | 'expression' | 'never';
 }
 
 /** Returns the extent of the string or template text after the opening quote (or `}`) at `start`. */
@@ -15,13 +15,13 @@ export function scanLiteral(text: string, start: number, quote: Quote): LiteralE
   for (let index = start + 1; index < text.length; index++) {
     const character = text.charAt(index);
     if (character === '\\') index++;
-    else if (character === quote) return { contentEnd: index, end: index + 1, closed: 'quote' };
+    else if (character === quote) return { contentEnd: index, end: index + 1, closedBy: 'quote' };
     else if (quote === '`' && character === '$' && text.charAt(index + 1) === '{')
-      return { contentEnd: index, end: index + 2, closed: 'expression' };
+      return { contentEnd: index, end: index + 2, closedBy: 'expression' };
     else if (quote !== '`' && (character === '\n' || character === '\r'))
-      return { contentEnd: index, end: index, closed: 'never' };
+      return { contentEnd: index, end: index, closedBy: 'never' };
   }
-  return { contentEnd: text.length, end: text.length, closed: 'never' };
+  return { contentEnd: text.length, end: text.length, closedBy: 'never' };
 }
 
 /**
@@ -51,8 +51,8 @@ export function skipLine(text: string, start: number): number {
 
 /** Returns the offset after the block comment that begins at `start`, or the end of the text if it is not closed. */
 export function skipBlockComment(text: string, start: number): number {
-  const close = text.indexOf('*/', start + 2);
-  return close < 0 ? text.length : close + 2;
+  const closeOffset = text.indexOf('*/', start + 2);
+  return closeOffset < 0 ? text.length : closeOffset + 2;
 }
 
 /** Returns the offset after the white space that begins at `start`. */

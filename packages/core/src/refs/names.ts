@@ -23,11 +23,11 @@ export interface NameTable {
   /** Containers around a block, outermost first, by block id. */
   readonly containers: ReadonlyMap<string, readonly NamedBlock[]>;
   /** The names of blocks and variables, for suggestions. */
-  readonly similarBlocks: SimilarNames;
-  readonly similarVariables: SimilarNames;
+  readonly blockNameSearch: SimilarNames;
+  readonly variableNameSearch: SimilarNames;
 }
 
-const RESERVED: ReadonlySet<string> = new Set(['loop', 'parallel', 'variable']);
+const RESERVED_NAMES: ReadonlySet<string> = new Set(['loop', 'parallel', 'variable']);
 
 /** Returns the form in which names are compared: lower case, without white space and dots. */
 export function normalizeName(name: string): string {
@@ -36,7 +36,7 @@ export function normalizeName(name: string): string {
 
 /** Returns true for a reserved name, which never refers to a block: loop, parallel, variable. */
 export function isReserved(name: string): boolean {
-  return RESERVED.has(normalizeName(name));
+  return RESERVED_NAMES.has(normalizeName(name));
 }
 
 /**
@@ -52,8 +52,8 @@ export function buildNames(blocks: readonly NamedBlock[], variables: readonly Na
     blocks: blocksById,
     blockByName,
     variableByName,
-    similarBlocks: new SimilarNames(blockByName.keys()),
-    similarVariables: new SimilarNames(variableByName.keys()),
+    blockNameSearch: new SimilarNames(blockByName.keys()),
+    variableNameSearch: new SimilarNames(variableByName.keys()),
     variables: new Map(variables.map((variable) => [variable.id, variable])),
     containers: new Map(blocks.map((block) => [block.id, containersAround(block, blocksById)])),
   };
@@ -74,7 +74,7 @@ export function suggestBlock(
   names: NameTable,
   unknownName: string,
 ): { name: string; distance: number } | undefined {
-  return names.similarBlocks.nearest(normalizeName(unknownName));
+  return names.blockNameSearch.findNearest(normalizeName(unknownName));
 }
 
 /** Returns the variable name most similar to an unknown one, normalised. */
@@ -82,7 +82,7 @@ export function suggestVariable(
   names: NameTable,
   name: string,
 ): { name: string; distance: number } | undefined {
-  return names.similarVariables.nearest(normalizeName(name));
+  return names.variableNameSearch.findNearest(normalizeName(name));
 }
 
 function indexByNormalizedName<T extends { name: string }>(items: readonly T[]): Map<string, T> {

@@ -1,4 +1,4 @@
-import { isJsonObject, own, type Json } from '../json.ts';
+import { isJsonObject, getOwn, type Json } from '../json.ts';
 import type { PathStep } from './template.ts';
 
 const DIGITS = /^\d+$/;
@@ -35,7 +35,7 @@ export function followPath(value: Json | undefined, path: readonly PathStep[]): 
   let current = value;
   for (const step of path) {
     if (current === undefined || current === null) return undefined;
-    current = typeof step === 'string' ? property(current, step) : item(current, step.index);
+    current = typeof step === 'string' ? propertyOf(current, step) : itemAt(current, step.index);
   }
   return current;
 }
@@ -45,11 +45,11 @@ function indexStep(digits: string): PathStep {
   return Number.isSafeInteger(index) ? { index } : INVALID_STEP;
 }
 
-function property(value: Json, key: string): Json | undefined {
+function propertyOf(value: Json, key: string): Json | undefined {
   if (Array.isArray(value)) return key === 'length' ? value.length : undefined;
-  return isJsonObject(value) ? own(value, key) : undefined;
+  return isJsonObject(value) ? getOwn(value, key) : undefined;
 }
 
-function item(value: Json, index: number | null): Json | undefined {
+function itemAt(value: Json, index: number | null): Json | undefined {
   return Array.isArray(value) && index !== null ? value[index] : undefined;
 }

@@ -65,7 +65,7 @@ describe('a reference in Python', () => {
   ])('%j is unchanged', (authored) => {
     const { code, findings } = compile(authored);
     expect(code.bindings.filter((binding) => 'ref' in binding)).toEqual([]);
-    expect(findings.filter(({ where }) => where === 'code')).toEqual([]);
+    expect(findings.filter(({ syntaxPosition }) => syntaxPosition === 'code')).toEqual([]);
     expect(code.code.replace(/\{__heddle_0_\}/, '{{literal braces}}')).toBe(authored);
   });
 
@@ -81,7 +81,7 @@ describe('a reference in Python', () => {
 
   it('to an unknown name is reported: in code in any form, in strings and comments only with a path', () => {
     const { findings } = compile('x = <nosuch>\ny = "<far.x> <b>" # <away.x> <i>');
-    expect(findings.map(({ head, where }) => `${head} ${where}`)).toEqual([
+    expect(findings.map(({ head, syntaxPosition }) => `${head} ${syntaxPosition}`)).toEqual([
       'nosuch code',
       'far string',
       'away comment',
@@ -102,8 +102,8 @@ describe('a placeholder in Python', () => {
   });
 
   it('of an unknown name reads as authored, even in f-strings', () => {
-    const bound = bindCode(compile('f"{{literal}} {{K}}", "{{NOPE}}", {{NOPE}}').code, lookup);
-    expect(bound.code).toBe('f"{{literal}} {__heddle_1_}", ("" + __heddle_2_ + ""), {{NOPE}}');
-    expect(bound.values).toEqual({ __heddle_1_: '"secret"', __heddle_2_: '"{{NOPE}}"' });
+    const boundCode = bindCode(compile('f"{{literal}} {{K}}", "{{NOPE}}", {{NOPE}}').code, lookup);
+    expect(boundCode.code).toBe('f"{{literal}} {__heddle_1_}", ("" + __heddle_2_ + ""), {{NOPE}}');
+    expect(boundCode.values).toEqual({ __heddle_1_: '"secret"', __heddle_2_: '"{{NOPE}}"' });
   });
 });

@@ -1,4 +1,4 @@
-import { BACKSLASH, LESS, OPEN_BRACE } from './grammar.ts';
+import { BACKSLASH, LESS_THAN, OPEN_BRACE } from './grammar.ts';
 import { skipLine, skipSpace, skipWord } from './lexemes.ts';
 import { toLiteral, scanPythonString, type PythonString, stringPrefix } from './python-string.ts';
 import type { Site, SiteFinder } from './sites.ts';
@@ -70,18 +70,18 @@ class PythonScanner {
   }
 
   #readPunctuation(character: string): void {
-    const top = this.#brackets.at(-1);
-    if (character === ')' || character === ']' || character === '}') return this.#closeBracket(top);
-    if (character === ':' && top?.kind === 'expression')
-      return this.#readFormatSpec(this.#offset + 1, top.quote);
+    const topBracket = this.#brackets.at(-1);
+    if (character === ')' || character === ']' || character === '}') return this.#closeBracket(topBracket);
+    if (character === ':' && topBracket?.kind === 'expression')
+      return this.#readFormatSpec(this.#offset + 1, topBracket.quote);
     if (character === '(' || character === '[' || character === '{') this.#brackets.push({ kind: '(' });
     return this.#moveTo(this.#offset + 1, false);
   }
 
-  #closeBracket(top: Bracket | undefined): void {
+  #closeBracket(topBracket: Bracket | undefined): void {
     this.#brackets.pop();
-    if (top?.kind === 'expression') return this.#readFormattedText(this.#offset + 1, top.quote);
-    if (top?.kind === 'spec') return this.#readFormatSpec(this.#offset + 1, top.quote);
+    if (topBracket?.kind === 'expression') return this.#readFormattedText(this.#offset + 1, topBracket.quote);
+    if (topBracket?.kind === 'spec') return this.#readFormatSpec(this.#offset + 1, topBracket.quote);
     return this.#moveTo(this.#offset + 1, true);
   }
 
@@ -91,9 +91,13 @@ class PythonScanner {
       !this.#endsOperand || isNewStatement ? 'open' : this.#hasLineEnd ? 'operand-line' : 'operand';
     const site = this.#finder.findInCode(this.#offset, precedingToken);
     if (site === undefined || site.kind === 'blank') return false;
-    const separator = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
+    const separatorAt = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
     const name = this.#rewriter.bind(site, 'code');
-    this.#rewriter.replace(site.start, site.end, `${separator(site.start - 1)}${name}${separator(site.end)}`);
+    this.#rewriter.replace(
+      site.start,
+      site.end,
+      `${separatorAt(site.start - 1)}${name}${separatorAt(site.end)}`,
+    );
     this.#moveTo(site.end, true);
     return true;
   }
@@ -179,7 +183,7 @@ class PythonScanner {
     for (let offset = from; offset < to; offset++) {
       const character = this.#text.charCodeAt(offset);
       if (character === BACKSLASH) offset++;
-      if (character !== LESS && character !== OPEN_BRACE) continue;
+      if (character !== LESS_THAN && character !== OPEN_BRACE) continue;
       const site = this.#finder.findInText(offset, to);
       if (site === undefined || site.kind === 'blank') continue;
       sites.push(site);

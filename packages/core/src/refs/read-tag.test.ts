@@ -41,9 +41,9 @@ function referenceOf(
   reader: string,
   fieldPosition?: TemplateContext['fieldPosition'],
 ): Reference {
-  const reading = read(text, reader, fieldPosition);
-  if (reading.kind !== 'reference') throw new Error(`${text} is not a reference: ${reading.kind}`);
-  return reading.ref;
+  const meaning = read(text, reader, fieldPosition);
+  if (meaning.kind !== 'reference') throw new Error(`${text} is not a reference: ${meaning.kind}`);
+  return meaning.ref;
 }
 
 describe('a reference to a block', () => {
@@ -136,7 +136,7 @@ describe('a generic container reference', () => {
     });
   });
 
-  it('reads the results of an earlier activation with results or result (r431)', () => {
+  it('reads the results of an earlier execution with results or result (r431)', () => {
     for (const text of ['<loop.results>', '<loop.result>']) {
       expect(referenceOf(text, 'c')).toEqual({
         kind: 'results',
@@ -198,7 +198,7 @@ describe('a container by name', () => {
     });
   });
 
-  it('results inside the container are those of the earlier activation', () => {
+  it('results inside the container are those of the earlier execution', () => {
     expect(referenceOf('<Q.results>', 'c')).toMatchObject({
       kind: 'results',
       block: 'Q',

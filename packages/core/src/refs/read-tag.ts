@@ -89,7 +89,7 @@ function namedContainerReference(
     return enclosingContainerReference(tag, block, context);
   const { property, path } = splitProperty(tag);
   if (property === undefined) return resultsReference(tag, block, { whole: true, path: [] }, context);
-  if (isResults(property)) return resultsReference(tag, block, { whole: false, path }, context);
+  if (isResultsProperty(property)) return resultsReference(tag, block, { whole: false, path }, context);
   if (property === 'error') return blockReference(tag, block, context);
   const isInnerField = CONTAINER_FIELDS[block.type].has(property);
   const problem = isInnerField ? `is available only inside the ${block.type}` : 'does not exist';
@@ -105,7 +105,7 @@ function enclosingContainerReference(
   context: TemplateContext,
 ): Reference {
   const { property, path } = splitProperty(tag);
-  if (property !== undefined && isResults(property))
+  if (property !== undefined && isResultsProperty(property))
     return resultsReference(tag, block, { whole: false, path }, context);
   if (property === 'error' && normalizeName(tag.head) !== block.type)
     return blockReference(tag, block, context);
@@ -147,7 +147,7 @@ function invalidReference(tag: Tag, message: string): Reference {
   return { kind: 'invalid', text: tag.text, message: `${tag.text}: ${message}.` };
 }
 
-function isResults(property: string): boolean {
+function isResultsProperty(property: string): boolean {
   return property === 'results' || property === 'result';
 }
 
@@ -167,8 +167,8 @@ function visibleContainers(context: TemplateContext): readonly NamedBlock[] {
 /** Returns the number of parallels between the reader and a container around it, without the container. */
 function countInnerParallels(container: NamedBlock, context: TemplateContext): number {
   const containers = visibleContainers(context);
-  const inner = containers.slice(containers.findIndex((each) => each.id === container.id) + 1);
-  return inner.filter((each) => each.type === 'parallel').length;
+  const innerContainers = containers.slice(containers.findIndex((each) => each.id === container.id) + 1);
+  return innerContainers.filter((each) => each.type === 'parallel').length;
 }
 
 /**

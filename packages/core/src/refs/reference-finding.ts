@@ -13,7 +13,7 @@ export interface ReferenceFinding {
   text: string;
   /** The authored name: of the block, or of the variable if the kind is `unknown-variable`. */
   head: string;
-  where: SyntaxPosition;
+  syntaxPosition: SyntaxPosition;
   /** UTF-16 units from the start of the string. */
   offset: number;
   /** The most similar name; absent if none is similar. */

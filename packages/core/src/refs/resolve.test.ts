@@ -5,7 +5,7 @@ import type { ContainerValues, Lookup } from './lookup.ts';
 import { buildNames, type NamedBlock } from './names.ts';
 import type { TemplateContext } from './read-tag.ts';
 import { resolveReference, resolveTemplate } from './resolve.ts';
-import { compileTemplate, singleReference } from './text.ts';
+import { compileTemplate, findSingleReference } from './text.ts';
 
 const block = (id: string, type = 'function', parentId?: string): NamedBlock => ({
   id,
@@ -30,16 +30,16 @@ const names = buildNames(
   ],
   [{ id: 'v', name: 'v' }],
 );
-const json = { type: 'json', opaque: true };
-const text = { type: 'string', opaque: false };
-const declaredOutputs: Record<string, Record<string, typeof json>> = {
-  p: { result: json, stdout: text },
-  q: { result: json, stdout: text },
-  reply: { data: json, status: { type: 'number', opaque: false } },
-  child: { result: json, success: text },
+const jsonOutput = { type: 'json', opaque: true };
+const textOutput = { type: 'string', opaque: false };
+const declaredOutputs: Record<string, Record<string, typeof jsonOutput>> = {
+  p: { result: jsonOutput, stdout: textOutput },
+  q: { result: jsonOutput, stdout: textOutput },
+  reply: { data: jsonOutput, status: { type: 'number', opaque: false } },
+  child: { result: jsonOutput, success: textOutput },
 };
 
-interface Data {
+interface LookupData {
   outputs?: Record<string, Json>;
   containers?: Record<string, ContainerValues>;
   results?: Record<string, Json>;
@@ -47,7 +47,7 @@ interface Data {
   env?: Record<string, string>;
 }
 
-function lookup(data: Data): Lookup {
+function lookup(data: LookupData): Lookup {
   return {
     block: ({ block: id }) => {
       const output = data.outputs?.[id];
@@ -70,7 +70,7 @@ function lookup(data: Data): Lookup {
 
 function resolve(
   authored: Json,
-  data: Data,
+  data: LookupData,
   { reader = 'q', mode = 'text' as 'text' | 'native' } = {},
 ): Json {
   const context: TemplateContext = { names, reader, fieldPosition: 'inside' };
@@ -88,7 +88,7 @@ function errorOf(act: () => unknown): { code: string; message: string; retryable
 }
 
 const value = { a: 1, s: 'it\'s "q"', n: null, b: true, l: [1, { k: 'v' }], e: '', z: 0, __proto__x: 1 };
-const dataOfP: Data = { outputs: { p: { result: value, stdout: '' } } };
+const dataOfP: LookupData = { outputs: { p: { result: value, stdout: '' } } };
 
 describe('a text', () => {
   it.each([
@@ -117,18 +117,20 @@ describe('a text', () => {
   });
 
   it('keeps the type of its only reference in native mode', () => {
-    const native = { mode: 'native' as const };
-    expect(resolve({ a: '<p.result.l>', b: 'x <p.result.l>', c: '<p.result.n>' }, dataOfP, native)).toEqual({
+    const nativeMode = { mode: 'native' as const };
+    expect(
+      resolve({ a: '<p.result.l>', b: 'x <p.result.l>', c: '<p.result.n>' }, dataOfP, nativeMode),
+    ).toEqual({
       a: [1, { k: 'v' }],
       b: 'x [1,{"k":"v"}]',
       c: null,
     });
     const list = ['<p.result.nope>', '<p.result.a>', ' <p.result.a>'];
-    expect(resolve(list, dataOfP, native)).toEqual(['', 1, ' 1']);
+    expect(resolve(list, dataOfP, nativeMode)).toEqual(['', 1, ' 1']);
   });
 
   it('never reads data as a template', () => {
-    const data: Data = {
+    const data: LookupData = {
       outputs: { p: { result: '{{K}} <p.stdout> <p.nothing>' } },
       env: { K: '{{L}} <p.result>', L: 'secret' },
     };
@@ -251,8 +253,8 @@ describe('a container reference', () => {
 });
 
 describe('resolveReference', () => {
-  const resolveSingle = (authored: string, data: Data, reader = 'q') => {
-    const { reference } = singleReference(authored, { names, reader, fieldPosition: 'inside' });
+  const resolveSingle = (authored: string, data: LookupData, reader = 'q') => {
+    const { reference } = findSingleReference(authored, { names, reader, fieldPosition: 'inside' });
     if (reference === undefined) throw new Error(`${authored} is not a reference`);
     return resolveReference(reference, lookup(data));
   };

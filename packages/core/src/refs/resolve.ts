@@ -1,5 +1,5 @@
 import { BlockError } from '../errors.ts';
-import { isJsonObject, own, parseIfJson, type Json, type JsonObject } from '../json.ts';
+import { isJsonObject, getOwn, parseIfJson, type Json, type JsonObject } from '../json.ts';
 import type { OutputSchema } from '../plan/plan.ts';
 import type {
   BlockReference,
@@ -66,11 +66,11 @@ export function evaluateReference(ref: Reference, lookup: Lookup): ResolvedRefer
     case 'block':
       return evaluateBlock(ref, lookup);
     case 'container':
-      return fromValue(containerValue(ref, lookup), ref);
+      return toResolvedReference(containerValue(ref, lookup), ref);
     case 'results':
-      return fromValue(resultsValue(ref, lookup), ref);
+      return toResolvedReference(resultsValue(ref, lookup), ref);
     case 'variable':
-      return fromValue(followPath(lookup.variable(ref.variable), ref.path), {});
+      return toResolvedReference(followPath(lookup.variable(ref.variable), ref.path), {});
     case 'invalid':
       throw unresolvedError(ref.message);
   }
@@ -109,7 +109,7 @@ function textOf(outcome: ResolvedReference, ref: Reference): string {
     : String(outcome.value);
 }
 
-function fromValue(value: Json | undefined, { generic }: { generic?: true }): ResolvedReference {
+function toResolvedReference(value: Json | undefined, { generic }: { generic?: true }): ResolvedReference {
   if (value !== undefined) return { kind: 'value', value };
   return generic === true ? { kind: 'text' } : EMPTY;
 }
@@ -167,7 +167,7 @@ function withoutLegacyPrefix(path: PathStep[], type: string, output: Json): Path
 }
 
 function lacksResponse(value: Json | undefined): boolean {
-  return isJsonObject(value) && own(value, 'response') === undefined;
+  return isJsonObject(value) && getOwn(value, 'response') === undefined;
 }
 
 /**
@@ -182,8 +182,8 @@ function mayBeMissing(path: readonly PathStep[], { fields }: OutputSchema): bool
 }
 
 function missingOutputMessage(ref: BlockReference, name: string, { fields }: OutputSchema): string {
-  const available = Object.keys(fields).join(', ') || 'none';
-  return `${ref.text}: block "${name}" does not have this output. Available fields: ${available}.`;
+  const availableFields = Object.keys(fields).join(', ') || 'none';
+  return `${ref.text}: block "${name}" does not have this output. Available fields: ${availableFields}.`;
 }
 
 function unresolvedError(message: string): BlockError {

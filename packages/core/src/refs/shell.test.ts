@@ -49,9 +49,9 @@ describe('a reference in a script', () => {
   });
 
   it('never puts its value into the script itself (V44)', () => {
-    const bound = bindCode(compile('echo <p.x> "<p.x>" {{K}} {{NOPE}}').code, lookup);
-    expect(bound.code).not.toContain('$(id)');
-    expect(Object.values(bound.values).map((text) => JSON.parse(text) as unknown)).toEqual([
+    const boundCode = bindCode(compile('echo <p.x> "<p.x>" {{K}} {{NOPE}}').code, lookup);
+    expect(boundCode.code).not.toContain('$(id)');
+    expect(Object.values(boundCode.values).map((text) => JSON.parse(text) as unknown)).toEqual([
       "it's $(id)",
       "it's $(id)",
       'secret',

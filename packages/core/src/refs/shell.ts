@@ -1,4 +1,4 @@
-import { LESS, OPEN_BRACE } from './grammar.ts';
+import { LESS_THAN, OPEN_BRACE } from './grammar.ts';
 import { skipLine } from './lexemes.ts';
 import type { Site, SiteFinder } from './sites.ts';
 import type { CodeRewriter } from './code-rewriter.ts';
@@ -91,10 +91,10 @@ class ShellScanner {
 
   /** Closes the single quotes, puts the value into double quotes, and opens the single quotes again. */
   #scanSingleQuotes(): void {
-    const close = this.#text.indexOf("'", this.#offset + 1);
-    const end = close < 0 ? this.#text.length : close;
+    const closeOffset = this.#text.indexOf("'", this.#offset + 1);
+    const end = closeOffset < 0 ? this.#text.length : closeOffset;
     for (this.#offset++; this.#offset < end;) {
-      if (close < 0 || !this.#bindSite((name) => `'"\${${name}}"'`, end)) this.#offset++;
+      if (closeOffset < 0 || !this.#bindSite((name) => `'"\${${name}}"'`, end)) this.#offset++;
     }
     this.#offset = end + 1;
   }
@@ -156,7 +156,7 @@ class ShellScanner {
   #bindSite(expansion: (name: string) => string, limit = this.#text.length): boolean {
     const code = this.#text.charCodeAt(this.#offset);
     const site: Site | undefined =
-      code === LESS || code === OPEN_BRACE ? this.#finder.findInText(this.#offset, limit) : undefined;
+      code === LESS_THAN || code === OPEN_BRACE ? this.#finder.findInText(this.#offset, limit) : undefined;
     if (site === undefined || site.kind === 'blank') return false;
     // A placeholder with an unknown name keeps its text, as the value of its variable.
     const name = this.#rewriter.bind(site, site.kind === 'env' ? '"' : 'code');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { scale } from '../../../../test/support/scale.ts';
 import { SimilarNames } from './similar-names.ts';
 
-const nearest = (query: string, names: readonly string[]) => new SimilarNames(names).nearest(query);
+const nearest = (query: string, names: readonly string[]) => new SimilarNames(names).findNearest(query);
 
 /**
  * Returns the number of insertions, deletions, substitutions and transpositions that turn `a` into `b`,
@@ -63,7 +63,7 @@ describe('a search for similar names', () => {
   it('finds one of thousands of names with a common prefix, even in many searches', () => {
     const names = new SimilarNames(Array.from({ length: 5000 }, (_, index) => `enrichthecompany${index}`));
     for (let index = 0; index < 50; index++) {
-      expect(names.nearest(`enrichtheconpany${index * 100}`)).toEqual({
+      expect(names.findNearest(`enrichtheconpany${index * 100}`)).toEqual({
         name: `enrichthecompany${index * 100}`,
         distance: 1,
       });

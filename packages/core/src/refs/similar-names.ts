@@ -41,7 +41,7 @@ export class SimilarNames {
    * Returns the name most similar to `query`, at most 2 edits away, the first of equals; undefined if there is none or
    * the work limit is reached.
    */
-  nearest(query: string): SimilarName | undefined {
+  findNearest(query: string): SimilarName | undefined {
     if (query.length > MAX_NAME_CHARS) return undefined;
     if (!this.#cache.has(query)) this.#cache.set(query, this.#search(query));
     return this.#cache.get(query);

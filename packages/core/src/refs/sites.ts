@@ -1,5 +1,5 @@
 import type { ReferenceFinding, SyntaxPosition } from './reference-finding.ts';
-import { LESS, OPEN_BRACE, hasOnlyWords, placeholderAt, tagAt } from './grammar.ts';
+import { LESS_THAN, OPEN_BRACE, hasOnlyWords, placeholderAt, tagAt } from './grammar.ts';
 import type { Tag } from './grammar.ts';
 import { isReserved, neverRuns, suggestBlock, suggestVariable } from './names.ts';
 import type { NamedBlock } from './names.ts';
@@ -43,7 +43,7 @@ export class SiteFinder {
   findInText(offset: number, limit: number): Site | undefined {
     const code = this.text.charCodeAt(offset);
     if (code === OPEN_BRACE) return this.#siteOfPlaceholder(offset, limit);
-    const tag = code === LESS ? tagAt(this.text, offset, limit) : undefined;
+    const tag = code === LESS_THAN ? tagAt(this.text, offset, limit) : undefined;
     return tag && this.#siteOfTag(tag, this.#kind === 'text' ? 'text' : 'string');
   }
 
@@ -54,7 +54,7 @@ export class SiteFinder {
     const code = this.text.charCodeAt(offset);
     const limit = this.text.length;
     if (code === OPEN_BRACE) return this.#siteOfPlaceholder(offset, limit, true);
-    const tag = code === LESS ? tagAt(this.text, offset, limit) : undefined;
+    const tag = code === LESS_THAN ? tagAt(this.text, offset, limit) : undefined;
     if (tag === undefined) return undefined;
     if (precedingToken === 'open') return this.#siteOfTag(tag, 'code');
     const isPlausible =
@@ -67,7 +67,7 @@ export class SiteFinder {
   /** Collects the findings of a comment. References in comments are not replaced. */
   checkComment(start: number, end: number): void {
     for (let offset = start; offset < end; offset++) {
-      if (this.text.charCodeAt(offset) !== LESS) continue;
+      if (this.text.charCodeAt(offset) !== LESS_THAN) continue;
       const tag = tagAt(this.text, offset, end);
       if (tag?.shape === 'plain') this.#reportUnknown(tag, readTag(tag, this.#context), 'comment');
     }
@@ -81,15 +81,16 @@ export class SiteFinder {
     return { kind: 'env', start: offset, end: placeholder.end, text: placeholder.text, name };
   }
 
-  #siteOfTag(tag: Tag, where: SyntaxPosition): Site | undefined {
+  #siteOfTag(tag: Tag, syntaxPosition: SyntaxPosition): Site | undefined {
     const meaning = readTag(tag, this.#context);
     if (tag.shape !== 'plain' && !isSpacedVariable(tag, meaning)) return this.#blankSite(tag, meaning);
     if (meaning.kind !== 'reference') {
-      this.#reportUnknown(tag, meaning, where);
+      this.#reportUnknown(tag, meaning, syntaxPosition);
       return undefined;
     }
-    if (meaning.block !== undefined) this.#reportKnown(tag, meaning.block, where);
-    if (this.#kind === 'expression' && where === 'string') this.#report('quoted-reference', tag, where);
+    if (meaning.block !== undefined) this.#reportKnown(tag, meaning.block, syntaxPosition);
+    if (this.#kind === 'expression' && syntaxPosition === 'string')
+      this.#report('quoted-reference', tag, syntaxPosition);
     return { kind: 'reference', start: tag.start, end: tag.end, text: tag.text, ref: meaning.ref };
   }
 
@@ -99,20 +100,20 @@ export class SiteFinder {
     return { kind: 'blank', start: tag.start, end: tag.end, text: tag.text };
   }
 
-  #reportKnown(tag: Tag, block: NamedBlock, where: SyntaxPosition): void {
-    if (tag.path === undefined && isHtmlElement(tag.head)) this.#report('html-name', tag, where);
-    if (neverRuns(this.#context.names, block)) this.#report('never-ran-candidate', tag, where);
+  #reportKnown(tag: Tag, block: NamedBlock, syntaxPosition: SyntaxPosition): void {
+    if (tag.path === undefined && isHtmlElement(tag.head)) this.#report('html-name', tag, syntaxPosition);
+    if (neverRuns(this.#context.names, block)) this.#report('never-ran-candidate', tag, syntaxPosition);
   }
 
-  #reportUnknown(tag: Tag, meaning: TagMeaning, where: SyntaxPosition): void {
-    if (meaning.kind === 'unknown-variable' && where !== 'comment') {
-      this.#report('unknown-variable', tag, where, {
+  #reportUnknown(tag: Tag, meaning: TagMeaning, syntaxPosition: SyntaxPosition): void {
+    if (meaning.kind === 'unknown-variable' && syntaxPosition !== 'comment') {
+      this.#report('unknown-variable', tag, syntaxPosition, {
         head: meaning.name,
         suggestion: suggestVariable(this.#context.names, meaning.name),
       });
     }
-    if (meaning.kind === 'unknown-block' && (where === 'code' || tag.path !== undefined)) {
-      this.#report('unknown-block', tag, where, {
+    if (meaning.kind === 'unknown-block' && (syntaxPosition === 'code' || tag.path !== undefined)) {
+      this.#report('unknown-block', tag, syntaxPosition, {
         head: tag.head,
         suggestion: this.#suggestionFor(tag.head),
       });
@@ -127,7 +128,7 @@ export class SiteFinder {
   #report(
     kind: ReferenceFinding['kind'],
     tag: Tag,
-    where: SyntaxPosition,
+    syntaxPosition: SyntaxPosition,
     names: { head: string; suggestion: { name: string; distance: number } | undefined } = {
       head: tag.head,
       suggestion: undefined,
@@ -137,7 +138,7 @@ export class SiteFinder {
       kind,
       text: tag.text,
       head: names.head,
-      where,
+      syntaxPosition,
       offset: tag.start,
       hasPath: tag.path !== undefined,
     };
@@ -154,7 +155,7 @@ function isSpacedVariable(tag: Tag, meaning: TagMeaning): boolean {
 }
 
 /** Elements of the HTML standard, including obsolete ones that authors still use. */
-const ELEMENTS = new Set(
+const HTML_ELEMENTS = new Set(
   `a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button canvas
   caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset
   figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins
@@ -166,5 +167,5 @@ const ELEMENTS = new Set(
 
 /** Returns true for the name of an HTML element (case-insensitive). */
 function isHtmlElement(name: string): boolean {
-  return ELEMENTS.has(name.toLowerCase());
+  return HTML_ELEMENTS.has(name.toLowerCase());
 }

@@ -3,7 +3,7 @@ import type { ReferenceFinding } from './reference-finding.ts';
 import { envNamesIn, referencesIn } from './template.ts';
 import { buildNames, type NamedBlock } from './names.ts';
 import type { TemplateContext } from './read-tag.ts';
-import { compileTemplate, singleReference } from './text.ts';
+import { compileTemplate, findSingleReference } from './text.ts';
 
 const block = (id: string, name: string, properties: Partial<NamedBlock> = {}): NamedBlock => ({
   id,
@@ -24,7 +24,8 @@ const names = buildNames(
 );
 const context: TemplateContext = { names, reader: 's', fieldPosition: 'inside' };
 const compile = (text: string) => compileTemplate(text, context);
-const kinds = (findings: readonly ReferenceFinding[]) => findings.map(({ kind, head }) => `${kind} ${head}`);
+const formatFindings = (findings: readonly ReferenceFinding[]) =>
+  findings.map(({ kind, head }) => `${kind} ${head}`);
 
 describe('a compiled field value', () => {
   it('has parts of authored text, references and placeholders', () => {
@@ -109,24 +110,38 @@ describe('the compilation of text', () => {
         kind: 'unknown-block',
         text: '<strat.x>',
         head: 'strat',
-        where: 'text',
+        syntaxPosition: 'text',
         offset: 4,
         hasPath: true,
         suggestion: 'start',
         distance: 1,
       },
-      { kind: 'unknown-block', text: '<far.away>', head: 'far', where: 'text', offset: 18, hasPath: true },
+      {
+        kind: 'unknown-block',
+        text: '<far.away>',
+        head: 'far',
+        syntaxPosition: 'text',
+        offset: 18,
+        hasPath: true,
+      },
     ]);
   });
 
   it('suggests no name for <loop.index> outside a loop (r428)', () => {
     expect(compile('<loop.index>').findings).toEqual([
-      { kind: 'unknown-block', text: '<loop.index>', head: 'loop', where: 'text', offset: 0, hasPath: true },
+      {
+        kind: 'unknown-block',
+        text: '<loop.index>',
+        head: 'loop',
+        syntaxPosition: 'text',
+        offset: 0,
+        hasPath: true,
+      },
     ]);
   });
 
   it('reports unknown variables, HTML elements that are blocks, and blocks that never run', () => {
-    expect(kinds(compile('<variable.My Vra> <p> <P.x> <off.result>').findings)).toEqual([
+    expect(formatFindings(compile('<variable.My Vra> <p> <P.x> <off.result>').findings)).toEqual([
       'unknown-variable My Vra',
       'html-name p',
       'never-ran-candidate off',
@@ -136,7 +151,7 @@ describe('the compilation of text', () => {
 
 describe('a single reference', () => {
   it.each(['<start.x>', '<Start>', '<variable.My Var>', '<p.result[0].x>'])('%s is a reference', (text) => {
-    expect(singleReference(text, context)).toMatchObject({ reference: { text } });
+    expect(findSingleReference(text, context)).toMatchObject({ reference: { text } });
   });
 
   it.each([
@@ -150,17 +165,17 @@ describe('a single reference', () => {
     '5',
     '<start.odd key>',
   ])('%j is not a reference, and nothing is reported about it (r475)', (text) => {
-    expect(singleReference(text, context)).toEqual({ findings: [] });
+    expect(findSingleReference(text, context)).toEqual({ findings: [] });
   });
 
   it('to an unknown block or variable is an error in code (r490)', () => {
-    expect(singleReference('<nosuch.result>', context)).toMatchObject({
-      findings: [{ kind: 'unknown-block', where: 'code' }],
+    expect(findSingleReference('<nosuch.result>', context)).toMatchObject({
+      findings: [{ kind: 'unknown-block', syntaxPosition: 'code' }],
     });
-    expect(singleReference('<variable.ghost>', context)).toMatchObject({
-      findings: [{ kind: 'unknown-variable', where: 'code' }],
+    expect(findSingleReference('<variable.ghost>', context)).toMatchObject({
+      findings: [{ kind: 'unknown-variable', syntaxPosition: 'code' }],
     });
-    expect(singleReference('<nosuch>', context)).toMatchObject({
+    expect(findSingleReference('<nosuch>', context)).toMatchObject({
       findings: [{ kind: 'unknown-block', hasPath: false }],
     });
   });

@@ -1,6 +1,6 @@
 import type { Json } from '../json.ts';
 import type { ReferenceFinding } from './reference-finding.ts';
-import { LESS, OPEN_BRACE } from './grammar.ts';
+import { LESS_THAN, OPEN_BRACE } from './grammar.ts';
 import type { TemplateContext } from './read-tag.ts';
 import { SiteFinder } from './sites.ts';
 import type { Reference, Template, TextPart } from './template.ts';
@@ -15,7 +15,7 @@ export function compileTemplate(
 }
 
 /** Returns the reference if `text` is exactly one reference, without spaces around it, and the findings about it. */
-export function singleReference(
+export function findSingleReference(
   text: string,
   context: TemplateContext,
 ): { reference?: Reference; findings: ReferenceFinding[] } {
@@ -79,7 +79,7 @@ function isLiteral(template: Template): boolean {
 function nextSiteCandidate(text: string, start: number): number {
   for (let offset = start; offset < text.length; offset++) {
     const code = text.charCodeAt(offset);
-    if (code === LESS || code === OPEN_BRACE) return offset;
+    if (code === LESS_THAN || code === OPEN_BRACE) return offset;
   }
   return text.length;
 }

@@ -41,7 +41,7 @@ export const fieldSchemas = { httpMethod, waitUnit, longWaitUnit, waitAmount, se
 
 const anything = z.unknown();
 const flag = z.union([z.boolean(), z.enum(['true', 'false'])], { error: 'true or false' });
-const millis = numberField(
+const timeLimitMs = numberField(
   'a number of milliseconds above 0',
   (value) => Number.isFinite(value) && value > 0,
 );
@@ -59,11 +59,11 @@ const inputFormat = z.preprocess(parseText, listSchema);
 
 // Accepts text that is not JSON. A separate check reports such text in blocks other than triggers, because it may
 // contain references.
-const parseTextOrEmpty = (value: unknown): unknown =>
+const parseTextOrEmptyList = (value: unknown): unknown =>
   typeof value === 'string' ? (readJsonText(value).value ?? []) : value;
-const list = z.preprocess(parseTextOrEmpty, listSchema);
+const list = z.preprocess(parseTextOrEmptyList, listSchema);
 const table = z.preprocess(
-  parseTextOrEmpty,
+  parseTextOrEmptyList,
   z.union([z.array(anything), z.record(z.string(), anything)], {
     error: 'a table: rows {"cells": {"Key", "Value"}}, or an object',
   }),
@@ -109,7 +109,7 @@ export const BLOCK_FIELDS: ReadonlyMap<string, z.ZodObject> = new Map<string, z.
     z.object({
       code: anything.describe('The body of a function, as text or as a list of {"content"}.'),
       language: anything.describe('javascript (default), python or shell.'),
-      timeout: millis.describe('Time limit in milliseconds; default 300,000.'),
+      timeout: timeLimitMs.describe('Time limit in milliseconds; default 300,000.'),
       sandboxId: anything.describe('Id of an image with packages.'),
       secretScope: secretScope.describe('Which environment values the code gets: all or selected.'),
       mountedSecrets: list.describe('The selected environment values, by name.'),
@@ -143,7 +143,7 @@ export const BLOCK_FIELDS: ReadonlyMap<string, z.ZodObject> = new Map<string, z.
       params: table.describe('Query parameters.'),
       headers: table.describe('HTTP headers.'),
       body: anything.describe('Body: JSON or text.'),
-      timeout: millis.describe('Time limit in milliseconds; default 300,000.'),
+      timeout: timeLimitMs.describe('Time limit in milliseconds; default 300,000.'),
       retries: retries.describe('Attempts after the first one, 0 to 10; default 0.'),
       retryDelayMs: delay.describe('First delay between attempts in milliseconds; default 500.'),
       retryMaxDelayMs: delay.describe('Maximum delay between attempts in milliseconds; default 30,000.'),
@@ -176,7 +176,7 @@ export const BLOCK_FIELDS: ReadonlyMap<string, z.ZodObject> = new Map<string, z.
       builderData: list.describe('What the person sees: rows {"name", "type", "value"}.'),
       operation: anything.describe('Kind of the answer; human or api.'),
       notification: list.describe(
-        'Tools that are called before the run waits: rows {"type", "operation", "params"}.',
+        'Tools that are called before the run waits: items {"type", "operation", "params"}.',
       ),
     }),
   ],

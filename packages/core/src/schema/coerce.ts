@@ -28,9 +28,10 @@ export function coerceAtStart(type: VariableType, value: Json): Json {
  * An empty string and null stay as they are. Scalars in an object variable become `{value}`, in an array variable
  * `[x]`.
  */
-export function coerceOnRead(type: VariableType, current: Json): Json {
-  if (current === null || current === '' || type === 'string' || type === 'plain') return current;
-  const value = typeof current === 'string' ? withoutQuotes(current) : current;
+export function coerceOnRead(type: VariableType, currentValue: Json): Json {
+  if (currentValue === null || currentValue === '' || type === 'string' || type === 'plain')
+    return currentValue;
+  const value = typeof currentValue === 'string' ? withoutQuotes(currentValue) : currentValue;
   switch (type) {
     case 'number':
       return toNumber(value);

@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '../json.ts';
+import { isJsonObject, getOwn } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 
 /** The graph of an input, with the properties of the workflow from the objects around it. */
@@ -15,23 +15,23 @@ export interface Envelope {
  * a bare state, or a draft graph of the API (a state in `{data}`).
  */
 export function openEnvelope(input: Json): Envelope | undefined {
-  let inner = input;
+  let content = input;
   const prefix: string[] = [];
-  const data = isJsonObject(inner) && !isGraph(inner) ? own(inner, 'data') : undefined;
-  if (isJsonObject(data) && (isGraph(data) || isJsonObject(own(data, 'state')))) {
-    inner = data;
+  const data = isJsonObject(content) && !isGraph(content) ? getOwn(content, 'data') : undefined;
+  if (isJsonObject(data) && (isGraph(data) || isJsonObject(getOwn(data, 'state')))) {
+    content = data;
     prefix.push('data');
   }
-  if (!isJsonObject(inner)) return undefined;
-  const exportedWorkflow = own(inner, 'workflow');
-  const state = own(inner, 'state');
+  if (!isJsonObject(content)) return undefined;
+  const exportedWorkflow = getOwn(content, 'workflow');
+  const state = getOwn(content, 'state');
   const workflow = isJsonObject(exportedWorkflow) ? exportedWorkflow : {};
-  if (isJsonObject(state) && !isGraph(inner)) return { state, workflow, prefix: [...prefix, 'state'] };
-  return isGraph(inner) ? { state: inner, workflow, prefix } : undefined;
+  if (isJsonObject(state) && !isGraph(content)) return { state, workflow, prefix: [...prefix, 'state'] };
+  return isGraph(content) ? { state: content, workflow, prefix } : undefined;
 }
 
 function isGraph(value: JsonObject): boolean {
-  return own(value, 'blocks') !== undefined;
+  return getOwn(value, 'blocks') !== undefined;
 }
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
@@ -46,13 +46,13 @@ export function identify(
 ): { id: string; name: string; description?: string } {
   const base = baseName(fileName ?? '');
   const uuid = UUID.exec(base)?.[0];
-  const metadata = own(envelope.state, 'metadata');
+  const metadata = getOwn(envelope.state, 'metadata');
   const sources = [envelope.workflow, isJsonObject(metadata) ? metadata : {}];
   const firstText = (key: string): string | undefined =>
     sources
-      .map((source) => own(source, key))
+      .map((source) => getOwn(source, key))
       .find((value) => typeof value === 'string' && value.trim() !== '') as string | undefined;
-  const ownId = own(envelope.workflow, 'id');
+  const ownId = getOwn(envelope.workflow, 'id');
   const id = typeof ownId === 'string' && ownId !== '' ? ownId : (uuid ?? (base || 'workflow'));
   const name = firstText('name') ?? (base.replace(UUID, '').replace(/^[-_. ]+|[-_. ]+$/g, '') || id);
   const description = firstText('description');
@@ -60,6 +60,6 @@ export function identify(
 }
 
 function baseName(fileName: string): string {
-  const last = fileName.split(/[/\\]/).at(-1) ?? '';
-  return last.replace(/\.json$/i, '');
+  const lastSegment = fileName.split(/[/\\]/).at(-1) ?? '';
+  return lastSegment.replace(/\.json$/i, '');
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, own, parseIfJson } from '../json.ts';
+import { isJsonObject, getOwn, parseIfJson } from '../json.ts';
 import type { Json } from '../json.ts';
 
 /** A declared input of a start block or a pause. */
@@ -18,16 +18,16 @@ export function inputFields(format: Json | undefined): InputField[] {
   const rows = parseIfJson(format ?? null);
   if (!Array.isArray(rows)) return [];
   return rows.flatMap((row, index): InputField[] => {
-    const name = isJsonObject(row) ? own(row, 'name') : undefined;
+    const name = isJsonObject(row) ? getOwn(row, 'name') : undefined;
     if (!isJsonObject(row) || typeof name !== 'string' || name.trim() === '') return [];
-    const type = own(row, 'type');
-    const description = own(row, 'description');
+    const type = getOwn(row, 'type');
+    const description = getOwn(row, 'description');
     return [
       {
         name: name.trim(),
         type: typeof type === 'string' ? type : 'string',
-        value: own(row, 'value') ?? undefined,
-        required: own(row, 'required') === true,
+        value: getOwn(row, 'value') ?? undefined,
+        required: getOwn(row, 'required') === true,
         description: typeof description === 'string' && description !== '' ? description : undefined,
         index,
       },

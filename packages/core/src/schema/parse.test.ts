@@ -65,7 +65,7 @@ describe('a parsed block', () => {
     expect(parseWorkflow(withBlock(block)).workflow?.blocks).toEqual([
       {
         ...{ id: 'b', type: 'loop', name: 'B', enabled: true, trigger: false, fields: { x: null } },
-        ...{ container: { count: 3 }, outputs: {} },
+        ...{ containerSettings: { count: 3 }, outputs: {} },
       },
     ]);
   });

@@ -1,11 +1,11 @@
 import { diagnostic, DiagnosticList } from '../plan/diagnostics.ts';
 import type { DiagnosticSink, Diagnostic } from '../plan/diagnostics.ts';
-import { isJsonObject, own } from '../json.ts';
+import { isJsonObject, getOwn } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { identify, openEnvelope } from './envelope.ts';
 import { validateInput, PARSE_LIMITS } from './validate.ts';
 import { readBlock } from './read-block.ts';
-import { readStoredContainers } from './read-stored.ts';
+import { readStoredContainers } from './stored-containers.ts';
 import { readVariables } from './read-variables.ts';
 import { edgeShape, parseShape } from './shapes.ts';
 import type { Block, Edge, Workflow } from './workflow.ts';
@@ -26,7 +26,7 @@ export interface ParseResult {
 export function parseWorkflowText(text: string, options: ParseOptions = {}): ParseResult {
   if (text.length > PARSE_LIMITS.textChars) {
     const message = `The text has ${text.length} characters; at most ${PARSE_LIMITS.textChars} are allowed.`;
-    return fail(
+    return failedResult(
       diagnostic('INPUT_TOO_LARGE', { path: [], message, hint: 'Move the data out of the workflow.' }),
     );
   }
@@ -35,7 +35,9 @@ export function parseWorkflowText(text: string, options: ParseOptions = {}): Par
     input = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (error) {
     const message = `The text is not JSON: ${(error as SyntaxError).message}.`;
-    return fail(diagnostic('JSON_INVALID', { path: [], message, hint: 'Correct the text at this place.' }));
+    return failedResult(
+      diagnostic('JSON_INVALID', { path: [], message, hint: 'Correct the text at this place.' }),
+    );
   }
   return parseWorkflow(input, options);
 }
@@ -44,7 +46,7 @@ export function parseWorkflowText(text: string, options: ParseOptions = {}): Par
 export function parseWorkflow(input: unknown, options: ParseOptions = {}): ParseResult {
   const sink = new DiagnosticList();
   const prefix = openEnvelope(input as Json)?.prefix ?? [];
-  const value = validateInput(input, { push: (each) => sink.push(relativeToState(each, prefix)) });
+  const value = validateInput(input, { push: (item) => sink.push(relativeToState(item, prefix)) });
   const envelope = value === undefined ? undefined : openEnvelope(value);
   if (!envelope) {
     sink.push(
@@ -58,37 +60,37 @@ export function parseWorkflow(input: unknown, options: ParseOptions = {}): Parse
     return { diagnostics: sink.all() };
   }
   const { state } = envelope;
-  const metadata = own(state, 'metadata');
+  const metadata = getOwn(state, 'metadata');
   const workflow: Workflow = {
     ...identify(envelope, options.fileName),
-    dialect: isJsonObject(metadata) && own(metadata, 'engine') === 'heddle' ? 'heddle' : 'import',
-    blocks: readBlocks(own(state, 'blocks'), sink),
-    edges: readEdges(own(state, 'edges'), sink),
-    variables: readVariables(own(state, 'variables'), sink),
-    stored: readStoredContainers(state, sink),
+    dialect: isJsonObject(metadata) && getOwn(metadata, 'engine') === 'heddle' ? 'heddle' : 'import',
+    blocks: readBlocks(getOwn(state, 'blocks'), sink),
+    edges: readEdges(getOwn(state, 'edges'), sink),
+    variables: readVariables(getOwn(state, 'variables'), sink),
+    storedContainers: readStoredContainers(state, sink),
   };
   const diagnostics = sink.all();
   return sink.hasErrors ? { diagnostics } : { workflow, diagnostics };
 }
 
-function fail(error: Diagnostic): ParseResult {
+function failedResult(error: Diagnostic): ParseResult {
   return { diagnostics: [error] };
 }
 
 /** Returns the diagnostic with its path from the root of the state instead of the root of the input. */
-function relativeToState(each: Diagnostic, prefix: readonly string[]): Diagnostic {
-  const isInside = prefix.every((key, depth) => each.path[depth] === key);
-  return isInside ? { ...each, path: each.path.slice(prefix.length) } : each;
+function relativeToState(item: Diagnostic, prefix: readonly string[]): Diagnostic {
+  const isInside = prefix.every((key, depth) => item.path[depth] === key);
+  return isInside ? { ...item, path: item.path.slice(prefix.length) } : item;
 }
 
 function readBlocks(blocks: Json | undefined, sink: DiagnosticSink): Block[] {
   if (!isJsonObject(blocks)) {
-    sink.push(wrongType('blocks', 'an object with the blocks by id', blocks));
+    sink.push(wrongTypeDiagnostic('blocks', 'an object with the blocks by id', blocks));
     return [];
   }
   const entries = Object.entries(blocks as JsonObject);
   if (entries.length > PARSE_LIMITS.blocks) {
-    sink.push(tooManyItems('blocks', entries.length, PARSE_LIMITS.blocks));
+    sink.push(tooManyItemsDiagnostic('blocks', entries.length, PARSE_LIMITS.blocks));
     return [];
   }
   return entries.flatMap(([key, value]) => readBlock(key, value, sink) ?? []);
@@ -96,11 +98,11 @@ function readBlocks(blocks: Json | undefined, sink: DiagnosticSink): Block[] {
 
 function readEdges(edges: Json | undefined, sink: DiagnosticSink): Edge[] {
   if (!Array.isArray(edges)) {
-    sink.push(wrongType('edges', 'an array of edges', edges));
+    sink.push(wrongTypeDiagnostic('edges', 'an array of edges', edges));
     return [];
   }
   if (edges.length > PARSE_LIMITS.edges) {
-    sink.push(tooManyItems('edges', edges.length, PARSE_LIMITS.edges));
+    sink.push(tooManyItemsDiagnostic('edges', edges.length, PARSE_LIMITS.edges));
     return [];
   }
   return edges.flatMap((value, index): Edge[] => {
@@ -111,7 +113,7 @@ function readEdges(edges: Json | undefined, sink: DiagnosticSink): Edge[] {
   });
 }
 
-function wrongType(key: string, expected: string, value: Json | undefined): Diagnostic {
+function wrongTypeDiagnostic(key: string, expected: string, value: Json | undefined): Diagnostic {
   const received =
     value === undefined
       ? 'nothing'
@@ -127,7 +129,7 @@ function wrongType(key: string, expected: string, value: Json | undefined): Diag
   });
 }
 
-function tooManyItems(key: string, count: number, maximum: number): Diagnostic {
+function tooManyItemsDiagnostic(key: string, count: number, maximum: number): Diagnostic {
   return diagnostic('INPUT_TOO_LARGE', {
     path: [key],
     message: `The workflow has ${count} ${key}; at most ${maximum} are allowed.`,

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { diagnostic } from '../plan/diagnostics.ts';
 import type { Diagnostic, DiagnosticSink } from '../plan/diagnostics.ts';
-import { isJsonObject, own } from '../json.ts';
+import { isJsonObject, getOwn } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { PARSE_LIMITS } from './validate.ts';
 import { KnownKeys } from './unknown-keys.ts';
@@ -36,7 +36,7 @@ export function readBlock(key: string, value: Json, sink: DiagnosticSink): Block
     trigger: raw.triggerMode ?? false,
     ...readParent(data),
     fields: readFields(key, (raw.subBlocks ?? {}) as JsonObject, sink),
-    container: isContainerType(raw.type) ? pickContainerSettings(data) : {},
+    containerSettings: isContainerType(raw.type) ? pickContainerSettings(data) : {},
     outputs: isJsonObject(raw.outputs) ? (raw.outputs as JsonObject) : {},
     ...(retry != null && { retry }),
     ...(timeoutMs != null && { timeoutMs }),
@@ -45,21 +45,21 @@ export function readBlock(key: string, value: Json, sink: DiagnosticSink): Block
 
 function readShape(key: string, value: Json, sink: DiagnosticSink): z.infer<typeof blockShape> | undefined {
   if (key.length > PARSE_LIMITS.nameChars) {
-    sink.push(idTooLong(key));
+    sink.push(idTooLongDiagnostic(key));
     return undefined;
   }
   const raw = parseShape(blockShape, value, ['blocks', key], sink);
   if (raw?.id == null || raw.id === key) return raw;
-  sink.push(idMismatch(key, raw.id));
+  sink.push(idMismatchDiagnostic(key, raw.id));
   return undefined;
 }
 
 function readParent(data: JsonObject): Pick<Block, 'parentId'> {
-  const parentId = own(data, 'parentId');
+  const parentId = getOwn(data, 'parentId');
   return typeof parentId === 'string' && parentId !== '' ? { parentId } : {};
 }
 
-function idTooLong(key: string): Diagnostic {
+function idTooLongDiagnostic(key: string): Diagnostic {
   return diagnostic('INPUT_TOO_LARGE', {
     path: ['blocks'],
     message: `A block has an id of ${key.length} characters (at most ${PARSE_LIMITS.nameChars}): "${key.slice(0, 40)}…".`,
@@ -67,7 +67,7 @@ function idTooLong(key: string): Diagnostic {
   });
 }
 
-function idMismatch(key: string, id: string): Diagnostic {
+function idMismatchDiagnostic(key: string, id: string): Diagnostic {
   return diagnostic('BLOCK_ID_MISMATCH', {
     blockId: key,
     path: ['blocks', key, 'id'],
@@ -85,7 +85,7 @@ export function isContainerType(type: string): type is 'loop' | 'parallel' {
 export function pickContainerSettings(data: JsonObject): JsonObject {
   const settings: JsonObject = {};
   for (const key of CONTAINER_KEYS) {
-    const value = own(data, key);
+    const value = getOwn(data, key);
     if (value != null) settings[key] = value;
   }
   return settings;
@@ -109,7 +109,7 @@ function readFields(key: string, subBlocks: JsonObject, sink: DiagnosticSink): J
   for (const [name, field] of Object.entries(subBlocks)) {
     const problem = fieldProblem(name, field);
     if (problem === undefined) {
-      fields[name] = own(field as JsonObject, 'value') ?? null;
+      fields[name] = getOwn(field as JsonObject, 'value') ?? null;
       continue;
     }
     sink.push(
@@ -129,5 +129,5 @@ function fieldProblem(name: string, field: Json): string | undefined {
   if (name.length > PARSE_LIMITS.nameChars)
     return `its name has more than ${PARSE_LIMITS.nameChars} characters`;
   if (!isJsonObject(field)) return 'it is not an object with a value';
-  return own(field, 'type') === 'unknown' ? 'its type is unknown' : undefined;
+  return getOwn(field, 'type') === 'unknown' ? 'its type is unknown' : undefined;
 }

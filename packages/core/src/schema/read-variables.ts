@@ -7,8 +7,8 @@ import { VARIABLE_TYPES } from './workflow.ts';
 import type { Variable } from './workflow.ts';
 
 /** Reads the workflow's variables from any stored form: a record by id, an array, or either as JSON text. */
-export function readVariables(stored: Json | undefined, sink: DiagnosticSink): Variable[] {
-  const value = typeof stored === 'string' ? readText(stored, sink) : stored;
+export function readVariables(storedVariables: Json | undefined, sink: DiagnosticSink): Variable[] {
+  const value = typeof storedVariables === 'string' ? readText(storedVariables, sink) : storedVariables;
   if (value == null) return [];
   if (typeof value !== 'object') {
     sink.push(
@@ -21,14 +21,14 @@ export function readVariables(stored: Json | undefined, sink: DiagnosticSink): V
     return [];
   }
   const variables: Variable[] = [];
-  const seen = new Set<string>();
+  const seenIds = new Set<string>();
   for (const [key, entry] of Object.entries(value)) {
     const variable =
       entry === null ? undefined : readVariable(Array.isArray(value) ? Number(key) : key, entry, sink);
     if (!variable) continue;
-    if (seen.has(variable.id)) reportDuplicate(key, variable.id, sink);
+    if (seenIds.has(variable.id)) reportDuplicate(key, variable.id, sink);
     else variables.push(variable);
-    seen.add(variable.id);
+    seenIds.add(variable.id);
   }
   return variables;
 }

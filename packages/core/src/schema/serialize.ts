@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../json.ts';
-import { serializeStoredContainer } from './read-stored.ts';
+import { serializeStoredContainer } from './stored-containers.ts';
 import type { Block, Workflow } from './workflow.ts';
 
 /** Returns the workflow as an export, from which `parseWorkflow` reads an equal workflow. Editor data is omitted. */
@@ -7,7 +7,7 @@ export function serializeWorkflow(workflow: Workflow): JsonObject {
   const { id, name, description, dialect } = workflow;
   const serializeContainers = (kind: 'loop' | 'parallel'): JsonObject =>
     objectOf(
-      workflow.stored
+      workflow.storedContainers
         .filter((each) => each.kind === kind)
         .map((each) => [each.id, serializeStoredContainer(each)]),
     );
@@ -41,7 +41,7 @@ function serializeBlock(block: Block): JsonObject {
   ]);
   const data: JsonObject = {
     ...(block.parentId !== undefined && { parentId: block.parentId }),
-    ...block.container,
+    ...block.containerSettings,
   };
   return {
     id: block.id,

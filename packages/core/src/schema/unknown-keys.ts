@@ -1,4 +1,4 @@
-import { own } from '../json.ts';
+import { getOwn } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { diagnostic } from '../plan/diagnostics.ts';
 import type { DiagnosticSink } from '../plan/diagnostics.ts';
@@ -27,9 +27,9 @@ export class KnownKeys {
     // An instance of SimilarNames does a limited amount of work, so each object gets its own instance.
     const names = new SimilarNames(unknownEntries.length === 0 ? [] : this.#knownKeys);
     for (const [key] of unknownEntries) {
-      const suggestion = names.nearest(key);
+      const suggestion = names.findNearest(key);
       // If the similar key is present too, this one is not a misspelling.
-      if (!suggestion || !isBlank(own(object, suggestion.name))) continue;
+      if (!suggestion || !isBlank(getOwn(object, suggestion.name))) continue;
       sink.push(
         diagnostic('FIELD_UNKNOWN', {
           blockId,

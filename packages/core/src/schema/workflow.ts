@@ -19,7 +19,7 @@ export interface Workflow {
    * Stored `loops` and `parallels` entries: copies of the settings of container blocks, used only for settings that the
    * blocks do not have.
    */
-  stored: StoredContainer[];
+  storedContainers: StoredContainer[];
 }
 
 export interface Block {
@@ -34,7 +34,7 @@ export interface Block {
   /** Values of the sub-blocks by id; null: empty. */
   fields: JsonObject;
   /** Iteration or branch settings of a container: the keys of CONTAINER_KEYS. */
-  container: JsonObject;
+  containerSettings: JsonObject;
   /** Declared outputs, in any exported form. */
   outputs: JsonObject;
   /** `{enabled, maxTries, …}` as stored. */
@@ -66,7 +66,7 @@ export interface StoredContainer {
   /** Ids of the blocks directly inside. */
   nodes: string[];
   /** With the keys of CONTAINER_KEYS. */
-  container: JsonObject;
+  settings: JsonObject;
 }
 
 /** Keys of a container block's data that determine how it runs. */

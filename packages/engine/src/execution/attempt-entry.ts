@@ -2,7 +2,7 @@ import { BlockError, isBlockError, isEngineError } from '@heddle/core';
 import type { Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { BlockResult } from '@heddle/core/blocks';
-import type { BlockFailure, EntryBody, Place, Stored } from '@heddle/core/run';
+import type { BlockFailure, EntryBody, Place, StoredValue } from '@heddle/core/run';
 import { thenMaybe } from '../then-maybe.ts';
 import type { Sanitizer } from '../records/sanitizer.ts';
 
@@ -13,7 +13,7 @@ export interface AttemptHeader extends Place {
   try: number;
   resumes?: number;
   startedMs: number;
-  input: Stored;
+  input: StoredValue;
 }
 
 /** The place of an attempt that opens a pause point, its number, and the number of its resumes. */
@@ -29,7 +29,7 @@ export function resultEntry(
   { name, tokenOf }: { name: string; tokenOf: (place: AttemptPlace) => string },
   sanitizer: Sanitizer,
 ): EntryBody | Promise<EntryBody> {
-  const result = expectResult(returned, name);
+  const result = requireBlockResult(returned, name);
   const label = `The output of the block "${name}"`;
   if ('pause' in result) {
     return thenMaybe(sanitizer.store(result.pause, label), (output) => ({
@@ -48,7 +48,7 @@ export function resultEntry(
     );
   }
   const { port, set } = result;
-  const variables = set && (sanitizer.json(set, label) as { [id: string]: Json });
+  const variables = set && (sanitizer.redactJson(set, label) as { [id: string]: Json });
   return thenMaybe(sanitizer.store(result.output, label), (output) => {
     const { block, scope, try: attempt, resumes, startedMs, input } = header;
     const entry: Completed = { type: 'completed', block, scope, try: attempt, startedMs, input, output };
@@ -59,7 +59,7 @@ export function resultEntry(
   });
 }
 
-function expectResult(returned: unknown, name: string): BlockResult {
+function requireBlockResult(returned: unknown, name: string): BlockResult {
   if (typeof returned === 'object' && returned !== null) {
     const result = returned as { [key: string]: unknown };
     if ('pause' in result && isJsonObject(result['pause'])) return returned as BlockResult;
@@ -88,7 +88,7 @@ export function failureOf(error: unknown, sanitizer: Sanitizer): AttemptFailure 
     return {
       error: {
         code,
-        message: sanitizer.text(message),
+        message: sanitizer.redactText(message),
         retryable,
         ...(details !== undefined && { details: detailsOf(details, sanitizer) }),
       },
@@ -96,12 +96,14 @@ export function failureOf(error: unknown, sanitizer: Sanitizer): AttemptFailure 
     };
   }
   const code = isEngineError(error) ? error.code : 'BLOCK_FAILED';
-  return { error: { code, message: sanitizer.text(messageOf(error)), retryable: !isEngineError(error) } };
+  return {
+    error: { code, message: sanitizer.redactText(messageOf(error)), retryable: !isEngineError(error) },
+  };
 }
 
 function detailsOf(details: unknown, sanitizer: Sanitizer): Json {
   try {
-    return sanitizer.json(details, 'The details of the error');
+    return sanitizer.redactJson(details, 'The details of the error');
   } catch (error) {
     return messageOf(error);
   }

@@ -161,7 +161,7 @@ export class Attempt implements BlockContextOptions {
 
   /** The error of a step or child run that prevents the run from continuing. If set, the attempt has no result. */
   get fault(): { error: unknown } | undefined {
-    return this.#createdSteps?.failure ?? this.task.fault;
+    return this.#createdSteps?.fault ?? this.task.fault;
   }
 
   get deadlineMs(): number | undefined {
@@ -185,9 +185,9 @@ export class Attempt implements BlockContextOptions {
 
   /**
    * Ends the emissions. Resolves when they are published, so that listeners get them before the attempt's result.
-   * Returns undefined if there is nothing to wait for. `isCut`: the attempt has failed, so its text may be incomplete.
+   * Returns undefined if there is nothing to wait for. `isInterrupted`: the attempt has failed, so its text may be incomplete.
    */
-  endEmissions(options: { isCut: boolean }): Promise<void> | undefined {
+  endEmissions(options: { isInterrupted: boolean }): Promise<void> | undefined {
     if (!this.#hasEmitted) return undefined;
     this.#parts.emissions.end(this.place, options);
     return this.#parts.emissions.flush();

@@ -14,13 +14,13 @@ import type {
   EngineContext,
   EngineExecutor,
   ExecutorServices,
-  Rates,
+  RateLimiter,
   RunInfo,
   RunLog,
 } from '../executors/services.ts';
-import { unknownType } from '../executors/registry.ts';
+import { unknownTypeError } from '../executors/registry.ts';
 import { fileReader, openFile } from '../files/storage.ts';
-import { fileStorage, fileTooLarge } from '../files/run-files.ts';
+import { fileStorage, fileTooLargeError } from '../files/run-files.ts';
 import type { FileStorage } from '../files/run-files.ts';
 import { mockResult } from '../mocks/mock-result.ts';
 import { NO_MOCKS, parseMocks, type Mocks } from '../mocks/mocks.ts';
@@ -53,7 +53,7 @@ interface ServedRun {
   replica: Replica;
   limiter: ConcurrencyLimiter;
   /** Returns the token of the pause point that an attempt opens. */
-  token: (this: void, attempt: AttemptPlace) => string;
+  createToken: (this: void, attempt: AttemptPlace) => string;
   connections: RunConnections;
   /** Runs a child run to its end for the block at `place`. */
   runChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome>;
@@ -80,7 +80,7 @@ export function createBlockServices(
     callChain: callChain(header),
     codeLimits: parts.codeLimits,
   };
-  const tenant = tenantOf(parts, plan);
+  const tenant = createTenantLookup(parts, plan);
   const spending = runSpending(parts, { header, tenant });
   const storeFile = fileStorage(parts, tenant);
   const warmUps = pythonWarmUps(plan, mocks);
@@ -90,21 +90,21 @@ export function createBlockServices(
       const mockValues = mocks.valuesFor(block);
       if (mockValues) {
         const earlierExecutionCount = countExecutions();
-        return computeExecutor(block, (context) => {
+        return createComputeExecutor(block, (context) => {
           readFields(context);
           return { output: {}, ...mockResult(block, mockValues, earlierExecutionCount) };
         });
       }
       return block.trigger ? triggerExecutor(block, run, parts) : registeredExecutor(block, parts);
     },
-    files: () => fileReader(parts, header, { tenant, tooLargeError: fileTooLarge }),
+    files: () => fileReader(parts, header, { tenant, tooLargeError: fileTooLargeError }),
     services: (place, resolver, task) =>
       servicesOf({ parts, run, place, resolver, task, runInfo, tenant, spending, storeFile }),
   };
 }
 
 /** Returns a lookup of the run's tenant. Its first successful result is cached. */
-function tenantOf(parts: RuntimeParts, { workflow }: Plan): () => Promise<string | undefined> {
+function createTenantLookup(parts: RuntimeParts, { workflow }: Plan): () => Promise<string | undefined> {
   let lookup: Promise<string | undefined> | undefined;
   return () =>
     (lookup ??= (async () => parts.tenant(workflow.id))().catch((error: unknown) => {
@@ -144,7 +144,7 @@ function readFields(context: EngineContext): void {
   }
 }
 
-function computeExecutor(block: BlockConfig, execute: EngineExecutor['execute']): EngineExecutor {
+function createComputeExecutor(block: BlockConfig, execute: EngineExecutor['execute']): EngineExecutor {
   return { types: [block.type], class: 'compute', execute };
 }
 
@@ -158,7 +158,7 @@ function triggerExecutor(
     executionId: header.callerId ?? header.runId,
     startTime: new Date(header.createdMs).toISOString(),
   });
-  return computeExecutor(block, () => {
+  return createComputeExecutor(block, () => {
     const input = parts.values.load(replica.ledger.input);
     return thenMaybe(input, (loaded) => ({ output: startOutput(block, loaded, metadata) }));
   });
@@ -166,11 +166,11 @@ function triggerExecutor(
 
 function registeredExecutor(block: BlockConfig, parts: RuntimeParts): EngineExecutor {
   const executor = parts.registry.get(block.type);
-  if (!executor) throw unknownType(block);
+  if (!executor) throw unknownTypeError(block);
   return executor;
 }
 
-const MIN_KEY_CHARS = 8;
+const MIN_CREDENTIAL_CHARS = 8;
 
 interface ServiceParts {
   parts: RuntimeParts;
@@ -192,30 +192,31 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
   const region = () => regionAt(plan.skeleton, address());
   const node = (): number => address().at(-1) as number;
   const find = (reference: string) => liveChild({ parts, run, place, task, tenant }, reference);
-  const tenantParts = { tenant, report: (error: unknown) => parts.report(error, run.header.runId) };
+  const tenantParts = { tenant, onError: (error: unknown) => parts.onError(error, run.header.runId) };
   const services: ExecutorServices = {
     sandbox: async () =>
       parts.codeService.limitedSandbox((work) => run.limiter(work, task.signal), await tenant()),
-    egress: () => parts.egress(),
+    httpClient: () => parts.blockHttpClient(),
     service: async (name) => {
       const service = await parts.service(name);
       const { credential = '' } = service;
-      // A response can repeat the key of a request. Shorter credentials are placeholders for local servers (`none`).
-      if (credential.length >= MIN_KEY_CHARS) run.environment.addSecret(name, credential);
+      // A response can repeat the credential of a request. Shorter credentials are placeholders for local servers
+      // (`none`).
+      if (credential.length >= MIN_CREDENTIAL_CHARS) run.environment.addSecret(name, credential);
       return service;
     },
     credential: (query) => findCredential(credentialContext(parts, run, tenant), query),
     skills: skillsOf({ skills: parts.skills, ...tenantParts }),
     tenantFiles: tenantFilesOf(parts.tenantFiles, tenantParts),
     tenantKnowledge: tenantKnowledgeOf(parts.tenantKnowledge, tenantParts),
-    readFile: (record) => fileReader(parts, run.header, { tenant, tooLargeError: fileTooLarge })(record),
+    readFile: (record) => fileReader(parts, run.header, { tenant, tooLargeError: fileTooLargeError })(record),
     storeFile,
     openFile: ({ id, key }) => openFile(parts, run.header, { id, key, tenant }),
     conversation: (id) =>
       conversationOf({ store, tenant, environment: run.environment, runId: run.header.runId, place }, id),
     conversationIds: (limit) => conversationIds({ store, tenant }, limit),
     spending: spending(place, plan.blocks[place.block]?.name ?? place.block),
-    rates: sharedRates(parts),
+    rateLimiter: sharedRateLimiter(parts),
     connection: (key, open) => run.connections.get(key, task.signal, open),
     withoutSlot: (wait) => (task.slot ? task.slot.runWithout(wait) : wait()),
     runs: () => createRunLog(parts, { workflow: plan.workflow, tenant, find }),
@@ -233,7 +234,7 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
     },
     runChild: (request) => callChild(serviceParts, request),
     callWorkflow: async (reference, { input, ...call }) =>
-      (await callWorkflow(services, { reference, input: () => input, ...call })).output,
+      (await callWorkflow(services, { reference, createInput: () => input, ...call })).output,
   };
   return services;
 }
@@ -246,12 +247,12 @@ function pauseLinksOf({ parts, run, place, task }: ServiceParts): PauseLinks {
 }
 
 function newPauseToken(run: ServedRun, { block, scope }: Place, { attempt, resumes }: BlockTask): string {
-  return run.token({ block, scope, try: attempt, ...(resumes !== undefined && { resumes }) });
+  return run.createToken({ block, scope, try: attempt, ...(resumes !== undefined && { resumes }) });
 }
 
 /**
- * Calls the notification tools of a pause. A step stores the pause token first, so that after a crash the pause opens at
- * the URL that the tools have already sent.
+ * Calls the notification tools of a pause. A step stores the pause token first, so that after a crash the pause opens
+ * at the URL that the tools have already sent.
  */
 async function callNotifiers(
   { parts, run, place, task }: ServiceParts,
@@ -267,10 +268,10 @@ async function callNotifiers(
  */
 async function callChild({ run, place, task }: ServiceParts, request: ChildRequest): Promise<ChildOutcome> {
   // Redacted here, because the child does not redact secrets that its own blocks cannot read.
-  const input = run.environment.json(request.input);
+  const input = run.environment.redactJson(request.input);
   const noop = (): void => undefined;
-  const othersDone = request.othersDone?.then(noop, noop);
-  const childRequest = { ...request, input, ...(othersDone && { othersDone }) };
+  const otherWorkDone = request.otherWorkDone?.then(noop, noop);
+  const childRequest = { ...request, input, ...(otherWorkDone && { otherWorkDone }) };
   const outcome = run.runChild(childRequest, place, task).catch((error: unknown) => {
     // Stops the run even if the executor catches the error.
     if (error instanceof InfrastructureError) task.fault ??= { error };
@@ -278,17 +279,17 @@ async function callChild({ run, place, task }: ServiceParts, request: ChildReque
   });
   const { slot } = task;
   if (!slot) return outcome;
-  const ended = outcome.then(
+  const childEnded = outcome.then(
     () => true,
     () => true,
   );
-  const others = (othersDone ?? Promise.resolve()).then(() => false);
-  if (await Promise.race([ended, others])) return outcome;
+  const otherWorkEnded = (otherWorkDone ?? Promise.resolve()).then(() => false);
+  if (await Promise.race([childEnded, otherWorkEnded])) return outcome;
   return slot.runWithout(() => outcome);
 }
 
-/** Returns the shared rates. A failure of their store stops the run, which later continues from its journal. */
-function sharedRates(parts: RuntimeParts): Rates {
+/** Returns the shared rate limiter. A failure of its store stops the run, which later continues from its journal. */
+function sharedRateLimiter(parts: RuntimeParts): RateLimiter {
   const store = parts.stores.rates;
   return {
     take: (key, demand) => {
@@ -296,8 +297,8 @@ function sharedRates(parts: RuntimeParts): Rates {
       pruneHourly(parts, store, demand.nowMs);
       return wrapStoreErrors(async () => store.take(key, demand));
     },
-    correct: (key, tokensMs) => wrapStoreErrors(async () => store.correct(key, tokensMs)),
-    block: (key, untilMs) => wrapStoreErrors(async () => store.block(key, untilMs)),
+    correctTokens: (key, tokensMs) => wrapStoreErrors(async () => store.correctTokens(key, tokensMs)),
+    blockKey: (key, untilMs) => wrapStoreErrors(async () => store.blockKey(key, untilMs)),
   };
 }
 
@@ -310,7 +311,7 @@ function credentialContext(
     credentials: parts.credentials,
     tenant,
     addSecret: (name, value) => environment.addSecret(name, value),
-    report: (error) => parts.report(error, header.runId),
+    onError: (error) => parts.onError(error, header.runId),
   };
 }
 

@@ -1,6 +1,6 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { BlockConfig, BlockContext, Json, StepCall, StepOptions } from '@heddle/core/blocks';
-import type { Place, Stored } from '@heddle/core/run';
+import type { Place, StoredValue } from '@heddle/core/run';
 import { idempotencyKeyOf } from '../executors/context.ts';
 import { wrapStoreErrors } from '../records/infrastructure-error.ts';
 import type { Sanitizer } from '../records/sanitizer.ts';
@@ -28,7 +28,7 @@ export interface StepParts {
 /** The steps of one attempt of a block (`BlockContext.step`). */
 export class BlockSteps {
   /** The error that storing or reading a step threw. If set, the result of the executor is ignored. */
-  failure: { error: unknown } | undefined;
+  fault: { error: unknown } | undefined;
   readonly #parts: StepParts;
   #loading: Promise<Map<string, StoredStep>> | undefined;
   /** Running steps, by key: a second call waits for the first. */
@@ -63,18 +63,18 @@ export class BlockSteps {
   ): Promise<Json> {
     const { store, runId, place } = this.#parts;
     const steps = await (this.#loading ??= this.#load());
-    const loaded = steps.get(key);
-    if (loaded?.result) return this.#read(loaded.result);
+    const loadedStep = steps.get(key);
+    if (loadedStep?.result) return this.#read(loadedStep.result);
     if (!idempotent) {
-      const existing = loaded ?? (await this.#access(() => store.beginStep(runId, place, key)));
-      if (existing?.result) return this.#read(existing.result);
-      if (existing) throw this.#unknownOutcome(key);
+      const existingStep = loadedStep ?? (await this.#access(() => store.beginStep(runId, place, key)));
+      if (existingStep?.result) return this.#read(existingStep.result);
+      if (existingStep) throw this.#unknownOutcomeError(key);
       steps.set(key, { key, result: undefined });
     }
     const idempotencyKey = `${idempotencyKeyOf(runId, place.block, place.scope)}/${key}`;
     const json = await this.#runWork(key, () => work({ idempotencyKey }), idempotent);
     const { values, sanitizer } = this.#parts;
-    const value = sanitizer.json(json, `The result of step "${key}"`);
+    const value = sanitizer.redactJson(json, `The result of step "${key}"`);
     const stored = await this.#access(() => values.store(value));
     const result = await this.#access(() => store.endStep(runId, place, key, stored));
     steps.set(key, { key, result });
@@ -110,11 +110,11 @@ export class BlockSteps {
   }
 
   /** Returns stored values; the caller may change them. */
-  read(values: readonly Stored[]): Promise<Json[]> {
+  read(values: readonly StoredValue[]): Promise<Json[]> {
     return Promise.all(values.map((value) => this.#read(value)));
   }
 
-  async #read(result: Stored): Promise<Json> {
+  async #read(result: StoredValue): Promise<Json> {
     return structuredClone(await this.#access(() => this.#parts.values.load(result)));
   }
 
@@ -123,12 +123,12 @@ export class BlockSteps {
     try {
       return await wrapStoreErrors(access);
     } catch (error) {
-      this.failure ??= { error };
+      this.fault ??= { error };
       throw error;
     }
   }
 
-  #unknownOutcome(key: string): BlockError {
+  #unknownOutcomeError(key: string): BlockError {
     return new BlockError(
       'STEP_OUTCOME_UNKNOWN',
       `${this.#parts.block.name}: step "${key}" was interrupted, and may have taken effect. It is not repeated; check its effect.`,

@@ -39,24 +39,24 @@ export function childRunId(
 ): string {
   const { runId, childKey } = parent;
   // The child run ids of runs that started before keys existed stay the same.
-  const digest = childKey === undefined ? createHash('sha256') : createHmac('sha256', childKey);
+  const hash = childKey === undefined ? createHash('sha256') : createHmac('sha256', childKey);
   const callKey = call === undefined ? `${attempt}` : `${attempt}\n${call}`;
-  const hex = digest.update(`${runId}\n${placeKey(place)}\n${callKey}`).digest('hex');
+  const hex = hash.update(`${runId}\n${placeKey(place)}\n${callKey}`).digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 /** True if the run's header, which the engine wrote, names this parent, place and call. */
 export function isChildAt(
-  { parent: recorded }: RunHeader,
+  { parent: recordedParent }: RunHeader,
   parent: Pick<RunHeader, 'runId'>,
   { place, call }: Pick<ChildAttempt, 'place' | 'call'>,
 ): boolean {
   return (
-    recorded !== undefined &&
-    recorded.runId === parent.runId &&
-    recorded.call === call &&
-    placeKey({ block: recorded.block, scope: recorded.scope }) === placeKey(place)
+    recordedParent !== undefined &&
+    recordedParent.runId === parent.runId &&
+    recordedParent.call === call &&
+    placeKey({ block: recordedParent.block, scope: recordedParent.scope }) === placeKey(place)
   );
 }
 
@@ -129,7 +129,7 @@ export async function childRequest(
 }
 
 /** Engine errors that fail the calling block, as a BlockError does. Any other error stops the run. */
-const CALLER_ERRORS: ReadonlySet<string> = new Set<EngineErrorCode>([
+const CALLER_ERROR_CODES: ReadonlySet<string> = new Set<EngineErrorCode>([
   'WORKFLOW_NOT_FOUND',
   'WORKFLOW_INVALID',
   'INPUT_INVALID',
@@ -138,7 +138,7 @@ const CALLER_ERRORS: ReadonlySet<string> = new Set<EngineErrorCode>([
 
 /** Returns `error` if it fails the block that called the child, else an InfrastructureError. */
 export function childError(error: unknown): unknown {
-  const failsBlock = isBlockError(error) || (isEngineError(error) && CALLER_ERRORS.has(error.code));
+  const failsBlock = isBlockError(error) || (isEngineError(error) && CALLER_ERROR_CODES.has(error.code));
   return failsBlock ? error : new InfrastructureError(error);
 }
 

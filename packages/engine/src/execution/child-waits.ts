@@ -5,7 +5,7 @@ export type ChildState = 'starting' | 'running' | 'human' | 'time';
 export class ChildWaits {
   readonly #states = new Map<string, ChildState>();
   readonly #onChange: () => void;
-  #othersDone: Promise<unknown> | undefined;
+  #otherWorkDone: Promise<unknown> | undefined;
   #hasNoOtherWork = false;
 
   /** `onChange`: called after each change of the children, and when the attempt has no other work left. */
@@ -29,16 +29,16 @@ export class ChildWaits {
   }
 
   /**
-   * Adds a child. `othersDone` resolves when the block only waits for child runs; undefined: the block does no other
+   * Adds a child. `otherWorkDone` resolves when the block only waits for child runs; undefined: the block does no other
    * work.
    */
-  add(runId: string, state: ChildState, othersDone: Promise<unknown> | undefined): void {
+  add(runId: string, state: ChildState, otherWorkDone: Promise<unknown> | undefined): void {
     this.#states.set(runId, state);
-    this.#othersDone = othersDone;
-    this.#hasNoOtherWork = othersDone === undefined;
-    void othersDone?.then(() => {
+    this.#otherWorkDone = otherWorkDone;
+    this.#hasNoOtherWork = otherWorkDone === undefined;
+    void otherWorkDone?.then(() => {
       // This promise belongs to an earlier period of waiting.
-      if (this.#othersDone !== othersDone) return;
+      if (this.#otherWorkDone !== otherWorkDone) return;
       this.#hasNoOtherWork = true;
       this.#onChange();
     });
@@ -53,7 +53,7 @@ export class ChildWaits {
 
   remove(runId: string): void {
     this.#states.delete(runId);
-    if (this.size === 0) this.#othersDone = undefined;
+    if (this.size === 0) this.#otherWorkDone = undefined;
     this.#onChange();
   }
 

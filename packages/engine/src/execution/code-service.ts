@@ -38,12 +38,12 @@ export class CodeService {
    * Starts processes that a run will need and that are slow to start. Never rejects: if a process cannot start, the job
    * that needs it fails.
    */
-  async warm(jobs: readonly WarmUp[], tenant: () => Promise<string | undefined>): Promise<void> {
+  async warm(warmUps: readonly WarmUp[], tenant: () => Promise<string | undefined>): Promise<void> {
     try {
       const sandbox = await this.#start();
       const tenantId = await tenant();
       const tenantOption = tenantId === undefined ? {} : { tenant: tenantId };
-      for (const job of jobs) await sandbox.warm({ ...job, ...tenantOption });
+      for (const warmUp of warmUps) await sandbox.warm({ ...warmUp, ...tenantOption });
     } catch {
       // The job that needs the process fails with the same error.
     }

@@ -1,7 +1,7 @@
 import type { Clock } from '@heddle/core';
 import type { BlockConfig, BlockResult, JsonObject } from '@heddle/core/blocks';
 import { placeKey } from '@heddle/core/run';
-import type { Command, EntryBody, Place, Stored } from '@heddle/core/run';
+import type { Command, EntryBody, Place, StoredValue } from '@heddle/core/run';
 import { expandContainer } from '../executors/container.ts';
 import { createBlockContext } from '../executors/context.ts';
 import type { EngineExecutor } from '../executors/services.ts';
@@ -24,7 +24,7 @@ type ExpandCommand = Extract<Command, { type: 'expand' }>;
 type TimerCommand = Extract<Command, { type: 'timer' }>;
 
 /** The input of a block that has read no field. Journals share the object, so it is frozen. */
-const EMPTY_INPUT: Stored = Object.freeze({ v: Object.freeze({}) as JsonObject });
+const EMPTY_INPUT: StoredValue = Object.freeze({ v: Object.freeze({}) as JsonObject });
 
 export interface CommandExecutorParts extends AttemptParts {
   /**
@@ -35,7 +35,7 @@ export interface CommandExecutorParts extends AttemptParts {
   /** Returns a reader of files for one block. */
   files: (this: void) => FileReader;
   /** Returns the token of the pause point that an attempt opens. */
-  token: (this: void, attempt: AttemptPlace) => string;
+  createToken: (this: void, attempt: AttemptPlace) => string;
   /** Limits the number of effects that run at the same time. */
   limiter: ConcurrencyLimiter;
   /** Receives the entries that result from attempts, expansions and timers. */
@@ -119,7 +119,7 @@ export class CommandExecutor {
     const id = placeKey(place);
     if (this.#timers.size > 0)
       for (const timer of ['timeout', 'retry', 'wait']) this.#timers.cancel(`${timer}:${id}`);
-    this.#parts.emissions.end(place, { isCut: true });
+    this.#parts.emissions.end(place, { isInterrupted: true });
     this.#tasks.get(id)?.stop(new Error(`The block was stopped: ${reason}.`));
     this.#tasks.delete(id);
   }
@@ -127,8 +127,8 @@ export class CommandExecutor {
   #setTimer({ at, timer, dueMs, try: attempt }: TimerCommand): void {
     // The last index of an address of even length is a branch, else it is a node.
     const branch = at.length > 0 && at.length % 2 === 0 ? at[at.length - 1] : undefined;
-    const node = branch === undefined ? at : at.slice(0, -1);
-    const place = node.length > 0 ? this.#parts.replica.index.placeOf(node) : undefined;
+    const nodeAddress = branch === undefined ? at : at.slice(0, -1);
+    const place = nodeAddress.length > 0 ? this.#parts.replica.index.placeOf(nodeAddress) : undefined;
     const name = `${timer}:${place ? placeKey(place) : ''}${branch === undefined ? '' : `#${branch}`}`;
     this.#timers.set(name, dueMs, () => {
       this.#parts.post({
@@ -186,7 +186,7 @@ export class CommandExecutor {
     const { place, task, startedMs, input = {} } = attempt;
     const id = placeKey(place);
     this.#addTask(id, task);
-    await attempt.endEmissions({ isCut: true });
+    await attempt.endEmissions({ isInterrupted: true });
     if (!task.stopReason) await this.#fail(error, { ...place, ...attempt.numbers, startedMs }, input);
     this.#removeTask(id, task);
   }
@@ -215,7 +215,7 @@ export class CommandExecutor {
   #endAttempt(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody | undefined> {
     if (attempt.task.stopReason) return undefined;
     if (attempt.fault) throw attempt.fault.error;
-    const flushing = attempt.endEmissions({ isCut: false });
+    const flushing = attempt.endEmissions({ isInterrupted: false });
     return flushing
       ? flushing.then(() => this.#toEntryAfterFlush(attempt, result))
       : this.#toEntry(attempt, result);
@@ -232,14 +232,18 @@ export class CommandExecutor {
       : this.#toEntryWithInput(attempt, result, input);
   }
 
-  #toEntryWithInput(attempt: Attempt, result: BlockResult, input: Stored): EntryBody | Promise<EntryBody> {
+  #toEntryWithInput(
+    attempt: Attempt,
+    result: BlockResult,
+    input: StoredValue,
+  ): EntryBody | Promise<EntryBody> {
     const { block, startedMs } = attempt;
     const { scope } = attempt.place;
     const header: AttemptHeader = { block: block.id, scope, ...attempt.numbers, startedMs, input };
-    const { environment, token } = this.#parts;
+    const { environment, createToken } = this.#parts;
     // The block may already have passed the token to a person.
     const { task } = attempt;
-    const tokenOf = (place: AttemptPlace): string => (task.pauseToken ??= token(place));
+    const tokenOf = (place: AttemptPlace): string => (task.pauseToken ??= createToken(place));
     return resultEntry(result, header, { name: block.name, tokenOf }, environment.sanitizer);
   }
 
@@ -253,18 +257,18 @@ export class CommandExecutor {
     });
   }
 
-  #storedInput(input: JsonObject | undefined): Stored | Promise<Stored> {
+  #storedInput(input: JsonObject | undefined): StoredValue | Promise<StoredValue> {
     return input ? this.#parts.environment.sanitizer.store(input, "The block's input") : EMPTY_INPUT;
   }
 
   async #fail(error: unknown, header: Omit<AttemptHeader, 'input'>, input?: JsonObject): Promise<void> {
     try {
       if (error instanceof InfrastructureError) throw error;
-      const stored = input && { input: await this.#storedInput(input) };
+      const storedInput = input && { input: await this.#storedInput(input) };
       const failure = failureOf(error, this.#parts.environment.sanitizer);
-      this.#parts.post({ type: 'failed', ...header, ...stored, ...failure, jitter: Math.random() });
-    } catch (fatal) {
-      this.#parts.onError(unwrapInfrastructureError(fatal));
+      this.#parts.post({ type: 'failed', ...header, ...storedInput, ...failure, jitter: Math.random() });
+    } catch (fatalError) {
+      this.#parts.onError(unwrapInfrastructureError(fatalError));
     }
   }
 
@@ -290,9 +294,9 @@ export class CommandExecutor {
         },
       );
       const label = `The items of "${config.name}"`;
-      const stored = items && { items: await environment.sanitizer.store(items, label) };
+      const storedItems = items && { items: await environment.sanitizer.store(items, label) };
       if (!task.stopReason)
-        this.#parts.post({ type: 'expanded', ...place, turn: command.turn, count, ...stored });
+        this.#parts.post({ type: 'expanded', ...place, turn: command.turn, count, ...storedItems });
     } catch (error) {
       if (!task.stopReason) await this.#fail(error, { ...place, try: 0, startedMs });
     } finally {
@@ -304,32 +308,32 @@ export class CommandExecutor {
 /** The timers of one run, by name: setting a timer again replaces it. */
 export class Timers {
   readonly #clock: Clock;
-  readonly #running = new Map<string, () => void>();
+  readonly #cancelByName = new Map<string, () => void>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
   get size(): number {
-    return this.#running.size;
+    return this.#cancelByName.size;
   }
 
   set(name: string, atMs: number, fire: () => void): void {
-    this.#running.get(name)?.();
+    this.#cancelByName.get(name)?.();
     const cancel = this.#clock.at(atMs, () => {
-      this.#running.delete(name);
+      this.#cancelByName.delete(name);
       fire();
     });
-    this.#running.set(name, cancel);
+    this.#cancelByName.set(name, cancel);
   }
 
   cancel(name: string): void {
-    this.#running.get(name)?.();
-    this.#running.delete(name);
+    this.#cancelByName.get(name)?.();
+    this.#cancelByName.delete(name);
   }
 
   clear(): void {
-    for (const cancel of this.#running.values()) cancel();
-    this.#running.clear();
+    for (const cancel of this.#cancelByName.values()) cancel();
+    this.#cancelByName.clear();
   }
 }

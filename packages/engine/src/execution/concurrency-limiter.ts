@@ -4,13 +4,17 @@ import PQueue from 'p-queue';
 export type ConcurrencyLimiter = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /**
- * Returns a limiter that runs at most `perRun` pieces of work at the same time. `engineQueue` limits the work of all
+ * Returns a limiter that runs at most `maxPerRun` pieces of work at the same time. `engineQueue` limits the work of all
  * limiters that share it. `onBegin` is called before each piece of work.
  */
-export function createLimiter(engineQueue: PQueue, perRun: number, onBegin?: () => void): ConcurrencyLimiter {
+export function createLimiter(
+  engineQueue: PQueue,
+  maxPerRun: number,
+  onBegin?: () => void,
+): ConcurrencyLimiter {
   let queue: PQueue | undefined;
   return (work, signal) => {
-    queue ??= new PQueue({ concurrency: perRun });
+    queue ??= new PQueue({ concurrency: maxPerRun });
     const begin = onBegin
       ? () => {
           onBegin();

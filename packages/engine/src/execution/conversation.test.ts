@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MemoryConversations } from '../store/memory-models.ts';
+import { MemoryConversations } from '../store/memory-model-data.ts';
 import { conversationOf } from './conversation.ts';
 
 const newStore = () => new MemoryConversations();
@@ -9,7 +9,7 @@ function conversation(
   { runId = 'r', scope = [0], tenant = 'a' }: { runId?: string; scope?: number[]; tenant?: string } = {},
 ) {
   const environment = {
-    json: (value: unknown) => JSON.parse(JSON.stringify(value).replaceAll('hunter2', '***')) as never,
+    redactJson: (value: unknown) => JSON.parse(JSON.stringify(value).replaceAll('hunter2', '***')) as never,
   };
   const place = { block: 'agent', scope };
   return conversationOf({ store, tenant: async () => tenant, environment, runId, place }, 'talk');
@@ -22,26 +22,26 @@ describe('a conversation', () => {
     await conversation(store).add('again');
     await conversation(store, { scope: [1] }).add('next iteration');
     await conversation(store, { runId: 's' }).add('next run');
-    expect(await conversation(store).newest(1000)).toEqual(['first', 'next iteration', 'next run']);
+    expect(await conversation(store).newestExchanges(1000)).toEqual(['first', 'next iteration', 'next run']);
   });
 
   it('belongs to the tenant', async () => {
     const store = newStore();
     await conversation(store).add('mine');
-    expect(await conversation(store, { tenant: 'b' }).newest(1000)).toEqual([]);
+    expect(await conversation(store, { tenant: 'b' }).newestExchanges(1000)).toEqual([]);
   });
 
   it('is stored without secrets', async () => {
     const store = newStore();
     await conversation(store).add({ text: 'hunter2' });
-    expect(await conversation(store).newest(1000)).toEqual([{ text: '***' }]);
+    expect(await conversation(store).newestExchanges(1000)).toEqual([{ text: '***' }]);
   });
 
   it.each(['', 'x'.repeat(256), 'a\u0000b', '\uD800'])('rejects the id %j', (id) => {
     const parts = {
       store: newStore(),
       tenant: async () => 'a',
-      environment: { json: (value: never) => value },
+      environment: { redactJson: (value: never) => value },
       runId: 'r',
       place: { block: 'agent', scope: [] },
     };

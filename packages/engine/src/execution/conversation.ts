@@ -14,7 +14,7 @@ const CONTROL_CHARACTER = /\p{Cc}/u;
 interface ConversationParts {
   store: ConversationStore;
   tenant: () => Promise<string | undefined>;
-  environment: Pick<RunEnvironment, 'json'>;
+  environment: Pick<RunEnvironment, 'redactJson'>;
   runId: string;
   place: Place;
 }
@@ -28,20 +28,22 @@ export function conversationOf(parts: ConversationParts, id: string): Conversati
     throw new BlockError('BLOCK_CONFIG_INVALID', `The id of a conversation ${rule}.`, { retryable: false });
   }
   const { store, environment, runId, place } = parts;
-  const conversationKey = async () => ({ tenant: (await parts.tenant()) ?? '', id });
+  const resolveConversationKey = async () => ({ tenant: (await parts.tenant()) ?? '', id });
   return {
-    newest: async (maxChars) => {
-      const exchanges = await wrapStoreErrors(async () => store.newest(await conversationKey(), maxChars));
+    newestExchanges: async (maxChars) => {
+      const exchanges = await wrapStoreErrors(async () =>
+        store.newestExchanges(await resolveConversationKey(), maxChars),
+      );
       return exchanges.map((json) => JSON.parse(json) as Json);
     },
     add: async (exchange) => {
       const key = createHash('sha256')
         .update(idempotencyKeyOf(runId, place.block, place.scope))
         .digest('hex');
-      const json = JSON.stringify(environment.json(exchange));
-      await wrapStoreErrors(async () => store.add(await conversationKey(), { key, json }));
+      const json = JSON.stringify(environment.redactJson(exchange));
+      await wrapStoreErrors(async () => store.add(await resolveConversationKey(), { key, json }));
     },
-    remove: async () => wrapStoreErrors(async () => store.remove(await conversationKey())),
+    remove: async () => wrapStoreErrors(async () => store.remove(await resolveConversationKey())),
   };
 }
 

@@ -7,15 +7,15 @@ import { authoredValue, inputFields } from '@heddle/core/fields';
 import type { InputField } from '@heddle/core/fields';
 import { templatesOf } from './reference-resolver.ts';
 
-const hasChildrenByPlan = new WeakMap<Plan, boolean>();
+const mayStartChildRunsByPlan = new WeakMap<Plan, boolean>();
 
 /** True if a block of the plan, at any depth, runs other workflows, or has tools, which can be workflows. */
-export function hasChildren(plan: Plan): boolean {
-  let result = hasChildrenByPlan.get(plan);
+export function mayStartChildRuns(plan: Plan): boolean {
+  let result = mayStartChildRunsByPlan.get(plan);
   if (result === undefined) {
     result =
       hasChildBlock(plan.skeleton) || Object.values(plan.blocks).some(({ params }) => 'tools' in params);
-    hasChildrenByPlan.set(plan, result);
+    mayStartChildRunsByPlan.set(plan, result);
   }
   return result;
 }
@@ -30,10 +30,10 @@ const envNamesByPlan = new WeakMap<Plan, readonly string[]>();
 export function envNames(plan: Plan): readonly string[] {
   let names = envNamesByPlan.get(plan);
   if (!names) {
-    const all = Object.values(plan.blocks).flatMap((block) =>
+    const allNames = Object.values(plan.blocks).flatMap((block) =>
       templatesOf(block).flatMap((part) => envNamesIn(part)),
     );
-    envNamesByPlan.set(plan, (names = [...new Set(all)].sort()));
+    envNamesByPlan.set(plan, (names = [...new Set(allNames)].sort()));
   }
   return names;
 }
@@ -42,7 +42,7 @@ export function envNames(plan: Plan): readonly string[] {
 export interface EnvironmentReads {
   names: readonly string[];
   /** True if the blocks can read all values, not only those in `names`. */
-  all: boolean;
+  readsAll: boolean;
   /** Ids of the blocks that read at least one value. */
   blocks: ReadonlySet<string>;
 }
@@ -61,10 +61,10 @@ export function environmentReads(plan: Plan): EnvironmentReads {
 function findEnvironmentReads(plan: Plan): EnvironmentReads {
   const names = new Set(envNames(plan));
   const blocks = new Set<string>();
-  let all = false;
+  let readsAll = false;
   for (const block of Object.values(plan.blocks)) {
     const mounted = mountedNames(block);
-    if (mounted === 'all') all = true;
+    if (mounted === 'all') readsAll = true;
     else for (const name of mounted) names.add(name);
     if (
       mounted === 'all' ||
@@ -73,7 +73,7 @@ function findEnvironmentReads(plan: Plan): EnvironmentReads {
     )
       blocks.add(block.id);
   }
-  return { names: [...names].sort(), all, blocks };
+  return { names: [...names].sort(), readsAll, blocks };
 }
 
 /** Returns the reason why the run cannot continue with the environment values `env`; undefined if it can. */

@@ -11,8 +11,12 @@ interface Prunable {
 const lastPrunedMs = new WeakMap<Prunable, number>();
 
 /** Prunes a store in the background, at most once an hour in this process. */
-export function pruneHourly({ report }: Pick<RuntimeParts, 'report'>, store: Prunable, nowMs: number): void {
+export function pruneHourly(
+  { onError }: Pick<RuntimeParts, 'onError'>,
+  store: Prunable,
+  nowMs: number,
+): void {
   if (nowMs - (lastPrunedMs.get(store) ?? 0) < PRUNE_INTERVAL_MS) return;
   lastPrunedMs.set(store, nowMs);
-  void (async () => store.prune(nowMs))().catch((error: unknown) => report(error, undefined));
+  void (async () => store.prune(nowMs))().catch((error: unknown) => onError(error, undefined));
 }

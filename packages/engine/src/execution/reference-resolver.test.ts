@@ -1,5 +1,5 @@
 import { Replica } from '@heddle/core/run';
-import type { Entry, EntryBody, Stored } from '@heddle/core/run';
+import type { Entry, EntryBody, StoredValue } from '@heddle/core/run';
 import { resolveTemplate } from '@heddle/core/blocks';
 import type { Template } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ import { Values } from '../records/values.ts';
 const work = (name: string, fields = {}) => block(name, 'work', fields);
 
 /** Returns a run in which `A` and `B` both lead to `C`, and a field of `C` reads `A`. Its start block has completed. */
-function startedRun(): { replica: Replica; complete: (block: string, output: Stored) => void } {
+function startedRun(): { replica: Replica; complete: (block: string, output: StoredValue) => void } {
   const plan = compilePlan(
     [work('A'), work('B'), work('C', { text: '<a.text>' })],
     ['Start -> A -> C', 'Start -> B -> C'],
@@ -22,14 +22,14 @@ function startedRun(): { replica: Replica; complete: (block: string, output: Sto
   const feed = (body: EntryBody): void =>
     void replica.apply({ seq: replica.seq + 1, atMs: 0, ...body } as Entry);
   replica.apply({ ...startedEntry(), start: 'Start' } as Entry);
-  const complete = (name: string, output: Stored): void =>
+  const complete = (name: string, output: StoredValue): void =>
     feed({ type: 'completed', try: 1, startedMs: 0, output, block: name, scope: [] });
   complete('Start', { v: {} });
   return { replica, complete };
 }
 
 const place = { block: 'C', scope: [] };
-const textOf = (replica: Replica): Template => replica.plan.blocks['C']?.params['text'] as Template;
+const textTemplate = (replica: Replica): Template => replica.plan.blocks['C']?.params['text'] as Template;
 
 const createSources = (values = new Values(new MemoryValueStore())) => ({
   values,
@@ -42,7 +42,7 @@ describe('ReferenceResolver', () => {
     complete('A', { v: { text: 'small' } });
     const resolver = new ReferenceResolver(replica, place, { values: {} });
     expect(resolver.prepare(createSources())).toBeUndefined();
-    expect(resolveTemplate(textOf(replica), resolver, 'text')).toBe('small');
+    expect(resolveTemplate(textTemplate(replica), resolver, 'text')).toBe('small');
   });
 
   it('fetches the large values that its block reads', async () => {
@@ -51,7 +51,7 @@ describe('ReferenceResolver', () => {
     complete('A', await values.store({ text: 'x'.repeat(10_000) }));
     const resolver = new ReferenceResolver(replica, place, { values: {} });
     await resolver.prepare(createSources(values));
-    expect(resolveTemplate(textOf(replica), resolver, 'text')).toHaveLength(10_000);
+    expect(resolveTemplate(textTemplate(replica), resolver, 'text')).toHaveLength(10_000);
   });
 
   it('keeps the outputs that existed at `prepare` while its block waits', async () => {
@@ -60,7 +60,7 @@ describe('ReferenceResolver', () => {
     const resolver = new ReferenceResolver(replica, place, { values: {} });
     await resolver.prepare(createSources(values));
     complete('A', await values.store({ text: 'x'.repeat(10_000) }));
-    expect(resolveTemplate(textOf(replica), resolver, 'text')).toBe('');
+    expect(resolveTemplate(textTemplate(replica), resolver, 'text')).toBe('');
   });
 
   it('uses the source block that ended last as the live source', async () => {

@@ -11,7 +11,7 @@ import type {
 } from '@heddle/core/blocks';
 import type { FileRecord } from '@heddle/core/files';
 import { scopeFrom } from '@heddle/core/run';
-import type { BranchScope, Output, Place, Replica, Stored } from '@heddle/core/run';
+import type { BranchScope, Output, Place, Replica, StoredValue } from '@heddle/core/run';
 import type { FileReader } from '../files/storage.ts';
 import { readLoaded } from '../records/values.ts';
 import type { LoadedValues, Values } from '../records/values.ts';
@@ -80,10 +80,10 @@ export class ReferenceResolver implements Lookup {
     if (!config) return undefined;
     let reads = readsByBlock.get(config);
     if (!reads) readsByBlock.set(config, (reads = findReads(config)));
-    const largeValues: Stored[] = [];
+    const largeValues: StoredValue[] = [];
     for (const reference of reads.references) this.#capture(reference, largeValues);
     this.#captureLastOutput(reads.sources);
-    for (const stored of [this.#lastOutput?.value, this.#replica.ledger.fieldsAt(this.#place)])
+    for (const stored of [this.#lastOutput?.value, this.#replica.ledger.fieldOverridesAt(this.#place)])
       if (stored && !('v' in stored)) largeValues.push(stored);
     const fetching =
       largeValues.length === 0 ? undefined : values.fetch(largeValues, (this.#loaded = new Map()));
@@ -116,8 +116,8 @@ export class ReferenceResolver implements Lookup {
     return fileToRead(reference.field === 'items' ? items : currentItem, reference.path);
   }
 
-  #capture(reference: Reference, largeValues: Stored[]): void {
-    let stored: Stored | undefined;
+  #capture(reference: Reference, largeValues: StoredValue[]): void {
+    let stored: StoredValue | undefined;
     if (reference.kind === 'container') stored = this.#containerItems(reference.block);
     else if (reference.kind === 'block' || reference.kind === 'results') {
       const output = this.#currentOutput(reference);
@@ -147,12 +147,12 @@ export class ReferenceResolver implements Lookup {
     return isLast ? this.#lastOutput : this.#currentOutput(reference);
   }
 
-  #read(stored: Stored): Json {
+  #read(stored: StoredValue): Json {
     return 'v' in stored ? stored.v : readLoaded(stored, this.#loaded ?? NO_VALUES);
   }
 
   /** Returns the value with the content of the file that the reference selects. */
-  #readFor(reference: object, stored: Stored): Json {
+  #readFor(reference: object, stored: StoredValue): Json {
     const selection = this.#contents?.get(reference);
     if (!selection) return this.#read(stored);
     const { id, key } = selection.file;
@@ -192,7 +192,7 @@ export class ReferenceResolver implements Lookup {
     return this.#replica.index.byId(block)?.containerIds ?? [];
   }
 
-  #containerItems(container: string): Stored | undefined {
+  #containerItems(container: string): StoredValue | undefined {
     const depth = this.#containersAround(container).length;
     const scope = this.#replica.ledger.scopeAt({
       block: container,
@@ -219,7 +219,7 @@ export class ReferenceResolver implements Lookup {
 
   /** Returns the values that replace resolved fields of the block; undefined if there are none. */
   fields(): JsonObject | undefined {
-    const stored = this.#replica.ledger.fieldsAt(this.#place);
+    const stored = this.#replica.ledger.fieldOverridesAt(this.#place);
     const values = stored && this.#read(stored);
     return isJsonObject(values) ? values : undefined;
   }
@@ -253,7 +253,9 @@ function findReads(config: BlockConfig): Reads {
   const { container } = config;
   if (container && 'collection' in container && 'reference' in container.collection)
     references.push(container.collection.reference);
-  const mayReadFiles = references.some((each) => 'path' in each && each.path.includes('base64'));
+  const mayReadFiles = references.some(
+    (reference) => 'path' in reference && reference.path.includes('base64'),
+  );
   const sources = config.sources.filter((id) => !config.containers.includes(id));
   return { references, mayReadFiles, sources };
 }

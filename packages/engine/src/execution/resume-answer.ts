@@ -18,14 +18,17 @@ export async function resumedOutput(
 ): Promise<Json> {
   const block = plan.blocks[point.blockId];
   const executor: Pick<BlockExecutor, 'resume'> | undefined = block && parts.registry.get(block.type);
-  const paused = await parts.values.load(point.output);
+  const pausedOutput = await parts.values.load(point.output);
   const nowMs = parts.clock.now();
   if (point.continues && !executor?.resume) return input;
   if (!block || !executor?.resume)
-    return { ...(isJsonObject(paused) ? paused : {}), ...(isJsonObject(input) ? input : { value: input }) };
+    return {
+      ...(isJsonObject(pausedOutput) ? pausedOutput : {}),
+      ...(isJsonObject(input) ? input : { value: input }),
+    };
   return executor.resume({
     block,
-    paused: isJsonObject(paused) ? paused : {},
+    pausedOutput: isJsonObject(pausedOutput) ? pausedOutput : {},
     input,
     pausedMs: point.pausedMs,
     nowMs,
@@ -44,13 +47,13 @@ export async function hasTokenEntry(
 }
 
 /**
- * Throws the error for a resume that was not accepted. `open`: the open pause points of the run; undefined if it has
- * ended.
+ * Throws the error for a resume that was not accepted. `openPoints`: the open pause points of the run; undefined
+ * if it has ended.
  */
 export async function rejectResume(
   parts: Pick<RuntimeParts, 'stores'>,
   runId: string,
-  { open: openPoints, token }: { open: readonly PausePoint[] | undefined; token: string | undefined },
+  { openPoints, token }: { openPoints: readonly PausePoint[] | undefined; token: string | undefined },
 ): Promise<never> {
   if (!openPoints) {
     await readHeader(parts, runId);

@@ -24,7 +24,7 @@ export class Connections {
 
 /** The connections of one run in this process, by key. */
 export class RunConnections {
-  readonly #open = new Map<string, Promise<SharedConnection>>();
+  readonly #connections = new Map<string, Promise<SharedConnection>>();
   readonly #onClosing: (closing: Promise<void>) => void;
 
   constructor(onClosing: (closing: Promise<void>) => void) {
@@ -42,7 +42,7 @@ export class RunConnections {
   ): Promise<T> {
     for (;;) {
       signal.throwIfAborted();
-      const opening = this.#open.get(key);
+      const opening = this.#connections.get(key);
       if (!opening) return this.#start(key, open);
       const connection = await opening.catch(() => undefined);
       if (connection) return connection as T;
@@ -51,8 +51,8 @@ export class RunConnections {
 
   /** Closes all connections. Later calls to `get` open new connections. */
   close(): void {
-    const connections = [...this.#open.values()];
-    this.#open.clear();
+    const connections = [...this.#connections.values()];
+    this.#connections.clear();
     for (const opening of connections)
       this.#onClosing(
         opening.then(
@@ -64,10 +64,10 @@ export class RunConnections {
 
   #start<T extends SharedConnection>(key: string, open: () => Promise<T>): Promise<T> {
     const opening = open();
-    this.#open.set(key, opening);
+    this.#connections.set(key, opening);
     // A connection that could not be opened is not shared.
     return opening.catch((error: unknown) => {
-      if (this.#open.get(key) === opening) this.#open.delete(key);
+      if (this.#connections.get(key) === opening) this.#connections.delete(key);
       throw error;
     });
   }

@@ -15,23 +15,23 @@ function planOf(code: string): Plan {
   return compiled.plan;
 }
 
-/** Returns environments for workflows that all belong to tenant `a`, or without `tenants` to no tenant. */
+/** Returns environments for workflows that all belong to tenant `a`, or without `tenantEnvironments` to no tenant. */
 function createEnvironments({
   env = {},
-  tenants,
+  tenantEnvironments,
 }: {
   env?: { [name: string]: EnvironmentValue };
-  tenants?: TenantEnvironments;
+  tenantEnvironments?: TenantEnvironments;
 }) {
   const reported: string[] = [];
   const clock = new TestClock();
   const environments = new Environments({
     env,
-    tenants,
-    tenant: () => (tenants ? 'a' : undefined),
+    tenantEnvironments,
+    tenant: () => (tenantEnvironments ? 'a' : undefined),
     values: new Values(new MemoryValueStore()),
     clock,
-    report: (error) => void reported.push((error as Error).message),
+    onError: (error) => void reported.push((error as Error).message),
   });
   return { environments, clock, reported };
 }
@@ -54,24 +54,24 @@ describe('the environment of a run', () => {
     const [first, second] = [await environments.open(SECRET_PLAN), await environments.open(SECRET_PLAN)];
     first.addSecret('Key of the shop', 'a-secret-of-the-shop');
     first.addSecret('Key of the shop', 'its-later-value');
-    expect(first.text('a-secret a-secret-of-the-shop its-later-value')).toBe(
+    expect(first.redactText('a-secret a-secret-of-the-shop its-later-value')).toBe(
       '«redacted:KEY» «redacted:Key_of_the_shop» «redacted:Key_of_the_shop»',
     );
-    expect(first.sanitizer.text('its-later-value')).toBe('«redacted:Key_of_the_shop»');
-    expect(second.text('a-secret its-later-value')).toBe('«redacted:KEY» its-later-value');
+    expect(first.sanitizer.redactText('its-later-value')).toBe('«redacted:Key_of_the_shop»');
+    expect(second.redactText('a-secret its-later-value')).toBe('«redacted:KEY» its-later-value');
   });
 
   it('of a tenant has the current values, and only those that the blocks can read', async () => {
     let key: EnvironmentValue = 'first-value';
     const requested: (readonly string[])[] = [];
-    const tenants: TenantEnvironments = {
+    const tenantEnvironments: TenantEnvironments = {
       names: () => ['KEY', 'OTHER'],
       values: (_tenant, names) => {
         requested.push(names);
         return { KEY: key, OTHER: 'never requested' };
       },
     };
-    const { environments, clock } = createEnvironments({ tenants });
+    const { environments, clock } = createEnvironments({ tenantEnvironments });
     const opened = await environments.open(SECRET_PLAN);
     expect(opened.values).toEqual({ KEY: 'first-value' });
     expect(opened.refresh(blockOf(SECRET_PLAN))).toBeUndefined();
@@ -80,7 +80,7 @@ describe('the environment of a run', () => {
     expect(opened.refresh('start')).toBeUndefined();
     await opened.refresh(blockOf(SECRET_PLAN));
     expect(opened.values).toEqual({ KEY: 'second-value' });
-    expect(opened.text('first-value second-value')).toBe('«redacted:KEY» «redacted:KEY»');
+    expect(opened.redactText('first-value second-value')).toBe('«redacted:KEY» «redacted:KEY»');
     expect(requested).toEqual([['KEY'], ['KEY']]);
     const all = await environments.open(planOf('return environmentVariables'));
     expect(Object.keys(all.values)).toEqual(['KEY', 'OTHER']);
@@ -88,14 +88,14 @@ describe('the environment of a run', () => {
 
   it('fails a block with a retryable error if it cannot be read before the block runs', async () => {
     let broken = false;
-    const tenants: TenantEnvironments = {
+    const tenantEnvironments: TenantEnvironments = {
       names: () => [],
       values: () => {
         if (broken) throw new Error('unreachable: db.internal');
         return { KEY: 'a-secret-value' };
       },
     };
-    const { environments, clock, reported } = createEnvironments({ tenants });
+    const { environments, clock, reported } = createEnvironments({ tenantEnvironments });
     const opened = await environments.open(SECRET_PLAN);
     broken = true;
     clock.advance(1000);
@@ -119,8 +119,8 @@ describe('the environment of a run', () => {
       expect.stringContaining('{{PIN}}'),
       expect.stringMatching(/\{\{N\}\}.*not redacted/s),
     ]);
-    const tenants: TenantEnvironments = { names: () => [], values: () => ({ KEY: 'short' }) };
-    const { environments, reported } = createEnvironments({ tenants });
+    const tenantEnvironments: TenantEnvironments = { names: () => [], values: () => ({ KEY: 'short' }) };
+    const { environments, reported } = createEnvironments({ tenantEnvironments });
     await environments.open(SECRET_PLAN);
     await environments.open(SECRET_PLAN);
     expect(reported).toEqual([expect.stringContaining('{{KEY}}')]);

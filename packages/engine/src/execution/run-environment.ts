@@ -36,13 +36,13 @@ const SHORT_SECRET_CHARS = 8;
 /** Time for which values are cached. */
 const CACHE_MS = 1000;
 
-type Strings = { readonly [name: string]: string };
+type StringMap = { readonly [name: string]: string };
 type EnvironmentValues = { readonly [name: string]: EnvironmentValue };
 
 /** The environment values that the blocks of one run can read. Redacts the secrets in the run's data. */
 export interface RunEnvironment extends Redactor {
   /** The values of `{{NAME}}`, by name. */
-  readonly values: Strings;
+  readonly values: StringMap;
   /** Prepares the run's data for its record. */
   readonly sanitizer: Sanitizer;
   /**
@@ -57,11 +57,11 @@ export interface RunEnvironment extends Redactor {
 interface EnvironmentSources {
   /** The environment of workflows without a tenant. */
   env: EnvironmentValues;
-  tenants: TenantEnvironments | undefined;
+  tenantEnvironments: TenantEnvironments | undefined;
   tenant: (this: void, workflowId: string) => Promise<string | undefined> | string | undefined;
   values: Values;
   clock: Clock;
-  report: (error: unknown, runId: string | undefined) => void;
+  onError: (error: unknown, runId: string | undefined) => void;
 }
 
 /** Creates the environments of a process's runs. */
@@ -98,9 +98,9 @@ export class Environments {
     let runValues = this.#valuesWithoutTenant.get(plan);
     if (!runValues) {
       const { env } = this.#parts;
-      const readable = pick(env, reads.all ? Object.keys(env) : reads.names);
-      const secrets = secretsOf(readable);
-      runValues = { strings: stringsOf(readable), secrets, redactor: createRedactor(secrets) };
+      const readableValues = pick(env, reads.readsAll ? Object.keys(env) : reads.names);
+      const secrets = secretsOf(readableValues);
+      runValues = { strings: stringsOf(readableValues), secrets, redactor: createRedactor(secrets) };
       this.#valuesWithoutTenant.set(plan, runValues);
     }
     return this.#createConstant(plan, runValues);
@@ -115,13 +115,13 @@ export class Environments {
   }
 
   async #createForTenant(plan: Plan, reads: EnvironmentReads, tenant: string): Promise<RunEnvironment> {
-    const { tenants, values, clock } = this.#parts;
-    if (!tenants) return this.#createConstant(plan, NO_VALUES);
+    const { tenantEnvironments, values, clock } = this.#parts;
+    if (!tenantEnvironments) return this.#createConstant(plan, NO_VALUES);
     const environment = new TenantRunEnvironment({
       reads,
       values,
       clock,
-      read: () => this.#read(tenants, tenant, reads),
+      read: () => this.#read(tenantEnvironments, tenant, reads),
       redactorOf: (secrets) => this.#redactorOf(plan, secrets),
     });
     await environment.load();
@@ -129,17 +129,20 @@ export class Environments {
   }
 
   async #read(
-    tenants: TenantEnvironments,
+    tenantEnvironments: TenantEnvironments,
     tenant: string,
-    { names, all }: EnvironmentReads,
+    { names, readsAll }: EnvironmentReads,
   ): Promise<EnvironmentValues> {
     try {
-      const requested = all ? await tenants.names(tenant) : names;
-      const values = requested.length === 0 ? {} : pick(await tenants.values(tenant, requested), requested);
+      const requestedNames = readsAll ? await tenantEnvironments.names(tenant) : names;
+      const values =
+        requestedNames.length === 0
+          ? {}
+          : pick(await tenantEnvironments.values(tenant, requestedNames), requestedNames);
       this.#warnAboutShortSecrets(values);
       return values;
     } catch (error) {
-      this.#parts.report(error, undefined);
+      this.#parts.onError(error, undefined);
       throw new EngineError(
         'ENVIRONMENT_UNAVAILABLE',
         'The environment values of the workflow cannot be read now. Try again later.',
@@ -148,11 +151,11 @@ export class Environments {
   }
 
   #redactorOf(plan: Plan, secrets: { readonly [name: string]: readonly string[] }): Redactor {
-    const serialized = JSON.stringify(secrets);
+    const serializedSecrets = JSON.stringify(secrets);
     const cached = this.#redactors.get(plan);
-    if (cached?.secrets === serialized) return cached.redactor;
+    if (cached?.secrets === serializedSecrets) return cached.redactor;
     const redactor = createRedactor(secrets);
-    this.#redactors.set(plan, { secrets: serialized, redactor });
+    this.#redactors.set(plan, { secrets: serializedSecrets, redactor });
     return redactor;
   }
 
@@ -167,7 +170,7 @@ export class Environments {
         length < MIN_SECRET_CHARS
           ? `It has fewer than ${MIN_SECRET_CHARS} characters and is not redacted.`
           : `It has fewer than ${SHORT_SECRET_CHARS} characters: it can be guessed, and ordinary data that contains it is redacted.`;
-      this.#parts.report(
+      this.#parts.onError(
         new Error(`The secret {{${name}}} is too short to be protected. ${reason}`),
         undefined,
       );
@@ -177,8 +180,8 @@ export class Environments {
 
 /** The values that a run can read, the secrets among them, and the redactor of these secrets. */
 interface RunValues {
-  strings: Strings;
-  secrets: Strings;
+  strings: StringMap;
+  secrets: StringMap;
   redactor: Redactor;
 }
 
@@ -191,31 +194,31 @@ interface RunEnvironmentParts {
 
 /** The environment of a run, with values that do not change. */
 class ConstantEnvironment implements RunEnvironment {
-  values: Strings;
+  values: StringMap;
   readonly sanitizer: Sanitizer;
   readonly #redactorOf: RunEnvironmentParts['redactorOf'];
   #redactor: Redactor;
   /** Every secret so far, by name: the run's data may contain secrets that have been replaced since then. */
   readonly #allSecrets = new Map<string, Set<string>>();
 
-  constructor({ values, redactorOf }: RunEnvironmentParts, initial: RunValues) {
-    this.values = initial.strings;
+  constructor({ values, redactorOf }: RunEnvironmentParts, initialValues: RunValues) {
+    this.values = initialValues.strings;
     this.sanitizer = new Sanitizer(values, this);
     this.#redactorOf = redactorOf;
-    this.#redactor = initial.redactor;
-    for (const [name, value] of Object.entries(initial.secrets)) this.#remember(name, value);
+    this.#redactor = initialValues.redactor;
+    for (const [name, value] of Object.entries(initialValues.secrets)) this.#recordSecret(name, value);
   }
 
-  text(text: string): string {
-    return this.#redactor.text(text);
+  redactText(text: string): string {
+    return this.#redactor.redactText(text);
   }
 
-  json(value: Json): Json {
-    return this.#redactor.json(value);
+  redactJson(value: Json): Json {
+    return this.#redactor.redactJson(value);
   }
 
   /** Returns a stream that also redacts secrets that are added while it is used. */
-  stream(): RedactionStream {
+  createStream(): RedactionStream {
     return dynamicRedactionStream(() => this.#redactor);
   }
 
@@ -227,13 +230,16 @@ class ConstantEnvironment implements RunEnvironment {
     if (!this.#allSecrets.get(name)?.has(value)) this.addSecrets({ [name]: value });
   }
 
-  protected addSecrets(secrets: Strings): void {
-    for (const [name, value] of Object.entries(secrets)) this.#remember(name, value);
-    const all = [...this.#allSecrets].map(([name, values]): [string, string[]] => [name, [...values]]);
-    this.#redactor = this.#redactorOf(Object.fromEntries(all));
+  protected addSecrets(secrets: StringMap): void {
+    for (const [name, value] of Object.entries(secrets)) this.#recordSecret(name, value);
+    const secretEntries = [...this.#allSecrets].map(([name, values]): [string, string[]] => [
+      name,
+      [...values],
+    ]);
+    this.#redactor = this.#redactorOf(Object.fromEntries(secretEntries));
   }
 
-  #remember(name: string, value: string): void {
+  #recordSecret(name: string, value: string): void {
     const values = this.#allSecrets.get(name);
     if (values) values.add(value);
     else this.#allSecrets.set(name, new Set([value]));
@@ -283,13 +289,13 @@ function pick(values: EnvironmentValues, names: readonly string[]): EnvironmentV
   );
 }
 
-function stringsOf(values: EnvironmentValues): Strings {
+function stringsOf(values: EnvironmentValues): StringMap {
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, typeof value === 'string' ? value : value.value]),
   );
 }
 
-function secretsOf(values: EnvironmentValues): Strings {
+function secretsOf(values: EnvironmentValues): StringMap {
   return Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   );

@@ -1,16 +1,16 @@
 import { EngineError } from '@heddle/core';
 import type { Json, RunHeader, Plan, RunRecord } from '@heddle/core';
 import { oldestJournalFormat } from '@heddle/core/run';
-import type { Entry, Stored } from '@heddle/core/run';
+import type { Entry, StoredValue } from '@heddle/core/run';
 import { startOutput } from '../executors/start.ts';
 import { parseMocks } from '../mocks/mocks.ts';
-import { callerJson } from '../json-copy.ts';
+import { copyCallerJson } from '../json-copy.ts';
 import { thenMaybe } from '../then-maybe.ts';
 import { newRecord } from '../records/run-record.ts';
 import type { ReusedData } from '../rerun.ts';
 import type { RestartEdits } from '../types.ts';
 import type { RunEnvironment } from './run-environment.ts';
-import { envNames, hasChildren } from './plan-queries.ts';
+import { envNames, mayStartChildRuns } from './plan-queries.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { randomToken } from './tokens.ts';
 
@@ -35,7 +35,7 @@ export interface StartRequest {
   /** True: a runtime of several processes will execute the run. */
   remote?: true;
   /** True: the input was accepted by a version that stored files without their owner. */
-  olderFiles?: boolean;
+  hasUnownedFiles?: boolean;
   reused?: ReusedData;
 }
 
@@ -46,21 +46,21 @@ export interface RunStart {
   record: RunRecord;
 }
 
-interface StartParts extends Pick<RuntimeParts, 'clock' | 'report'> {
+interface StartParts extends Pick<RuntimeParts, 'clock' | 'onError'> {
   environment: RunEnvironment;
 }
 
 /** Returns the data that is stored when the run starts. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
 export function prepareStart(parts: StartParts, request: StartRequest): RunStart | Promise<RunStart> {
-  const { environment, report } = parts;
+  const { environment, onError } = parts;
   const mocksError = unusedMocksError(request);
-  if (mocksError) report(mocksError, request.runId);
+  if (mocksError) onError(mocksError, request.runId);
   const start = request.plan.blocks[request.start];
-  const input = callerJson(request.input, 'The input', 'INPUT_INVALID');
+  const input = copyCallerJson(request.input, 'The input', 'INPUT_INVALID');
   if (start?.trigger) startOutput(start, input);
-  return thenMaybe(environment.sanitizer.storeForCaller(input, 'The input'), (stored) =>
+  return thenMaybe(environment.sanitizer.storeForCaller(input, 'The input'), (storedInput) =>
     thenMaybe(reuseOf(environment, request.reused), (reused) =>
-      createStart(parts, request, { input: stored, reused }),
+      createStart(parts, request, { input: storedInput, reused }),
     ),
   );
 }
@@ -101,9 +101,9 @@ async function applyEdits(
   reused: ReusedData,
   { fields = {}, outputs: replacements = {} }: RestartEdits,
 ): Promise<StoredReuse> {
-  const stored = await sanitizer.storeAllForCaller(replacements, 'A replaced output');
+  const storedReplacements = await sanitizer.storeAllForCaller(replacements, 'A replaced output');
   return {
-    ...storedReuse(reused, stored),
+    ...storedReuse(reused, storedReplacements),
     ...(Object.keys(fields).length > 0 && {
       fields: await sanitizer.storeForCaller(fields, 'The replaced fields'),
     }),
@@ -111,7 +111,7 @@ async function applyEdits(
 }
 
 interface StartValues {
-  input: Stored;
+  input: StoredValue;
   reused: StoredReuse | undefined;
 }
 
@@ -134,8 +134,8 @@ function createStart(
     env: envNames(plan).filter((name) => Object.hasOwn(environment.values, name)),
     createdMs,
     ...(request.via && request.via.length > 0 && { via: [...request.via] }),
-    ...(hasChildren(plan) && { childKey: randomToken() }),
-    ...(!request.olderFiles && { ownsFiles: true }),
+    ...(mayStartChildRuns(plan) && { childKey: randomToken() }),
+    ...(!request.hasUnownedFiles && { ownsFiles: true }),
     ...(request.remote && { elsewhere: true, tokenKey: randomToken() }),
   };
   const firstEntry: Entry = {
@@ -163,9 +163,9 @@ function createStart(
  */
 function unusedMocksError({ plan, mocks, parent }: StartRequest): EngineError | undefined {
   if (mocks === null || parent) return undefined;
-  const unused = parseMocks(mocks).unusedNames(Object.values(plan.blocks));
-  if (unused.length === 0 || hasChildren(plan)) return undefined;
-  const names = unused.map((name) => `"${name}"`).join(', ');
+  const unusedNames = parseMocks(mocks).unusedNames(Object.values(plan.blocks));
+  if (unusedNames.length === 0 || mayStartChildRuns(plan)) return undefined;
+  const names = unusedNames.map((name) => `"${name}"`).join(', ');
   return new EngineError('OPTIONS_INVALID', `The mocks name unknown blocks: ${names}.`);
 }
 

@@ -1,8 +1,13 @@
 import type { Clock } from '@heddle/core';
 import type { ResolvedChild, Definitions } from '../definitions.ts';
 import type { Registry } from '../executors/registry.ts';
-import type { ConfiguredService, ExecutorServices, HttpClient, PauseLinker } from '../executors/services.ts';
-import type { TenantOf } from '../files/storage.ts';
+import type {
+  ConfiguredService,
+  ExecutorServices,
+  HttpClient,
+  PauseLinkFactory,
+} from '../executors/services.ts';
+import type { TenantLookup } from '../files/storage.ts';
 import type { TenantSkills } from './skills.ts';
 import type { TenantFiles } from './tenant-files.ts';
 import type { TenantKnowledge } from './tenant-knowledge.ts';
@@ -25,7 +30,7 @@ export interface RuntimeParts {
   connections: Connections;
   /** Time limits of code, in milliseconds. */
   codeLimits: { wallMs?: number; cpuMs?: number };
-  egress(): Promise<HttpClient>;
+  blockHttpClient(): Promise<HttpClient>;
   service(name: string): Promise<ConfiguredService>;
   /** Undefined: tenants have no credentials. */
   credentials: TenantCredentials | undefined;
@@ -39,7 +44,7 @@ export interface RuntimeParts {
   /** Maximum number of effects that run at the same time, in the engine and in each run. */
   concurrency: { engine: number; run: number };
   definitions: Definitions;
-  pauseLinks: PauseLinker | undefined;
+  pauseLinks: PauseLinkFactory | undefined;
   /** Calls the notification tools of pauses. Undefined if no executor can call them. */
   notify: ExecutorServices['notify'];
   /** Returns the workflow that a block refers to and its live version; undefined if there is none. */
@@ -49,8 +54,8 @@ export interface RuntimeParts {
     reference: string,
   ) => Promise<ResolvedChild | undefined> | ResolvedChild | undefined;
   /** Returns the tenant of a workflow; undefined if it has none. */
-  tenant: TenantOf;
+  tenant: TenantLookup;
   /** True if the host has set both `tenant` and `resolveChild`. */
   separatesTenants: boolean;
-  report(error: unknown, runId: string | undefined): void;
+  onError(error: unknown, runId: string | undefined): void;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { capsOf, dollarsText, windowAt } from './spending-caps.ts';
+import { capsOf, formatDollars, windowAt } from './spending-caps.ts';
 import type { MaxCost } from './spending-caps.ts';
 
 describe('caps', () => {
@@ -31,6 +31,6 @@ describe('caps', () => {
   });
 
   it('are shown in dollars without trailing zeros', () => {
-    expect([1_000_000, 12_500, 1, 0].map(dollarsText)).toEqual(['$1', '$0.0125', '$0.000001', '$0']);
+    expect([1_000_000, 12_500, 1, 0].map(formatDollars)).toEqual(['$1', '$0.0125', '$0.000001', '$0']);
   });
 });

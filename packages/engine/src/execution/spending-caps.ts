@@ -68,7 +68,7 @@ function amountOf(name: string, { dollars, per }: WindowedCost): Amount {
 const WINDOW_START_CHARS = { hour: 13, day: 10, month: 7 } as const;
 
 /** Returns the calendar window, in UTC, that contains the time: its start, such as `2025-11-30`, and its end. */
-export function windowAt(per: CapWindow, nowMs: number): { start: string; endsMs: number } {
+export function windowAt(capWindow: CapWindow, nowMs: number): { start: string; endsMs: number } {
   const now = new Date(nowMs);
   const [year, month, day] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
   const ends = {
@@ -76,15 +76,15 @@ export function windowAt(per: CapWindow, nowMs: number): { start: string; endsMs
     day: () => Date.UTC(year, month, day + 1),
     month: () => Date.UTC(year, month + 1),
   };
-  return { start: now.toISOString().slice(0, WINDOW_START_CHARS[per]), endsMs: ends[per]() };
+  return { start: now.toISOString().slice(0, WINDOW_START_CHARS[capWindow]), endsMs: ends[capWindow]() };
 }
 
 /** Returns the scope of a cap, for messages. */
-export function capText(scope: Cap['scope']): string {
+export function describeCapScope(scope: Cap['scope']): string {
   return scope === 'block' ? 'for this block ("maxCost")' : `per ${scope}`;
 }
 
 /** Returns an amount for messages, such as $0.0125. */
-export function dollarsText(micros: number): string {
+export function formatDollars(micros: number): string {
   return `$${(micros / 1e6).toFixed(6).replace(/\.?0+$/, '')}`;
 }

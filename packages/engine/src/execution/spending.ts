@@ -8,12 +8,12 @@ import { wrapStoreErrors } from '../records/infrastructure-error.ts';
 import type { SpendingAccount, SpendingStore } from '../store/spending.ts';
 import { PRUNE_INTERVAL_MS, pruneHourly } from './prune-hourly.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
-import { capText, dollarsText, windowAt } from './spending-caps.ts';
+import { describeCapScope, formatDollars, windowAt } from './spending-caps.ts';
 import type { Cap, SpendingCaps } from './spending-caps.ts';
 
 /** A reservation expires after this time unless it is renewed, because its process may have died. */
 const EXPIRY_MS = 60_000;
-const RENEW_MS = 15_000;
+const RENEW_INTERVAL_MS = 15_000;
 /** Retention time, after the last call, of the sum for a cap without a window. */
 const RETENTION_MS = 400 * 86_400_000;
 
@@ -23,7 +23,7 @@ interface SpendingRun {
   tenant: () => Promise<string | undefined>;
 }
 
-type SpendingParts = Pick<RuntimeParts, 'stores' | 'clock' | 'maxCost' | 'report'>;
+type SpendingParts = Pick<RuntimeParts, 'stores' | 'clock' | 'maxCost' | 'onError'>;
 
 /** A cap that applies to a call, and the account that it limits. */
 interface AppliedCap extends SpendingAccount {
@@ -44,8 +44,8 @@ export function runSpending(
       const caps = await appliedCaps(request, { parts, run, place, getRootId });
       if (caps.length === 0) return NO_RESERVATION;
       const { maxMicros, minMicros } = amountsOf(request, blockName);
-      const exceeded = caps.find(({ scope, cap }) => scope === 'call' && maxMicros > cap);
-      if (exceeded) throw capReached(exceeded, { blockName, maxMicros, usedMicros: 0 });
+      const exceededCap = caps.find(({ scope, cap }) => scope === 'call' && maxMicros > cap);
+      if (exceededCap) throw capReachedError(exceededCap, { blockName, maxMicros, usedMicros: 0 });
       const accounts = caps.filter(({ scope }) => scope !== 'call');
       return accounts.length === 0
         ? NO_RESERVATION
@@ -143,7 +143,7 @@ async function reserve(
   );
   if (!refusal) return new ActiveReservation(parts, { id, maxMicros, minMicros });
   const cap = accounts.find((account) => account.id === refusal.account) as AppliedCap;
-  throw capReached(cap, { blockName, maxMicros, usedMicros: refusal.micros });
+  throw capReachedError(cap, { blockName, maxMicros, usedMicros: refusal.micros });
 }
 
 /** A reservation that is renewed until the call is settled. */
@@ -180,18 +180,18 @@ class ActiveReservation implements SpendingReservation {
 
   #renewLater(): () => void {
     const { clock } = this.#parts;
-    return clock.at(clock.now() + RENEW_MS, () => {
+    return clock.at(clock.now() + RENEW_INTERVAL_MS, () => {
       this.#cancelRenewal = this.#renewLater();
       void this.#renew();
     });
   }
 
   async #renew(): Promise<void> {
-    const { clock, report } = this.#parts;
+    const { clock, onError } = this.#parts;
     try {
       await this.#store.renew(this.#id, { minMicros: this.#minMicros, expiresMs: clock.now() + EXPIRY_MS });
     } catch (error) {
-      report(error, undefined);
+      onError(error, undefined);
     }
   }
 }
@@ -209,16 +209,16 @@ async function findRootId(
   return id;
 }
 
-function capReached(
+function capReachedError(
   { scope, cap, windowEndsMs }: AppliedCap,
   { blockName, maxMicros, usedMicros }: { blockName: string; maxMicros: number; usedMicros: number },
 ): BlockError {
   const endsAt = windowEndsMs === undefined ? undefined : new Date(windowEndsMs).toISOString();
-  const usedText = scope === 'call' ? '' : ` ${dollarsText(usedMicros)} of it is spent or reserved.`;
+  const usedText = scope === 'call' ? '' : ` ${formatDollars(usedMicros)} of it is spent or reserved.`;
   const windowText = endsAt === undefined ? '' : ` The window ends at ${endsAt}.`;
   return new BlockError(
     'SPENDING_CAP_REACHED',
-    `The next call of the block "${blockName}" can cost up to ${dollarsText(maxMicros)}, which would exceed the cap of ${dollarsText(cap)} ${capText(scope)}.${usedText}${windowText} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
+    `The next call of the block "${blockName}" can cost up to ${formatDollars(maxMicros)}, which would exceed the cap of ${formatDollars(cap)} ${describeCapScope(scope)}.${usedText}${windowText} Lower "maxTokens" of the block, shorten its prompt, or have the cap raised.`,
     {
       retryable: false,
       details: {

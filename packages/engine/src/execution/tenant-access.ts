@@ -9,7 +9,7 @@ export interface TenantPortContext {
   /** Returns the tenant of the run; undefined if it has none. */
   tenant: () => Promise<string | undefined>;
   /** Receives errors of the host. */
-  report: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
 /** The code and message of the error of a block whose call to the host failed. */
@@ -27,7 +27,7 @@ type TenantAccess<Port> = <T>(
 ) => Promise<T>;
 
 /** A port for one tenant: the same methods, without the tenant. */
-export type ForTenant<Port> = {
+export type TenantPort<Port> = {
   readonly [Method in keyof Port]: Port[Method] extends (
     tenant: string | undefined,
     ...args: infer Args
@@ -39,14 +39,14 @@ export type ForTenant<Port> = {
 /** Returns a function that calls the port for the run's tenant. */
 export function tenantAccess<Port>(
   port: Port,
-  { tenant, report }: TenantPortContext,
+  { tenant, onError }: TenantPortContext,
   errorText: HostErrorText,
 ): TenantAccess<Port> {
   return async (call) => {
     try {
       return await call(port, await tenant());
     } catch (error) {
-      throw hostFailure(error, report, errorText);
+      throw hostFailure(error, onError, errorText);
     }
   };
 }
@@ -54,10 +54,10 @@ export function tenantAccess<Port>(
 /** Returns the error of a block for an error of the host. Reports the host's error unless it is a BlockError. */
 export function hostFailure(
   error: unknown,
-  report: TenantPortContext['report'],
+  onError: TenantPortContext['onError'],
   { code, message }: HostErrorText,
 ): BlockError {
   if (isBlockError(error)) return error;
-  report(error);
+  onError(error);
   return new BlockError(code, message, { retryable: true, cause: error });
 }

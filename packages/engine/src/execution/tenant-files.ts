@@ -1,5 +1,5 @@
 import { hostFailure, tenantAccess } from './tenant-access.ts';
-import type { MaybePromise, ForTenant, TenantPortContext } from './tenant-access.ts';
+import type { MaybePromise, TenantPort, TenantPortContext } from './tenant-access.ts';
 
 /** A file that a tenant has stored, without its content. */
 export interface TenantFile {
@@ -102,7 +102,7 @@ export interface TenantFiles {
   /** Opens a file; undefined if there is none with this id. `file` and `chunks` are of the same revision. */
   open(this: void, tenant: string | undefined, id: string): MaybePromise<TenantFileContent | undefined>;
   /** Returns the result of the call with this key; undefined if there was no call with this key. */
-  stored(this: void, tenant: string | undefined, key: string): MaybePromise<TenantFile | undefined>;
+  findResult(this: void, tenant: string | undefined, key: string): MaybePromise<TenantFile | undefined>;
   /** Stores a file. */
   create(this: void, tenant: string | undefined, file: NewTenantFile, key: string): MaybePromise<TenantFile>;
   /** Replaces the content of a file; undefined if there is none with this id and revision. */
@@ -122,9 +122,9 @@ export interface TenantFiles {
 }
 
 /** The files of the run's tenant. Throws FILES_UNAVAILABLE if the host fails. */
-export type RunTenantFiles = ForTenant<TenantFiles>;
+export type RunTenantFiles = TenantPort<TenantFiles>;
 
-const UNAVAILABLE = {
+const UNAVAILABLE_ERROR = {
   code: 'FILES_UNAVAILABLE',
   message: 'The files of the workspace are unavailable.',
 } as const;
@@ -135,15 +135,15 @@ export function tenantFilesOf(
   parts: TenantPortContext,
 ): RunTenantFiles | undefined {
   if (!files) return undefined;
-  const access = tenantAccess(files, parts, UNAVAILABLE);
+  const access = tenantAccess(files, parts, UNAVAILABLE_ERROR);
   return {
     find: (id) => access((filesPort, tenant) => filesPort.find(tenant, id)),
     list: (query) => access((filesPort, tenant) => filesPort.list(tenant, query)),
     open: async (id) => {
-      const opened = await access((filesPort, tenant) => filesPort.open(tenant, id));
-      return opened && { file: opened.file, chunks: () => readChunks(opened, parts) };
+      const content = await access((filesPort, tenant) => filesPort.open(tenant, id));
+      return content && { file: content.file, chunks: () => readChunks(content, parts) };
     },
-    stored: (key) => access((filesPort, tenant) => filesPort.stored(tenant, key)),
+    findResult: (key) => access((filesPort, tenant) => filesPort.findResult(tenant, key)),
     create: (file, key) => access((filesPort, tenant) => filesPort.create(tenant, file, key)),
     replace: (change, key) => access((filesPort, tenant) => filesPort.replace(tenant, change, key)),
     move: (file, key) => access((filesPort, tenant) => filesPort.move(tenant, file, key)),
@@ -153,11 +153,11 @@ export function tenantFilesOf(
 /** Returns the content. Errors during reading are handled like other errors of the host. */
 async function* readChunks(
   content: TenantFileContent,
-  { report }: TenantPortContext,
+  { onError }: TenantPortContext,
 ): AsyncGenerator<Uint8Array> {
   try {
     yield* content.chunks();
   } catch (error) {
-    throw hostFailure(error, report, UNAVAILABLE);
+    throw hostFailure(error, onError, UNAVAILABLE_ERROR);
   }
 }

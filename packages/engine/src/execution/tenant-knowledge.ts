@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { tenantAccess } from './tenant-access.ts';
-import type { MaybePromise, ForTenant, TenantPortContext } from './tenant-access.ts';
+import type { MaybePromise, TenantPort, TenantPortContext } from './tenant-access.ts';
 
 /** The comparison of a document's tag with a value. */
 export type TagOperator =
@@ -231,7 +231,7 @@ export interface TenantKnowledge {
 }
 
 /** The knowledge bases of the run's tenant. Throws KNOWLEDGE_UNAVAILABLE if the host fails. */
-export type RunTenantKnowledge = ForTenant<TenantKnowledge>;
+export type RunTenantKnowledge = TenantPort<TenantKnowledge>;
 
 /** Returns the knowledge bases of the run's tenant; undefined if the host stores none. */
 export function tenantKnowledgeOf(

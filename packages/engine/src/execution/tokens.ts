@@ -13,7 +13,7 @@ export function randomToken(): string {
  * Returns the token of the pause point that an attempt opens: the same each time the pause point is opened, a different
  * one after each resume, and unpredictable without `tokenKey`.
  */
-export function pauseToken(tokenKey: string, attempt: AttemptPlace): string {
+export function derivePauseToken(tokenKey: string, attempt: AttemptPlace): string {
   const { try: attemptNumber, resumes } = attempt;
   const digest = createHmac('sha256', tokenKey)
     .update(`${placeKey(attempt)}\n${attemptNumber}${resumes === undefined ? '' : `\n${resumes}`}`)

@@ -10,7 +10,7 @@ const CHILD: ChildWorkflow = {
   ...{ workflowId: 'wf-2', version: 1, name: 'Child', description: undefined },
   inputs: inputFields([{ name: 'topic', type: 'string' }]),
 };
-const DONE: ChildOutcome = { status: 'completed', runId: 'run-2', output: { data: 1 } };
+const COMPLETED_OUTCOME: ChildOutcome = { status: 'completed', runId: 'run-2', output: { data: 1 } };
 
 const call = (
   params: JsonObject,
@@ -24,7 +24,7 @@ const call = (
     findChild: async () => (fixture.workflow === null ? undefined : (fixture.workflow ?? CHILD)),
     runChild: async (request: ChildRequest) => {
       fixture.requests?.push(request);
-      return fixture.outcome ?? DONE;
+      return fixture.outcome ?? COMPLETED_OUTCOME;
     },
   };
   return childExecutor.execute(

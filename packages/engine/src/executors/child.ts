@@ -1,4 +1,4 @@
-import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
+import { BlockError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import type {
   ChildOutcome,
@@ -27,8 +27,8 @@ async function runChild(context: EngineContext): Promise<BlockResult> {
     throw new BlockError('BLOCK_CONFIG_INVALID', 'The child block has no workflow.', {
       retryable: false,
     });
-  const input = (workflow: ChildWorkflow): Json => inputFor(context, workflow);
-  const { workflow, output } = await callWorkflow(context.services, { reference, input });
+  const createInput = (workflow: ChildWorkflow): Json => inputFor(context, workflow);
+  const { workflow, output } = await callWorkflow(context.services, { reference, createInput });
   return {
     output: {
       success: true,
@@ -39,11 +39,11 @@ async function runChild(context: EngineContext): Promise<BlockResult> {
   };
 }
 
-/** A call to a workflow. `input` returns the input for the workflow that `reference` names. */
-export interface WorkflowCall extends Pick<ChildRequest, 'call' | 'othersDone'> {
+/** A call to a workflow. `createInput` returns the input for the workflow that `reference` names. */
+export interface WorkflowCall extends Pick<ChildRequest, 'call' | 'otherWorkDone'> {
   /** Id or name of the workflow. */
   reference: string;
-  input: (workflow: ChildWorkflow) => Json;
+  createInput: (workflow: ChildWorkflow) => Json;
 }
 
 /**
@@ -52,7 +52,7 @@ export interface WorkflowCall extends Pick<ChildRequest, 'call' | 'othersDone'> 
  */
 export async function callWorkflow(
   services: Pick<ExecutorServices, 'run' | 'findChild' | 'runChild'>,
-  { reference, input, ...callOptions }: WorkflowCall,
+  { reference, createInput, ...callOptions }: WorkflowCall,
 ): Promise<{ workflow: ChildWorkflow; output: JsonObject }> {
   if (services.run.depth >= MAX_DEPTH) {
     throw new BlockError(
@@ -70,13 +70,13 @@ export async function callWorkflow(
     );
   }
   // Named calls are made by a model, which could call the same workflow again at every level of a cycle.
-  if (callOptions.call !== undefined) expectNoCycle(services.run.callChain, workflow);
-  const outcome = await services.runChild({ workflow, input: input(workflow), ...callOptions });
+  if (callOptions.call !== undefined) requireNoCycle(services.run.callChain, workflow);
+  const outcome = await services.runChild({ workflow, input: createInput(workflow), ...callOptions });
   if (outcome.status !== 'completed') throw childFailure(workflow, outcome);
   return { workflow, output: outcome.output };
 }
 
-function expectNoCycle(callChain: readonly string[], { workflowId, name }: ChildWorkflow): void {
+function requireNoCycle(callChain: readonly string[], { workflowId, name }: ChildWorkflow): void {
   if (!callChain.includes(toCallChainItem(workflowId))) return;
   throw new BlockError(
     'CHILD_CYCLE',
@@ -120,7 +120,7 @@ function childFailure(
   const cause =
     innerFailure?.cause ??
     (error.blockName === undefined ? error.message : `${error.blockName}: ${error.message}`);
-  const path = chain.map((link) => `"${link}"`).join(' → ');
+  const path = chain.map((workflowName) => `"${workflowName}"`).join(' → ');
   const text =
     chain.length === 1 ? `The workflow ${path} failed: ${cause}` : `The workflows ${path} failed: ${cause}`;
   return new BlockError('CHILD_FAILED', text, {
@@ -131,8 +131,8 @@ function childFailure(
 
 function chainOf(details: Json | undefined): { chain: string[]; cause: string } | undefined {
   if (!isJsonObject(details)) return undefined;
-  const chain = own(details, 'chain');
-  const cause = own(details, 'cause');
+  const chain = getOwn(details, 'chain');
+  const cause = getOwn(details, 'cause');
   if (!Array.isArray(chain) || typeof cause !== 'string') return undefined;
-  return { chain: chain.filter((link) => typeof link === 'string'), cause };
+  return { chain: chain.filter((workflowName) => typeof workflowName === 'string'), cause };
 }

@@ -42,7 +42,7 @@ const outputFor = (id: string): JsonObject => ({
   selectedPath: { blockId: `to${id}`, blockType: 'function', blockTitle: `to${id}` },
   selectedOption: id,
 });
-const NONE: JsonObject = { conditionResult: false, selectedPath: null, selectedOption: null };
+const NO_BRANCH_OUTPUT: JsonObject = { conditionResult: false, selectedPath: null, selectedOption: null };
 
 const thresholdRows: [string, string, string][] = [
   ['c-if', 'if', '<start.n> > 30'],
@@ -56,7 +56,7 @@ describe('a condition', () => {
     [25, 'c-2'],
     [5, 'c-else'],
   ])('with n=%i takes the first true row (r072–r075)', async (n, id) => {
-    expect(await decideInSandbox({ rows: thresholdRows, outputs: { Start: { n } } })).toEqual({
+    expect(await decideInSandbox({ conditions: thresholdRows, outputs: { Start: { n } } })).toEqual({
       output: { n, ...outputFor(id) },
       port: `condition-${id}`,
     });
@@ -64,14 +64,14 @@ describe('a condition', () => {
 
   it('takes no branch when no row matches and there is no else row (r077, C9)', async () => {
     expect(
-      await decideInSandbox({ rows: [['c-if', 'if', '<start.n> > 9']], outputs: { Start: { n: 1 } } }),
-    ).toEqual({ output: { n: 1, ...NONE } });
+      await decideInSandbox({ conditions: [['c-if', 'if', '<start.n> > 9']], outputs: { Start: { n: 1 } } }),
+    ).toEqual({ output: { n: 1, ...NO_BRANCH_OUTPUT } });
   });
 
   it('takes an else row at its position, without calling the sandbox (r137)', async () => {
     expect(
       await decide({
-        rows: [
+        conditions: [
           ['e', ' Else ', 'true'],
           ['c-if', 'if', 'true'],
         ],
@@ -80,7 +80,7 @@ describe('a condition', () => {
   });
 
   it('returns null as selectedPath for a branch without an edge (r079, C31)', async () => {
-    const result = await decide({ rows: [['e', 'else', '']], services: { target: () => undefined } });
+    const result = await decide({ conditions: [['e', 'else', '']], services: { target: () => undefined } });
     expect(result).toEqual({
       output: { conditionResult: true, selectedPath: null, selectedOption: 'e' },
       port: 'condition-e',
@@ -100,7 +100,7 @@ describe('a condition', () => {
     ['/^it/.test(<start.q>)', true],
   ])('%s is %s (r082–r146)', async (expression, expected) => {
     const result = await decideInSandbox({
-      rows: [['c', 'if', expression]],
+      conditions: [['c', 'if', expression]],
       outputs: { Start: { q: "it's" } },
       env: { N: '7', W: 'w' },
     });
@@ -117,14 +117,14 @@ describe('a condition', () => {
       providerTiming: {},
       _pauseMetadata: {},
     };
-    expect(await decide({ rows: [], outputs: { A: { ...sourceFields, content: 'kept' } } })).toEqual({
-      output: { content: 'kept', ...NONE },
+    expect(await decide({ conditions: [], outputs: { A: { ...sourceFields, content: 'kept' } } })).toEqual({
+      output: { content: 'kept', ...NO_BRANCH_OUTPUT },
     });
   });
 
   it('works without a source (C7) and without rows (r135, C34)', async () => {
-    expect(await decide({ rows: [] })).toEqual({ output: NONE });
-    expect(await decide({ params: { conditions: '' } })).toEqual({ output: NONE });
+    expect(await decide({ conditions: [] })).toEqual({ output: NO_BRANCH_OUTPUT });
+    expect(await decide({ params: { conditions: '' } })).toEqual({ output: NO_BRANCH_OUTPUT });
   });
 
   it.each([
@@ -144,7 +144,7 @@ describe('a condition', () => {
   ])('names the failing row in its error: %s (r114, r123, r124, C5)', async (expression, message) => {
     const failure = await failureOf(() =>
       decideInSandbox({
-        rows: [
+        conditions: [
           ['a', 'else if', 'false'],
           ['c', 'if', expression],
           ['e', 'else', ''],
@@ -160,20 +160,20 @@ describe('a condition', () => {
 
   describe('with a row whose reference cannot be resolved', () => {
     const outputs = { P: { result: 1 } };
-    const declared = { outputs: { fields: { result: { type: 'json', opaque: true } } } };
+    const declaredOutputs = { outputs: { fields: { result: { type: 'json', opaque: true } } } };
     const { lookup } = contextOf({ outputs }).services;
-    const strictLookup = { ...lookup, describe: () => ({ name: 'P', type: 'function', ...declared }) };
+    const strictLookup = { ...lookup, describe: () => ({ name: 'P', type: 'function', ...declaredOutputs }) };
     const badRow: [string, string, string] = ['b', 'else if', '<p.nope> > 1'];
     const services = { lookup: strictLookup, sandbox: async () => sandbox };
 
     it('does not evaluate rows after the true one (r130, C15)', async () => {
       const rows: [string, string, string][] = [['a', 'if', 'true'], badRow, ['c', 'else if', 'nope.x']];
-      expect(await decide({ rows, outputs, services })).toMatchObject({ port: 'condition-a' });
+      expect(await decide({ conditions: rows, outputs, services })).toMatchObject({ port: 'condition-a' });
     });
 
     it('fails the block with the title of the row when it is evaluated, despite an else row (r122)', async () => {
       const rows: [string, string, string][] = [['a', 'if', 'false'], badRow, ['e', 'else', '']];
-      const failure = await failureOf(() => decide({ rows, outputs, services }));
+      const failure = await failureOf(() => decide({ conditions: rows, outputs, services }));
       expect(failure).toMatchObject({ code: 'REFERENCE_UNRESOLVED', retryable: false });
       expect(failure.message).toContain('Condition "else if": ');
     });
@@ -182,7 +182,7 @@ describe('a condition', () => {
   it('evaluates all rows in one call, with the time limit of expressions (C2, C12)', async () => {
     const jobs: ExpressionJob[] = [];
     await decide({
-      rows: thresholdRows,
+      conditions: thresholdRows,
       outputs: { Start: { n: 1 } },
       services: { sandbox: async () => scriptedSandbox({ index: 1 }, jobs) },
     });
@@ -200,7 +200,7 @@ describe('a condition', () => {
     } as const;
     const failure = await failureOf(() =>
       decide({
-        rows: thresholdRows,
+        conditions: thresholdRows,
         outputs: { Start: { n: 1 } },
         services: { sandbox: async () => scriptedSandbox({ ok: false, index: -1, error }) },
       }),

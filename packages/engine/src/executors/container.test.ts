@@ -1,15 +1,18 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createSandbox } from '@heddle/sandbox';
 import type { CollectionSource, Json } from '@heddle/core/blocks';
-import { failureOf, fieldTemplate, loopExpression, lookupOf } from '../../../../test/support/block.ts';
+import { failureOf, compileField, compileLoopExpression, lookupOf } from '../../../../test/support/block.ts';
 import type { BlockFixture } from '../../../../test/support/block.ts';
 import { expandContainer } from './container.ts';
-import type { ExpandContext } from './container.ts';
+import type { ExpansionContext } from './container.ts';
 
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const context = (fixture: BlockFixture, overrides: Partial<ExpandContext> = {}): ExpandContext => ({
+const createContext = (
+  fixture: BlockFixture,
+  overrides: Partial<ExpansionContext> = {},
+): ExpansionContext => ({
   runId: 'run-1',
   lookup: lookupOf(fixture),
   sandbox: () => Promise.reject(new Error('no sandbox is needed here')),
@@ -17,8 +20,8 @@ const context = (fixture: BlockFixture, overrides: Partial<ExpandContext> = {}):
   ...overrides,
 });
 
-const withSandbox = (fixture: BlockFixture): ExpandContext => {
-  return context(fixture, { sandbox: async () => sandbox });
+const createContextWithSandbox = (fixture: BlockFixture): ExpansionContext => {
+  return createContext(fixture, { sandbox: async () => sandbox });
 };
 
 const FIXTURE: BlockFixture = {
@@ -37,15 +40,15 @@ const FIXTURE: BlockFixture = {
       },
     },
   },
-  notRun: ['X'],
+  unexecutedBlocks: ['X'],
   env: { A: 'x"y' },
 };
 
 const itemsOf = async (collection: CollectionSource): Promise<Json[] | undefined> =>
-  (await expandContainer({ kind: 'forEach', collection }, context(FIXTURE))).items;
+  (await expandContainer({ kind: 'forEach', collection }, createContext(FIXTURE))).items;
 
 const reference = (path: string): CollectionSource => {
-  const template = fieldTemplate(`<${path}>`, FIXTURE);
+  const template = compileField(`<${path}>`, FIXTURE);
   const part = template.kind === 'text' ? template.parts[0] : undefined;
   if (part === undefined || typeof part === 'string' || !('ref' in part))
     throw new Error(`${path} is not a reference`);
@@ -91,12 +94,15 @@ describe('a collection', () => {
 
   it('comes from the plan if it is constant', async () => {
     expect(
-      await expandContainer({ kind: 'parallelCollection', collection: { static: [1, 2] } }, context(FIXTURE)),
+      await expandContainer(
+        { kind: 'parallelCollection', collection: { static: [1, 2] } },
+        createContext(FIXTURE),
+      ),
     ).toEqual({ count: 2, items: [1, 2] });
   });
 
   it('resolves placeholders after parsing, so a value cannot break it (r409)', async () => {
-    expect(await itemsOf({ template: fieldTemplate(['{{A}}', 'b'], FIXTURE) })).toEqual(['x"y', 'b']);
+    expect(await itemsOf({ template: compileField(['{{A}}', 'b'], FIXTURE) })).toEqual(['x"y', 'b']);
   });
 
   it('fails the container with the message of the compiler if it is invalid (r438, r447)', async () => {
@@ -108,8 +114,11 @@ describe('a collection', () => {
 });
 
 describe('a count', () => {
-  const expandFor = (text: string, expandContext = context(FIXTURE)): Promise<unknown> =>
-    expandContainer({ kind: 'for', count: { expression: loopExpression(text, FIXTURE) } }, expandContext);
+  const expandFor = (text: string, expandContext = createContext(FIXTURE)): Promise<unknown> =>
+    expandContainer(
+      { kind: 'for', count: { expression: compileLoopExpression(text, FIXTURE) } },
+      expandContext,
+    );
 
   it.each([
     ['<p.result.n>', 3],
@@ -119,7 +128,7 @@ describe('a count', () => {
   });
 
   it('evaluates an expression', async () => {
-    expect(await expandFor('<p.result.n> * 2', withSandbox(FIXTURE))).toEqual({ count: 6 });
+    expect(await expandFor('<p.result.n> * 2', createContextWithSandbox(FIXTURE))).toEqual({ count: 6 });
   });
 
   it.each(['<p.result.s>', '<p.result.u>', '<p.result.b>', '<p.result.l>'])(
@@ -133,13 +142,15 @@ describe('a count', () => {
   );
 
   it.each(['0', '2.5', '-1'])('of %s fails the container', async (text) => {
-    expect(await failureOf(() => expandFor(`${text} + 0`, withSandbox(FIXTURE)))).toMatchObject({
+    expect(await failureOf(() => expandFor(`${text} + 0`, createContextWithSandbox(FIXTURE)))).toMatchObject({
       code: 'COUNT_INVALID',
     });
   });
 
   it('comes from the plan if it is constant', async () => {
-    expect(await expandContainer({ kind: 'parallelCount', count: { static: 7 } }, context(FIXTURE))).toEqual({
+    expect(
+      await expandContainer({ kind: 'parallelCount', count: { static: 7 } }, createContext(FIXTURE)),
+    ).toEqual({
       count: 7,
     });
   });
@@ -147,7 +158,10 @@ describe('a count', () => {
 
 describe('a loop condition', () => {
   const expandWhile = (text: string): Promise<unknown> =>
-    expandContainer({ kind: 'while', condition: loopExpression(text, FIXTURE) }, withSandbox(FIXTURE));
+    expandContainer(
+      { kind: 'while', condition: compileLoopExpression(text, FIXTURE) },
+      createContextWithSandbox(FIXTURE),
+    );
 
   it.each([
     ['<p.result.n> < 4', 1],
@@ -159,9 +173,14 @@ describe('a loop condition', () => {
   });
 
   it('ends a while loop if the condition is absent (r497)', async () => {
-    expect(await expandContainer({ kind: 'while', condition: null }, context(FIXTURE))).toEqual({ count: 0 });
+    expect(await expandContainer({ kind: 'while', condition: null }, createContext(FIXTURE))).toEqual({
+      count: 0,
+    });
     expect(
-      await expandContainer({ kind: 'while', condition: loopExpression(' // nothing') }, context(FIXTURE)),
+      await expandContainer(
+        { kind: 'while', condition: compileLoopExpression(' // nothing') },
+        createContext(FIXTURE),
+      ),
     ).toEqual({ count: 0 });
   });
 

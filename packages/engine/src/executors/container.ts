@@ -18,7 +18,7 @@ import { describeFailure } from './code-failure.ts';
 import type { CodeSandbox } from './services.ts';
 
 /** The parameters for expanding a container. */
-export interface ExpandContext {
+export interface ExpansionContext {
   runId: string;
   /** The data that the container can read; for conditions, including its own index. */
   lookup: Lookup;
@@ -35,7 +35,10 @@ export interface Expansion {
 }
 
 /** Evaluates the count, collection or condition of a container. */
-export async function expandContainer(config: ContainerConfig, context: ExpandContext): Promise<Expansion> {
+export async function expandContainer(
+  config: ContainerConfig,
+  context: ExpansionContext,
+): Promise<Expansion> {
   switch (config.kind) {
     case 'for':
     case 'parallelCount':
@@ -55,7 +58,7 @@ export async function expandContainer(config: ContainerConfig, context: ExpandCo
  * Returns the count of a container. Its expression must result in a whole number of at least 1, as a number or as text.
  * Throws COUNT_INVALID, EXPRESSION_FAILED.
  */
-export async function expandCount(source: CountSource, context: ExpandContext): Promise<number> {
+export async function expandCount(source: CountSource, context: ExpansionContext): Promise<number> {
   if ('static' in source) return source.static;
   const value = await evaluateValue(source.expression, context);
   const count = typeof value === 'string' && /^\s*\d+\s*$/.test(value) ? Number(value) : value;
@@ -95,32 +98,34 @@ function itemsOf(value: Json, label: string): Json[] {
 /** True if a while or doWhile loop has another iteration; false without a condition. Throws EXPRESSION_FAILED. */
 export async function evaluateCondition(
   expression: ExpressionTemplate | null,
-  context: ExpandContext,
+  context: ExpansionContext,
 ): Promise<boolean> {
   if (expression === null || expression.code === '') return false;
   return (await evaluate(expression, context, 'first-true')).index === 0;
 }
 
 /** Evaluates an expression. A single reference needs no sandbox. */
-async function evaluateValue(expression: ExpressionTemplate, context: ExpandContext): Promise<Json> {
-  const bound = bindExpression(expression, context.lookup);
-  const identifier = bound.code.trim();
-  const boundJson = Object.hasOwn(bound.values, identifier) ? bound.values[identifier] : undefined;
+async function evaluateValue(expression: ExpressionTemplate, context: ExpansionContext): Promise<Json> {
+  const boundExpression = bindExpression(expression, context.lookup);
+  const identifier = boundExpression.code.trim();
+  const boundJson = Object.hasOwn(boundExpression.values, identifier)
+    ? boundExpression.values[identifier]
+    : undefined;
   if (boundJson !== undefined) return parseJson(boundJson) ?? null;
   return parseJson((await evaluate(expression, context, 'values')).json[0] ?? 'null') ?? null;
 }
 
 async function evaluate(
   expression: ExpressionTemplate,
-  context: ExpandContext,
+  context: ExpansionContext,
   mode: 'first-true' | 'values',
 ): Promise<{ index: number; json: string[] }> {
-  const bound = bindExpression(expression, context.lookup);
+  const boundExpression = bindExpression(expression, context.lookup);
   const sandbox = await context.sandbox();
   const outcome = await sandbox.evaluate({
     runId: context.runId,
     mode,
-    expressions: [bound],
+    expressions: [boundExpression],
     signal: context.signal,
   });
   if (outcome.ok) return outcome;

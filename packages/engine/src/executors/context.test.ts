@@ -32,7 +32,7 @@ describe('the context of a block', () => {
       params: { url: 'https://h.test/<a.v>', body: '{"v": "<a.v>"}', headers: { 'X-A': '<a.v>' } },
       outputs: { A: { v: '../"' } },
     });
-    const reported: JsonObject = {};
+    const reportedValues: JsonObject = {};
     const context = createBlockContext({
       runId: 'r',
       workflowId: 'w',
@@ -43,11 +43,11 @@ describe('the context of a block', () => {
       clock,
       step,
       services,
-      onRead: (name, value) => (reported[name] = value),
+      onRead: (name, value) => (reportedValues[name] = value),
     });
     const expected = { url: 'https://h.test/..%2F%22', body: '{"v": "../\\""}', headers: { 'X-A': '../"' } };
     expect(context.fields()).toEqual(expected);
-    expect(reported).toEqual(expected);
+    expect(reportedValues).toEqual(expected);
     expect(context.field('url', 'native')).toBe(expected.url);
   });
 
@@ -61,7 +61,7 @@ describe('the context of a block', () => {
 
   it('returns the output of the first source that has run, or {}', () => {
     expect(contextOf({ outputs: { A: { a: 1 }, B: { b: 1 } } }).sourceOutput()).toEqual({ a: 1 });
-    expect(contextOf({ notRun: ['A'] }).sourceOutput()).toEqual({});
+    expect(contextOf({ unexecutedBlocks: ['A'] }).sourceOutput()).toEqual({});
   });
 
   it('does not return the output of a surrounding container', () => {
@@ -102,10 +102,10 @@ describe('the context of a block', () => {
 describe('the target of a port', () => {
   it('is the first block that is connected to the port', () => {
     const graph = region('c:condition-1 -> b', 'c:condition-1 -> a', 'c:condition-2 -> a');
-    const from = graph.nodes.findIndex((node) => node.id === 'c');
-    expect(targetOf(graph, from, 'condition-1')).toBe('b');
-    expect(targetOf(graph, from, 'condition-2')).toBe('a');
-    expect(targetOf(graph, from, 'condition-3')).toBeUndefined();
-    expect(portsOf(graph, from).sort()).toEqual(['condition-1', 'condition-2']);
+    const nodeIndex = graph.nodes.findIndex((node) => node.id === 'c');
+    expect(targetOf(graph, nodeIndex, 'condition-1')).toBe('b');
+    expect(targetOf(graph, nodeIndex, 'condition-2')).toBe('a');
+    expect(targetOf(graph, nodeIndex, 'condition-3')).toBeUndefined();
+    expect(portsOf(graph, nodeIndex).sort()).toEqual(['condition-1', 'condition-2']);
   });
 });

@@ -1,4 +1,4 @@
-import { isJsonObject, own, resolveTemplate } from '@heddle/core/blocks';
+import { isJsonObject, getOwn, resolveTemplate } from '@heddle/core/blocks';
 import type {
   BlockConfig,
   BlockEmission,
@@ -137,7 +137,7 @@ class LazyBlockContext implements EngineContext {
   #read(name: string, mode: FieldMode): Json | undefined {
     const template = Object.hasOwn(this.block.params, name) ? this.block.params[name] : undefined;
     if (template === undefined) return undefined;
-    const replacement = own(this.#options.fieldOverrides ?? {}, name);
+    const replacement = getOwn(this.#options.fieldOverrides ?? {}, name);
     const value = replacement === undefined ? this.#resolve(name, template, mode) : replacement;
     this.#options.onRead?.(name, value);
     return copyValue(value);
@@ -177,8 +177,15 @@ function copyValue<T extends Json | undefined>(value: T): T {
 function sourceOutput(sources: readonly string[], { containers }: BlockConfig, lookup: Lookup): JsonObject {
   for (const blockId of sources) {
     if (containers.includes(blockId)) continue;
-    const found = lookup.block({ kind: 'block', text: blockId, block: blockId, up: 0, into: [], path: [] });
-    if (found.ran) return isJsonObject(found.output) ? found.output : {};
+    const sourceResult = lookup.block({
+      kind: 'block',
+      text: blockId,
+      block: blockId,
+      up: 0,
+      into: [],
+      path: [],
+    });
+    if (sourceResult.ran) return isJsonObject(sourceResult.output) ? sourceResult.output : {};
   }
   return {};
 }
@@ -188,16 +195,18 @@ function sourceOutput(sources: readonly string[], { containers }: BlockConfig, l
  * `services.target` of executors.
  */
 export function targetOf(region: Region, nodeIndex: number, port: string): string | undefined {
-  const target = region.nodes[nodeIndex]?.outs.find((out) =>
-    region.nodes[out]?.ins.some((edge) => edge.from === nodeIndex && edge.port === port),
+  const targetIndex = region.nodes[nodeIndex]?.outs.find((candidateIndex) =>
+    region.nodes[candidateIndex]?.ins.some((edge) => edge.from === nodeIndex && edge.port === port),
   );
-  return target === undefined ? undefined : region.nodes[target]?.id;
+  return targetIndex === undefined ? undefined : region.nodes[targetIndex]?.id;
 }
 
 /** Returns the ports by which edges leave the node, without repetitions. Implements `services.ports` of executors. */
 export function portsOf(region: Region, nodeIndex: number): string[] {
-  const outs = region.nodes[nodeIndex]?.outs ?? [];
-  const edges = outs.flatMap((out) => region.nodes[out]?.ins ?? []).filter(({ from }) => from === nodeIndex);
+  const targetIndexes = region.nodes[nodeIndex]?.outs ?? [];
+  const edges = targetIndexes
+    .flatMap((targetIndex) => region.nodes[targetIndex]?.ins ?? [])
+    .filter(({ from }) => from === nodeIndex);
   return [...new Set(edges.map(({ port }) => port))];
 }
 

@@ -39,7 +39,7 @@ export function defineBlock<
     ...(outputs === undefined ? {} : { outputs }),
     ...(required.length === 0 ? {} : { required }),
     async execute(context): Promise<BlockResult> {
-      const parsedFields = input.safeParse(withoutEmpty(context.fields()));
+      const parsedFields = input.safeParse(withoutEmptyFields(context.fields()));
       if (!parsedFields.success)
         throw schemaError(
           'BLOCK_CONFIG_INVALID',
@@ -62,7 +62,7 @@ export function defineBlock<
 const ANY_OBJECT: z.ZodType<JsonObject> = z.record(z.string(), z.json());
 
 /** Removes null values: an empty field counts as absent. */
-function withoutEmpty(fields: JsonObject): JsonObject {
+function withoutEmptyFields(fields: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 

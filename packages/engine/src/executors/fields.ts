@@ -1,4 +1,4 @@
-import { isJsonObject, own, resolveTemplate } from '@heddle/core/blocks';
+import { isJsonObject, getOwn, resolveTemplate } from '@heddle/core/blocks';
 import type { Json, Lookup, Template } from '@heddle/core/blocks';
 import {
   jsonStructure,
@@ -83,8 +83,8 @@ function typedRowsReader(mode: 'text' | 'native'): FieldReader {
 }
 
 function readTypedRow(row: Template, lookup: Lookup, mode: ResolveMode): Json {
-  const resolved = resolveTemplate(row, lookup, mode);
+  const resolvedRow = resolveTemplate(row, lookup, mode);
   const value = templateFields(row)?.get('value');
-  const isJson = isJsonObject(resolved) && JSON_TYPES.has(own(resolved, 'type') ?? null);
-  return isJson && value !== undefined ? { ...resolved, value: resolveJson(value, lookup) } : resolved;
+  const isJson = isJsonObject(resolvedRow) && JSON_TYPES.has(getOwn(resolvedRow, 'type') ?? null);
+  return isJson && value !== undefined ? { ...resolvedRow, value: resolveJson(value, lookup) } : resolvedRow;
 }

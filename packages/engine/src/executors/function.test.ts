@@ -174,11 +174,17 @@ describe('a function block', () => {
   });
 
   it('cannot exceed the code limits of the engine', async () => {
-    const run = { variables: [], env: {}, depth: 0, callChain: [], codeLimits: { wallMs: 2000, cpuMs: 500 } };
+    const runInfo = {
+      variables: [],
+      env: {},
+      depth: 0,
+      callChain: [],
+      codeLimits: { wallMs: 2000, cpuMs: 500 },
+    };
     const limits = async (params: JsonObject): Promise<unknown> => {
       const jobs: FunctionJob[] = [];
       const context = contextOf({ code: 'return 1', params });
-      const services = { ...context.services, run, sandbox: async () => recordingSandbox(jobs) };
+      const services = { ...context.services, run: runInfo, sandbox: async () => recordingSandbox(jobs) };
       await functionExecutor.execute(Object.defineProperty(context, 'services', { value: services }));
       return jobs[0]?.limits;
     };

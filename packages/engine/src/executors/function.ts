@@ -8,7 +8,7 @@ import { asRows, asText } from './values.ts';
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 /** Maximum time limit that the sandbox accepts. */
-const MAX_MS = 3_600_000;
+const MAX_TIME_LIMIT_MS = 3_600_000;
 
 /**
  * Margin by which the sandbox's time limit exceeds the remaining time of the block or run, so that the error message
@@ -25,14 +25,14 @@ export const functionExecutor: EngineExecutor = {
 
 async function runFunction(context: EngineContext): Promise<BlockResult> {
   const code = codeOf(context);
-  const bound = bindCode(code, context.services.lookup);
+  const boundCode = bindCode(code, context.services.lookup);
   const sandbox = await context.services.sandbox();
   const outcome = await sandbox.run({
     runId: context.runId,
     language: code.language,
     ...imageOf(context),
-    code: bound.code,
-    values: bound.values,
+    code: boundCode.code,
+    values: boundCode.values,
     globals: globalsOf(context, code),
     limits: limitsOf(context),
     signal: context.signal,
@@ -118,18 +118,18 @@ function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
 function limitsOf(context: EngineContext): Partial<JobLimits> {
   const engineLimits = context.services.run.codeLimits ?? {};
   const timeout = Number(context.field('timeout') ?? Number.NaN);
-  const configured = Number.isFinite(timeout) && timeout > 0 ? timeout : undefined;
+  const configuredMs = Number.isFinite(timeout) && timeout > 0 ? timeout : undefined;
   const wallMs = atLeastOne(
     Math.min(
-      configured ?? DEFAULT_TIMEOUT_MS,
-      (context.remainingMs ?? MAX_MS) + DEADLINE_MARGIN_MS,
-      engineLimits.wallMs ?? MAX_MS,
-      MAX_MS,
+      configuredMs ?? DEFAULT_TIMEOUT_MS,
+      (context.remainingMs ?? MAX_TIME_LIMIT_MS) + DEADLINE_MARGIN_MS,
+      engineLimits.wallMs ?? MAX_TIME_LIMIT_MS,
+      MAX_TIME_LIMIT_MS,
     ),
   );
-  return configured === undefined
+  return configuredMs === undefined
     ? { wallMs }
-    : { wallMs, cpuMs: atLeastOne(Math.min(wallMs, engineLimits.cpuMs ?? MAX_MS)) };
+    : { wallMs, cpuMs: atLeastOne(Math.min(wallMs, engineLimits.cpuMs ?? MAX_TIME_LIMIT_MS)) };
 }
 
 function atLeastOne(ms: number): number {

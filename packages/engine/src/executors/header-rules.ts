@@ -11,12 +11,12 @@ export function checkHeaders(
 ): void {
   for (const [name, value] of headers) {
     if (!HEADER_NAME.test(name))
-      throw invalidHeader(
+      throw invalidHeaderError(
         `The ${messageKind} has a header with the name ${JSON.stringify(name)}: names consist of letters, digits and characters such as -, without spaces.`,
       );
     const character = FORBIDDEN_CHARACTER.exec(value)?.[0];
     if (character !== undefined)
-      throw invalidHeader(
+      throw invalidHeaderError(
         `The value of the header "${name}" of the ${messageKind} contains ${describeCharacter(character)}, which a header cannot contain. Remove or encode it in a function block.`,
       );
   }
@@ -28,6 +28,6 @@ function describeCharacter(character: string): string {
   return `the character U+${code}`;
 }
 
-function invalidHeader(message: string): BlockError {
+function invalidHeaderError(message: string): BlockError {
   return new BlockError('BLOCK_CONFIG_INVALID', message, { retryable: false });
 }

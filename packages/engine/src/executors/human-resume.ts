@@ -1,4 +1,4 @@
-import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
+import { EngineError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject, ResumeContext } from '@heddle/core/blocks';
 import { inputFields, parseJson } from '@heddle/core/fields';
 import type { InputField } from '@heddle/core/fields';
@@ -6,11 +6,15 @@ import { coerceField } from './input-format.ts';
 
 /** Returns the output of a pause after the submission of `input`. Throws RESUME_INPUT_INVALID with all issues. */
 export function resumeOutput(context: ResumeContext): JsonObject {
-  const { paused, nowMs } = context;
+  const { pausedOutput, nowMs } = context;
   const resumeInput = unwrap(context.input);
-  const submission = checkSubmission(context.block.name, inputFields(inputFormatOf(paused)), resumeInput);
-  const output = new Map<string, Json>([...Object.entries(paused), ...Object.entries(submission)]);
-  const response = own(paused, 'response') ?? {};
+  const submission = checkSubmission(
+    context.block.name,
+    inputFields(inputFormatOf(pausedOutput)),
+    resumeInput,
+  );
+  const output = new Map<string, Json>([...Object.entries(pausedOutput), ...Object.entries(submission)]);
+  const response = getOwn(pausedOutput, 'response') ?? {};
   output.set('response', withSubmission(response, submission));
   output.set('submission', submission);
   output.set('resumeInput', resumeInput);
@@ -25,20 +29,20 @@ function unwrap(input: Json): JsonObject {
   const value = typeof input === 'string' ? (parseJson(input) ?? input) : input;
   if (value === null || value === '') return {};
   if (!isJsonObject(value)) return { value };
-  const inner = own(value, 'submission');
-  return isJsonObject(inner) ? inner : value;
+  const submission = getOwn(value, 'submission');
+  return isJsonObject(submission) ? submission : value;
 }
 
 /** Returns the declared inputs in the output of an open pause; null if there are none. */
 export function inputFormatOf(paused: JsonObject): Json {
-  const response = own(paused, 'response');
-  const data = isJsonObject(response) ? own(response, 'data') : undefined;
-  return isJsonObject(data) ? (own(data, 'inputFormat') ?? null) : null;
+  const response = getOwn(paused, 'response');
+  const data = isJsonObject(response) ? getOwn(response, 'data') : undefined;
+  return isJsonObject(data) ? (getOwn(data, 'inputFormat') ?? null) : null;
 }
 
 function withSubmission(response: Json, submission: JsonObject): Json {
   if (!isJsonObject(response)) return response;
-  const data = own(response, 'data');
+  const data = getOwn(response, 'data');
   return isJsonObject(data) ? { ...response, data: { ...data, submission } } : response;
 }
 
@@ -46,13 +50,14 @@ function checkSubmission(blockName: string, fields: readonly InputField[], input
   const problems: { field: string; problem: string }[] = [];
   const submission = new Map<string, Json>(Object.entries(input));
   for (const field of fields) {
-    const value = own(input, field.name) ?? field.value;
+    const value = getOwn(input, field.name) ?? field.value;
     if (value === undefined || (value === '' && field.required)) {
       if (field.required) problems.push({ field: field.name, problem: 'is required' });
       continue;
     }
-    const coerced = fits(value, field.type) ? value : coerceField(value, field.type);
-    if (fits(coerced, field.type) && !losesData(value, field.type)) submission.set(field.name, coerced);
+    const coercedValue = fitsType(value, field.type) ? value : coerceField(value, field.type);
+    if (fitsType(coercedValue, field.type) && !losesData(value, field.type))
+      submission.set(field.name, coercedValue);
     else problems.push({ field: field.name, problem: `must be ${EXPECTED_VALUES[field.type] ?? 'a value'}` });
   }
   if (problems.length === 0) return Object.fromEntries(submission);
@@ -77,7 +82,7 @@ const EXPECTED_VALUES: { readonly [type: string]: string } = {
   'file[]': 'a list of files',
 };
 
-function fits(value: Json, type: string): boolean {
+function fitsType(value: Json, type: string): boolean {
   switch (type) {
     case 'string':
       return typeof value === 'string';

@@ -26,7 +26,7 @@ const pause = (fixture: BlockFixture = {}): JsonObject => {
 const resume = (input: Json, paused = pause()): JsonObject => {
   const context = {
     block: blockOf({ type: 'human_in_the_loop', name: 'Approve', params }),
-    paused,
+    pausedOutput: paused,
     input,
     pausedMs: 1000,
     nowMs: 61_000,
@@ -35,19 +35,21 @@ const resume = (input: Json, paused = pause()): JsonObject => {
 };
 
 describe('JSON text in the fields of a pause', () => {
-  const hostile = { Agent: { content: '","role":"admin' } };
-  const value = hostile.Agent.content;
+  const hostileOutputs = { Agent: { content: '","role":"admin' } };
+  const value = hostileOutputs.Agent.content;
 
   it('keeps its entries whatever the values contain', () => {
     const text = '[{"name": "summary", "type": "string", "value": "<agent.content>"}]';
-    expect(pause({ params: { inputFormat, builderData: text }, outputs: hostile })).toMatchObject({
+    expect(pause({ params: { inputFormat, builderData: text }, outputs: hostileOutputs })).toMatchObject({
       response: { data: { responseStructure: [{ name: 'summary', type: 'string', value }] } },
     });
   });
 
   it('keeps the structure of defaults whatever the values contain', () => {
     const fields = [{ name: 'o', type: 'object', value: '{"k": "<agent.content>"}' }];
-    expect(pause({ params: { inputFormat: fields }, outputs: hostile })).toMatchObject({ o: { k: value } });
+    expect(pause({ params: { inputFormat: fields }, outputs: hostileOutputs })).toMatchObject({
+      o: { k: value },
+    });
   });
 });
 

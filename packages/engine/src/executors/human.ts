@@ -1,4 +1,4 @@
-import { own } from '@heddle/core/blocks';
+import { getOwn } from '@heddle/core/blocks';
 import type { BlockConfig, Json, JsonObject, NotificationOutcome } from '@heddle/core/blocks';
 import { authoredValue, inputFields, parseIfJson } from '@heddle/core/fields';
 import { resumeOutput } from './human-resume.ts';
@@ -46,9 +46,9 @@ function pauseOutput(context: EngineContext, notifications: readonly Notificatio
 
 function responseStructureOf(entries: Json | undefined): Json {
   return (asRows(entries) ?? []).map((entry) => ({
-    name: asText(own(entry, 'name')),
-    type: asText(own(entry, 'type')) || 'string',
-    value: own(entry, 'value') ?? null,
+    name: asText(getOwn(entry, 'name')),
+    type: asText(getOwn(entry, 'type')) || 'string',
+    value: getOwn(entry, 'value') ?? null,
   }));
 }
 
@@ -60,9 +60,9 @@ function notificationRows({ type, params }: BlockConfig): JsonObject[] {
 
 /** Returns the failed outcome of a notification, for an engine that cannot send it. The pause still opens. */
 function unsentOutcome(row: JsonObject): NotificationOutcome {
-  const title = asText(own(row, 'title'));
+  const title = asText(getOwn(row, 'title'));
   return {
-    type: asText(own(row, 'type')),
+    type: asText(getOwn(row, 'type')),
     ...(title !== '' && { title }),
     status: 'failed',
     error: 'This engine has no tools that send notifications.',

@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { parseIfJson } from '@heddle/core/fields';
 import type { InputField } from '@heddle/core/fields';
@@ -52,18 +52,18 @@ function toBoolean(value: Json): Json {
 }
 
 /**
- * Returns the values of the declared fields: from `nested` (the field `input` of the run's input), else from `top` (the
- * input itself), else the default. Null counts as missing; a field without a value is absent.
+ * Returns the values of the declared fields: from `nestedInput` (the field `input` of the run's input), else from
+ * `inputObject` (the input itself), else the default. Null counts as missing; a field without a value is absent.
  */
 export function fillFields(
   fields: readonly InputField[],
-  top: JsonObject,
-  nested: Json | undefined,
+  inputObject: JsonObject,
+  nestedInput: Json | undefined,
 ): Map<string, Json> {
-  const inner = isJsonObject(nested) ? nested : {};
+  const nestedValues = isJsonObject(nestedInput) ? nestedInput : {};
   const values = new Map<string, Json>();
   for (const field of fields) {
-    const value = own(inner, field.name) ?? own(top, field.name) ?? field.value;
+    const value = getOwn(nestedValues, field.name) ?? getOwn(inputObject, field.name) ?? field.value;
     if (value !== undefined) values.set(field.name, coerceField(value, field.type));
   }
   return values;

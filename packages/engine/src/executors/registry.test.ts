@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { BlockExecutor } from '@heddle/core/blocks';
 import { builtInExecutors } from './built-ins.ts';
-import { blockTypeInfos, createRegistry, unknownType } from './registry.ts';
+import { blockTypeInfos, createRegistry, unknownTypeError } from './registry.ts';
 
 const createExecutor = (type: string): BlockExecutor => ({
   types: [type],
@@ -12,7 +12,7 @@ const createExecutor = (type: string): BlockExecutor => ({
 });
 
 describe('the registry', () => {
-  it('contains the types of the engine and of the embedder', () => {
+  it('contains the types of the engine and of the host', () => {
     const registry = createRegistry(builtInExecutors, [createExecutor('mail')]);
     expect([...registry.keys()]).toEqual([
       'function',
@@ -67,7 +67,7 @@ describe('the registry', () => {
 
 describe('a type without an executor', () => {
   it('fails with a hint in the message', () => {
-    const failure = unknownType({ name: 'Tell "them"', type: 'slack' });
+    const failure = unknownTypeError({ name: 'Tell "them"', type: 'slack' });
     expect(failure).toMatchObject({ code: 'BLOCK_TYPE_UNKNOWN', retryable: false });
     expect(failure.message).toContain('{"types": {"slack": {…}}}');
     expect(failure.message).toContain('{"blocks": {"Tell \\"them\\"": {…}}}');

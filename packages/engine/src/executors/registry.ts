@@ -12,10 +12,10 @@ export type Registry = ReadonlyMap<string, EngineExecutor>;
  */
 export function createRegistry(
   builtIns: readonly EngineExecutor[],
-  custom: readonly BlockExecutor[] = [],
+  customExecutors: readonly BlockExecutor[] = [],
 ): Registry {
   const registry = new Map<string, EngineExecutor>();
-  for (const executor of [...builtIns, ...custom]) {
+  for (const executor of [...builtIns, ...customExecutors]) {
     for (const type of executor.types) {
       if (registry.has(type)) {
         throw new EngineError(
@@ -27,13 +27,13 @@ export function createRegistry(
       registry.set(type, executor);
     }
   }
-  expectOneNotifier(custom);
+  requireOneNotifier(customExecutors);
   return registry;
 }
 
 /** A notifier calls all notification tools of a pause: a second one would be ignored, or would call them again. */
-function expectOneNotifier(custom: readonly BlockExecutor[]): void {
-  const notifiers = custom.filter((executor) => executor.notify !== undefined);
+function requireOneNotifier(customExecutors: readonly BlockExecutor[]): void {
+  const notifiers = customExecutors.filter((executor) => executor.notify !== undefined);
   if (notifiers.length <= 1) return;
   const names = notifiers.map(({ types }) => `"${types.join('", "')}"`).join(' and ');
   throw new EngineError(
@@ -49,13 +49,15 @@ export function blockTypeInfos(registry: Registry): BlockTypeInfo[] {
     class: executor.class,
     ...(executor.outputs === undefined ? {} : { outputs: executor.outputs }),
     ...(executor.required === undefined ? {} : { required: executor.required }),
-    ...(executor.needs === undefined ? {} : { needs: executor.needs }),
-    ...(executor.uses === undefined ? {} : { uses: executor.uses }),
+    ...(executor.requiredFieldsByOperation === undefined
+      ? {}
+      : { requiredFieldsByOperation: executor.requiredFieldsByOperation }),
+    ...(executor.featureByOperation === undefined ? {} : { featureByOperation: executor.featureByOperation }),
   }));
 }
 
 /** Returns the error BLOCK_TYPE_UNKNOWN for a block whose type has no executor. */
-export function unknownType({ name, type }: Pick<BlockConfig, 'name' | 'type'>): BlockError {
+export function unknownTypeError({ name, type }: Pick<BlockConfig, 'name' | 'type'>): BlockError {
   return new BlockError(
     'BLOCK_TYPE_UNKNOWN',
     `No executor is registered for the block type "${type}". Mock the block ({"blocks": {${JSON.stringify(name)}: {…}}}) or its type ` +

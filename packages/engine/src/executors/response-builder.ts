@@ -1,4 +1,4 @@
-import { BlockError, isJsonObject, own, resolveTemplate } from '@heddle/core/blocks';
+import { BlockError, isJsonObject, getOwn, resolveTemplate } from '@heddle/core/blocks';
 import type { Json, JsonObject, Lookup, Template } from '@heddle/core/blocks';
 import {
   isJsonText,
@@ -21,12 +21,12 @@ export function readBuilder(template: Template, { lookup }: FieldContext): Json 
 
 /** Returns the object of the entries. Omits entries without a name. */
 export function buildObject(entries: readonly Json[]): JsonObject {
-  const built = new Map<string, Json>();
+  const valuesByName = new Map<string, Json>();
   for (const entry of entries) {
-    const name = isJsonObject(entry) ? asText(own(entry, 'name')).trim() : '';
-    if (isJsonObject(entry) && name !== '') built.set(name, own(entry, 'value') ?? null);
+    const name = isJsonObject(entry) ? asText(getOwn(entry, 'name')).trim() : '';
+    if (isJsonObject(entry) && name !== '') valuesByName.set(name, getOwn(entry, 'value') ?? null);
   }
-  return Object.fromEntries(built);
+  return Object.fromEntries(valuesByName);
 }
 
 /**
@@ -35,15 +35,15 @@ export function buildObject(entries: readonly Json[]): JsonObject {
  */
 function readEntries(entries: readonly Template[], lookup: Lookup): JsonObject[] {
   /** By name of an entry: true if the name contains no references. */
-  const authoredByName = new Map<string, boolean>();
+  const isAuthoredByName = new Map<string, boolean>();
   return entries.flatMap((entry) => {
     const result = readEntry(entry, lookup);
     if (result === undefined) return [];
-    const name = asText(own(result, 'name')).trim();
+    const name = asText(getOwn(result, 'name')).trim();
     const isAuthored = templateFields(entry)?.get('name')?.kind !== 'text';
-    if (name !== '' && authoredByName.has(name) && !(isAuthored && authoredByName.get(name) === true))
+    if (name !== '' && isAuthoredByName.has(name) && !(isAuthored && isAuthoredByName.get(name) === true))
       throw duplicateNameError();
-    authoredByName.set(name, isAuthored);
+    isAuthoredByName.set(name, isAuthored);
     return [result];
   });
 }
@@ -89,7 +89,7 @@ function entryValue(type: string, value: Template, lookup: Lookup): Json {
 function itemValue(item: Template, lookup: Lookup): Json {
   const fields = templateFields(item);
   const entry = fields?.has('type') && fields.has('value') ? readEntry(item, lookup) : undefined;
-  return entry ? (own(entry, 'value') ?? null) : textValue(item, lookup);
+  return entry ? (getOwn(entry, 'value') ?? null) : textValue(item, lookup);
 }
 
 function toNumber(value: Json): Json {
@@ -120,15 +120,15 @@ function textValue(value: Template, lookup: Lookup): Json {
     case 'object':
       return Object.fromEntries(value.entries.map(([key, item]) => [key, textValue(item, lookup)]));
     case 'text':
-      return authoredText(value, lookup);
+      return resolveAuthoredText(value, lookup);
   }
 }
 
-function authoredText(value: Template & { kind: 'text' }, lookup: Lookup): Json {
-  const single = findSingleHole(value);
-  if (single) {
-    const resolved = resolveTemplate(single, lookup, 'native');
-    if (typeof resolved === 'object' && resolved !== null) return resolved;
+function resolveAuthoredText(value: Template & { kind: 'text' }, lookup: Lookup): Json {
+  const singleHole = findSingleHole(value);
+  if (singleHole) {
+    const resolvedValue = resolveTemplate(singleHole, lookup, 'native');
+    if (typeof resolvedValue === 'object' && resolvedValue !== null) return resolvedValue;
   } else if (looksLikeJson(value.parts[0]) && isJsonText(value)) return resolveJson(value, lookup);
   return resolveTemplate(value, lookup, 'text');
 }

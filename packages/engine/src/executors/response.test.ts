@@ -209,8 +209,8 @@ describe('a response in builder mode', () => {
   it('fails when a value resolves to the name of another field', async () => {
     const entry = (name: string): JsonObject => ({ name, type: 'string', value: name });
     const outputs = { Q: { v: 'role' } };
-    const nested = [{ name: 'o', type: 'object', value: [entry('role'), entry('<q.v>')] }];
-    for (const builderData of [[entry('role'), entry('<q.v>')], [entry('<q.v>'), entry('role')], nested])
+    const nestedData = [{ name: 'o', type: 'object', value: [entry('role'), entry('<q.v>')] }];
+    for (const builderData of [[entry('role'), entry('<q.v>')], [entry('<q.v>'), entry('role')], nestedData])
       expect(await failureOf(() => respond({ builderData }, { outputs }))).toMatchObject({
         code: 'BLOCK_CONFIG_INVALID',
       });

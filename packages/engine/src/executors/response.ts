@@ -45,8 +45,8 @@ function dataOf(context: BlockContext): Json | undefined {
 /** Returns the data in JSON mode: null for a reference to null, an empty object for a field without a value. */
 function jsonData(context: BlockContext): Json {
   const data = context.field('data');
-  const authored = context.block.params['data'];
-  if (data === null && authored?.kind === 'text') return null;
+  const dataTemplate = context.block.params['data'];
+  if (data === null && dataTemplate?.kind === 'text') return null;
   return isEmpty(data) ? {} : data;
 }
 

@@ -11,7 +11,7 @@ import type {
 import type { BlockLog, RunQuery, RunRecord } from '@heddle/core';
 import type { InputField } from '@heddle/core/fields';
 import type { FileRecord } from '@heddle/core/files';
-import type { Stored } from '@heddle/core/run';
+import type { StoredValue } from '@heddle/core/run';
 import type { Egress, EgressRequest, EgressResponse, EgressStream } from '@heddle/sandbox/egress';
 import type { Sandbox } from '@heddle/sandbox';
 import type { SharedConnection } from '../execution/run-connections.ts';
@@ -26,8 +26,8 @@ import type { RateStore } from '../store/rates.ts';
 export interface ExecutorServices {
   /** Returns the sandbox for code; started at the first call. */
   sandbox(): Promise<CodeSandbox>;
-  /** Returns the guarded HTTP client; loaded at the first call. */
-  egress(): Promise<HttpClient>;
+  /** Returns the HTTP client with the egress policy; loaded at the first call. */
+  httpClient(): Promise<HttpClient>;
   /** Returns the operator's configuration of a service, such as a provider of models. */
   service(name: string): Promise<ConfiguredService>;
   /**
@@ -65,8 +65,8 @@ export interface ExecutorServices {
   conversationIds(limit: number): Promise<string[]>;
   /** The reservations for calls of the block that cost money. */
   spending: Spending;
-  /** The rates of provider keys, which all processes of the engine share. */
-  rates: Rates;
+  /** The rate limiter of provider keys, which all processes of the engine share. */
+  rateLimiter: RateLimiter;
   /**
    * Returns the connection with this key that the blocks of the run share in this process; `open` opens it at the first
    * call. It is closed when the run ends, becomes idle, or leaves the process.
@@ -92,12 +92,12 @@ export interface ExecutorServices {
    */
   runChild(request: ChildRequest): Promise<ChildOutcome>;
   /**
-   * Returns the output of a workflow of the run's tenant, which runs as a child run. `call` and `othersDone` are those
-   * of `ChildRequest`. Throws CHILD_DEPTH, CHILD_CYCLE, CHILD_NOT_FOUND, CHILD_FAILED.
+   * Returns the output of a workflow of the run's tenant, which runs as a child run. `call` and `otherWorkDone` are
+   * those of `ChildRequest`. Throws CHILD_DEPTH, CHILD_CYCLE, CHILD_NOT_FOUND, CHILD_FAILED.
    */
   callWorkflow(
     reference: string,
-    request: { input: Json; call: string; othersDone: Promise<unknown> },
+    request: { input: Json; call: string; otherWorkDone: Promise<unknown> },
   ): Promise<JsonObject>;
   /** URLs at which a person can resume the pause; absent if the engine has none. */
   pauseLinks?(): PauseLinks;
@@ -114,7 +114,7 @@ export interface ExecutorServices {
  */
 export interface Conversation {
   /** Returns the newest exchanges that have at most `maxChars` characters together, as JSON. */
-  newest(maxChars: number): Promise<Json[]>;
+  newestExchanges(maxChars: number): Promise<Json[]>;
   /**
    * Adds the exchange of this execution, without secrets. Further calls of `add`, including those of other attempts, do
    * nothing.
@@ -153,8 +153,8 @@ export interface SpendingReservation {
   settle(micros: number): Promise<void>;
 }
 
-/** Rates of keys, shared by the processes of the engine. A key is a hash, never a secret. */
-export type Rates = Pick<RateStore, 'take' | 'correct' | 'block'>;
+/** Limits the rates of keys, for all processes of the engine together. A key is a hash, never a secret. */
+export type RateLimiter = Pick<RateStore, 'take' | 'correctTokens' | 'blockKey'>;
 
 /** The stored runs of the tenant's workflows: without secrets, and with a delay of up to a second. */
 export interface RunLog {
@@ -163,7 +163,7 @@ export interface RunLog {
   /** Returns a run with the logs of its blocks. Returns undefined if no workflow of the tenant has the run. */
   get(runId: string): Promise<{ record: RunRecord; logs: BlockLog[] } | undefined>;
   /** Returns a value of a run or a log. */
-  load(stored: Stored): Promise<Json>;
+  load(stored: StoredValue): Promise<Json>;
 }
 
 /** A query of runs. */
@@ -179,7 +179,7 @@ export interface PauseLinks {
 }
 
 /** Returns the URLs of a pause. `token` is the token of the pause, which is not open yet. */
-export type PauseLinker = (pause: { workflowId: string; runId: string; token: string }) => PauseLinks;
+export type PauseLinkFactory = (pause: { workflowId: string; runId: string; token: string }) => PauseLinks;
 
 /** Information about the run for executors. */
 export interface RunInfo {
@@ -219,7 +219,7 @@ export interface HttpClient {
    * Returns the IP addresses to which a caller may connect, for a server with a protocol other than HTTP. Throws
    * EGRESS_DENIED.
    */
-  addresses: Egress['addresses'];
+  checkServer: Egress['checkServer'];
 }
 
 /** A number of calls per period. Calls are spread over the period: a burst has at most a tenth of them. */
@@ -231,12 +231,12 @@ export interface ServiceRate {
 /** The configuration of a service. */
 export interface ConfiguredService {
   /** Base URL; undefined: the default of the service. */
-  address: string | undefined;
+  baseUrl: string | undefined;
   /** Undefined: the operator has configured no credential. */
   credential: string | undefined;
   /** Rate limit of each credential; undefined: the operator has configured none. */
   rate: ServiceRate | undefined;
-  /** The guarded HTTP client, which may also access `address`. */
+  /** The HTTP client with the egress policy, which may also access `baseUrl`. */
   http: HttpClient;
 }
 
@@ -259,7 +259,7 @@ export interface ChildRequest {
    */
   call?: string;
   /** Resolves when the block has no work left except waiting for child runs. Undefined: it has no other work. */
-  othersDone?: Promise<unknown>;
+  otherWorkDone?: Promise<unknown>;
 }
 
 export type ChildOutcome =

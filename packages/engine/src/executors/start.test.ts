@@ -48,14 +48,14 @@ const INPUT_VALUES: JsonObject = {
   badJson: '{k: 1}',
   nul: null,
 };
-const { nul: _nul, ...NOT_NULL } = INPUT_VALUES;
+const { nul: _nul, ...NON_NULL_VALUES } = INPUT_VALUES;
 
 describe('start_trigger', () => {
   it.each<[string, JsonObject]>([
     [
       'string',
       {
-        ...NOT_NULL,
+        ...NON_NULL_VALUES,
         zero: '0',
         neg: '-1.5',
         t: 'true',
@@ -65,12 +65,15 @@ describe('start_trigger', () => {
         arr: '1,b,',
       },
     ],
-    ['number', { ...NOT_NULL, numstr: 42, float: 3.5, emptyStr: 0, t: 1, f: 0, strOne: 1, strZero: 0 }],
-    ['boolean', { ...NOT_NULL, zero: false, strTrue: true, one: true, strOne: true, strZero: false }],
+    [
+      'number',
+      { ...NON_NULL_VALUES, numstr: 42, float: 3.5, emptyStr: 0, t: 1, f: 0, strOne: 1, strZero: 0 },
+    ],
+    ['boolean', { ...NON_NULL_VALUES, zero: false, strTrue: true, one: true, strOne: true, strZero: false }],
     [
       'array',
       {
-        ...NOT_NULL,
+        ...NON_NULL_VALUES,
         numstr: 42,
         float: 3.5,
         strTrue: true,
@@ -83,7 +86,7 @@ describe('start_trigger', () => {
     [
       'object',
       {
-        ...NOT_NULL,
+        ...NON_NULL_VALUES,
         numstr: 42,
         float: 3.5,
         strTrue: true,

@@ -1,4 +1,4 @@
-import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
+import { EngineError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
 import { authoredValue, inputFields } from '@heddle/core/fields';
 import type { InputField } from '@heddle/core/fields';
@@ -10,7 +10,7 @@ const RESERVED_NAMES: readonly string[] = ['error', 'selectedOption', 'selectedR
 
 type StartKind = 'unified' | 'api' | 'chat' | 'manual' | 'external';
 
-interface Start {
+interface StartContext {
   block: BlockConfig;
   fields: readonly InputField[];
   /** The input if it is an object, otherwise `{ input }`. */
@@ -18,7 +18,7 @@ interface Start {
   input: Json;
 }
 
-const OUTPUT_BUILDERS: { [K in StartKind]: (start: Start) => Map<string, Json> } = {
+const OUTPUT_BUILDERS: { [K in StartKind]: (start: StartContext) => Map<string, Json> } = {
   unified: unifiedOutput,
   api: apiOutput,
   chat: chatOutput,
@@ -39,13 +39,13 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
   const inputObject = isJsonObject(input) ? input : wrapInput(input);
   const hasMetadata = isOn(authoredValue(block.params['runMetadata']));
   if (kind !== 'chat')
-    refuseReserved(
+    refuseReservedNames(
       block,
       [...fields.map((field) => field.name), ...inputNames(kind, inputObject)],
       RESERVED_NAMES,
     );
   if (hasMetadata)
-    refuseReserved(
+    refuseReservedNames(
       block,
       fields.map((field) => field.name),
       ['metadata'],
@@ -58,9 +58,10 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
 
 /** Returns the names of the start block's fields that can contain files: those of the type `file[]`, and `files`. */
 export function fileFields(block: BlockConfig): string[] {
-  const declared = inputFields(authoredValue(block.params['inputFormat']));
-  const names = declared.filter(({ type }) => type === 'file[]').map(({ name }) => name);
-  if (acceptsFiles(kindOf(block)) && !declared.some(({ name }) => name === 'files')) names.push('files');
+  const declaredFields = inputFields(authoredValue(block.params['inputFormat']));
+  const names = declaredFields.filter(({ type }) => type === 'file[]').map(({ name }) => name);
+  if (acceptsFiles(kindOf(block)) && !declaredFields.some(({ name }) => name === 'files'))
+    names.push('files');
   return [...new Set(names)];
 }
 
@@ -91,52 +92,56 @@ function kindOf(block: BlockConfig): StartKind {
 }
 
 /** Returns the declared fields, then all other keys of the input. Drops an empty `input`. */
-function unifiedOutput({ fields, inputObject }: Start): Map<string, Json> {
-  const nested = own(inputObject, 'input');
-  const output = fillFields(fields, inputObject, nested);
-  const declared = new Set(fields.map((field) => field.name));
+function unifiedOutput({ fields, inputObject }: StartContext): Map<string, Json> {
+  const nestedInput = getOwn(inputObject, 'input');
+  const output = fillFields(fields, inputObject, nestedInput);
+  const declaredNames = new Set(fields.map((field) => field.name));
   for (const [key, value] of Object.entries(inputObject)) {
-    if (!declared.has(key)) output.set(key, value);
+    if (!declaredNames.has(key)) output.set(key, value);
   }
-  if (nested === '' && !declared.has('input')) output.delete('input');
+  if (nestedInput === '' && !declaredNames.has('input')) output.delete('input');
   return output;
 }
 
 /** Returns the declared fields, at the top level and in `input`; without declared fields, only `input`. */
-function apiOutput({ fields, inputObject, input }: Start): Map<string, Json> {
-  const nested = own(inputObject, 'input');
-  if (fields.length === 0) return new Map([['input', nested ?? input]]);
-  const filled = fillFields(fields, inputObject, nested);
-  return new Map([...filled, ['input', Object.fromEntries(filled)]]);
+function apiOutput({ fields, inputObject, input }: StartContext): Map<string, Json> {
+  const nestedInput = getOwn(inputObject, 'input');
+  if (fields.length === 0) return new Map([['input', nestedInput ?? input]]);
+  const filledFields = fillFields(fields, inputObject, nestedInput);
+  return new Map([...filledFields, ['input', Object.fromEntries(filledFields)]]);
 }
 
-function chatOutput({ inputObject }: Start): Map<string, Json> {
+function chatOutput({ inputObject }: StartContext): Map<string, Json> {
   const output = new Map<string, Json>();
   for (const key of ['input', 'conversationId']) {
-    const value = own(inputObject, key);
+    const value = getOwn(inputObject, key);
     if (value !== undefined && value !== null) output.set(key, value);
   }
   return output;
 }
 
 function inputNames(kind: StartKind, inputObject: JsonObject): string[] {
-  const nested = kind === 'api' ? own(inputObject, 'input') : undefined;
-  return [...Object.keys(inputObject), ...(isJsonObject(nested) ? Object.keys(nested) : [])];
+  const nestedInput = kind === 'api' ? getOwn(inputObject, 'input') : undefined;
+  return [...Object.keys(inputObject), ...(isJsonObject(nestedInput) ? Object.keys(nestedInput) : [])];
 }
 
-function refuseReserved(block: BlockConfig, names: readonly string[], reserved: readonly string[]): void {
-  const used = reserved.filter((name) => names.includes(name));
-  if (used.length === 0) return;
+function refuseReservedNames(
+  block: BlockConfig,
+  names: readonly string[],
+  reservedNames: readonly string[],
+): void {
+  const usedNames = reservedNames.filter((name) => names.includes(name));
+  if (usedNames.length === 0) return;
   throw new EngineError(
     'INPUT_INVALID',
-    `The start block "${block.name}" cannot accept ${used.map((name) => `"${name}"`).join(', ')}: the engine uses ` +
-      `${used.length === 1 ? 'this name' : 'these names'} itself. Rename the field.`,
-    { details: { blockId: block.id, names: used } },
+    `The start block "${block.name}" cannot accept ${usedNames.map((name) => `"${name}"`).join(', ')}: the engine uses ` +
+      `${usedNames.length === 1 ? 'this name' : 'these names'} itself. Rename the field.`,
+    { details: { blockId: block.id, names: usedNames } },
   );
 }
 
 function setFiles(output: Map<string, Json>, inputObject: JsonObject): void {
-  const files = normalizeFiles(own(inputObject, 'files'));
+  const files = normalizeFiles(getOwn(inputObject, 'files'));
   if (files !== undefined) output.set('files', files);
   else if (Object.hasOwn(inputObject, 'files')) output.delete('files');
 }
@@ -159,16 +164,16 @@ function normalizeFile(file: Json, index: number): JsonObject {
       `files[${index}] of the input is not a file: pass an object with a name, or a URL.`,
     );
   }
-  const name = own(file, 'name');
+  const name = getOwn(file, 'name');
   if (typeof name === 'string' && name !== '') return file;
-  const url = own(file, 'url');
+  const url = getOwn(file, 'url');
   if (typeof url === 'string' && url !== '') return { ...file, name: fileNameOf(url) };
   throw new EngineError('INPUT_INVALID', `files[${index}] of the input has neither a name nor a url.`);
 }
 
 function fileNameOf(url: string): string {
-  const path = (url.split(/[?#]/, 1)[0] ?? '').split('/');
-  return decode(path.at(-1) ?? '') || 'file';
+  const segments = (url.split(/[?#]/, 1)[0] ?? '').split('/');
+  return decode(segments.at(-1) ?? '') || 'file';
 }
 
 function decode(text: string): string {

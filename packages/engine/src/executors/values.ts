@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
 /** Returns the value as text: strings unchanged, null as empty text, other values as JSON. */
@@ -22,7 +22,7 @@ export function asPairs(value: Json | undefined): [string, string][] | undefined
   if (isJsonObject(table)) return trimPairs(Object.entries(table));
   if (!Array.isArray(table)) return undefined;
   const rows = table
-    .map((row) => (isJsonObject(row) ? (own(row, 'cells') ?? row) : null))
+    .map((row) => (isJsonObject(row) ? (getOwn(row, 'cells') ?? row) : null))
     .filter((cells) => isJsonObject(cells));
   return trimPairs(
     rows.map((cells) => [asText(pick(cells, 'Key', 'key')), pick(cells, 'Value', 'value') ?? null]),

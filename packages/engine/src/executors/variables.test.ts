@@ -85,10 +85,10 @@ describe('a variables block', () => {
     ['object', {}],
     ['array', []],
     ['string', ''],
-  ])('converts empty text and null to the default value of the type %s (r248–r262)', (type, empty) => {
+  ])('converts empty text and null to the default value of the type %s (r248–r262)', (type, emptyValue) => {
     const name = type[0] === 'a' ? 'l' : type[0]!;
     for (const value of ['', null])
-      expect(assign([row(name, type, value)])).toMatchObject({ output: { [name]: empty } });
+      expect(assign([row(name, type, value)])).toMatchObject({ output: { [name]: emptyValue } });
   });
 
   it.each<[string, string, Json]>([

@@ -1,4 +1,4 @@
-import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
+import { BlockError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { BlockResult, Json, VariableConfig } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 import type { EngineContext, EngineExecutor } from './services.ts';
@@ -19,15 +19,17 @@ function assign(context: EngineContext): BlockResult {
     });
   // Reversed, so that the first of two equal names wins.
   const variables = context.services.run.variables.toReversed();
-  const byId = new Map<Json | undefined, VariableConfig>(variables.map((item) => [item.id, item]));
-  const byName = new Map(variables.map((item) => [item.name, item]));
+  const variablesById = new Map<Json | undefined, VariableConfig>(variables.map((item) => [item.id, item]));
+  const variablesByName = new Map(variables.map((item) => [item.name, item]));
   const output = new Map<string, Json>();
   const valuesById = new Map<string, Json>();
   for (const row of rows) {
-    const variable = byId.get(own(row, 'variableId')) ?? byName.get(asText(own(row, 'variableName')).trim());
-    const name = asText(own(row, 'variableName')).trim() || variable?.name;
+    const variable =
+      variablesById.get(getOwn(row, 'variableId')) ??
+      variablesByName.get(asText(getOwn(row, 'variableName')).trim());
+    const name = asText(getOwn(row, 'variableName')).trim() || variable?.name;
     if (name === undefined) continue;
-    const value = assignedValue(name, asText(own(row, 'type')) || 'string', own(row, 'value'));
+    const value = assignedValue(name, asText(getOwn(row, 'type')) || 'string', getOwn(row, 'value'));
     output.set(name, value);
     if (variable !== undefined) valuesById.set(variable.id, coerceVariable(variable.type, value));
   }
@@ -56,24 +58,24 @@ function assignedValue(name: string, type: string, value: Json | undefined): Jso
 
 function toNumber(name: string, value: Json): number {
   const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : Number.NaN;
-  if (Number.isNaN(number)) throw invalidVariable(name, value, 'a number');
+  if (Number.isNaN(number)) throw invalidVariableError(name, value, 'a number');
   return number;
 }
 
 function toBoolean(name: string, value: Json): boolean {
   if (typeof value === 'boolean') return value;
   const text = typeof value === 'string' ? value.trim().toLowerCase() : '';
-  if (text !== 'true' && text !== 'false') throw invalidVariable(name, value, 'true or false');
+  if (text !== 'true' && text !== 'false') throw invalidVariableError(name, value, 'true or false');
   return text === 'true';
 }
 
 /** Accepts any value except text: `coerceVariable` converts it. */
 function toStructure(name: string, value: Json, expected: string): Json {
-  if (typeof value === 'string') throw invalidVariable(name, value, `${expected} as JSON`);
+  if (typeof value === 'string') throw invalidVariableError(name, value, `${expected} as JSON`);
   return value;
 }
 
-function invalidVariable(name: string, value: Json, expected: string): BlockError {
+function invalidVariableError(name: string, value: Json, expected: string): BlockError {
   const text = JSON.stringify(value);
   return new BlockError(
     'VARIABLE_INVALID',

@@ -1,4 +1,4 @@
-import { BlockError, fieldSchemas, own } from '@heddle/core/blocks';
+import { BlockError, fieldSchemas, getOwn } from '@heddle/core/blocks';
 import type { BlockContext, BlockExecutor, BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import { asText, isOn } from './values.ts';
 
@@ -18,12 +18,12 @@ export const waitExecutor: BlockExecutor = {
 
 function planWait(context: BlockContext): BlockResult {
   const fields = context.fields();
-  const isAsync = isOn(own(fields, 'async'));
+  const isAsync = isOn(getOwn(fields, 'async'));
   const unitMs = unitMsOf(fields, isAsync);
-  const waitDuration = Math.round(amountOf(own(fields, 'timeValue')) * unitMs);
+  const waitDuration = Math.round(amountOf(getOwn(fields, 'timeValue')) * unitMs);
   const waitUntilMs = context.clock.now() + waitDuration;
   if (waitUntilMs > DATE_LIMIT_MS)
-    throw invalidWait('The end of the wait is beyond the last date that can be represented.');
+    throw invalidWaitError('The end of the wait is beyond the last date that can be represented.');
   const resumeAt = new Date(waitUntilMs).toISOString();
   return {
     waitUntilMs,
@@ -37,19 +37,19 @@ function amountOf(value: Json | undefined): number {
   if (text === '') return 10;
   const amount = waitAmount.safeParse(text);
   if (amount.success) return amount.data;
-  throw invalidWait(`The duration "${text}" of the wait is not a number above 0.`);
+  throw invalidWaitError(`The duration "${text}" of the wait is not a number above 0.`);
 }
 
 function unitMsOf(fields: JsonObject, isAsync: boolean): number {
-  const text = asText(own(fields, isAsync ? 'timeUnitLong' : 'timeUnit')).trim();
+  const text = asText(getOwn(fields, isAsync ? 'timeUnitLong' : 'timeUnit')).trim();
   const unit = waitUnit.safeParse(text || (isAsync ? 'minutes' : 'seconds'));
   if (!unit.success)
-    throw invalidWait(`The unit "${text}" of the wait is unknown: use ${waitUnit.options.join(', ')}.`);
+    throw invalidWaitError(`The unit "${text}" of the wait is unknown: use ${waitUnit.options.join(', ')}.`);
   if (isAsync && !longWaitUnit.safeParse(unit.data).success)
-    throw invalidWait('An async wait cannot be given in seconds: use minutes, hours or days.');
+    throw invalidWaitError('An async wait cannot be given in seconds: use minutes, hours or days.');
   return UNIT_MS[unit.data];
 }
 
-function invalidWait(message: string): BlockError {
+function invalidWaitError(message: string): BlockError {
   return new BlockError('WAIT_INVALID', message, { retryable: false });
 }

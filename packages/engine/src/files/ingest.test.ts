@@ -10,9 +10,12 @@ import { valueKey } from '../store/value-key.ts';
 
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x');
-  const to = searchParams.get('to');
-  const status = to === null ? (pathname === '/gone' ? 404 : 200) : 302;
-  response.writeHead(status, to === null ? { 'content-type': 'text/csv' } : { location: to });
+  const redirectUrl = searchParams.get('to');
+  const status = redirectUrl === null ? (pathname === '/gone' ? 404 : 200) : 302;
+  response.writeHead(
+    status,
+    redirectUrl === null ? { 'content-type': 'text/csv' } : { location: redirectUrl },
+  );
   response.end(pathname === '/large' ? Buffer.alloc(MAX_FILE_BYTES + 1) : 'a,b\n');
 });
 await new Promise<void>((resolve) => {
@@ -52,19 +55,19 @@ const ABC = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj'
 
 describe('files of an input', () => {
   it('become records that give access to their contents', async () => {
-    const stored = await defaultEngine.storeFiles(SOURCE, { doc: [ABC], note: 'x' });
-    const [file] = filesIn(stored);
+    const storedInput = await defaultEngine.storeFiles(SOURCE, { doc: [ABC], note: 'x' });
+    const [file] = filesIn(storedInput);
     if (!file) throw new Error('There is no file.');
-    expect(stored).toEqual({ note: 'x', doc: [file] });
+    expect(storedInput).toEqual({ note: 'x', doc: [file] });
     expect(file).toMatchObject({ name: 'abc.txt', size: 3, type: 'text/plain' });
     expect(await contentOf(defaultEngine, file)).toBe('YWJj');
   });
 
   it('are stored separately even if equal: the key of one file does not reveal the other', async () => {
-    const [one, other] = filesIn(await defaultEngine.storeFiles(SOURCE, { doc: [ABC, ABC] }));
-    expect(one?.key).not.toBe(other?.key);
-    const swapped = { id: one?.id ?? '', key: other?.key ?? '' };
-    expect(await contentOf(defaultEngine, swapped)).toBeUndefined();
+    const [firstFile, secondFile] = filesIn(await defaultEngine.storeFiles(SOURCE, { doc: [ABC, ABC] }));
+    expect(firstFile?.key).not.toBe(secondFile?.key);
+    const swappedFile = { id: firstFile?.id ?? '', key: secondFile?.key ?? '' };
+    expect(await contentOf(defaultEngine, swappedFile)).toBeUndefined();
     expect(await contentOf(defaultEngine, { id: 'x', key: `sha256:${'0'.repeat(64)}` })).toBeUndefined();
   });
 
@@ -98,10 +101,10 @@ describe('files of an input', () => {
   });
 
   it('are stored without the items that are not files', async () => {
-    const stored = await defaultEngine.storeFiles(SOURCE, {
+    const storedInput = await defaultEngine.storeFiles(SOURCE, {
       doc: [{ type: 'folder', name: 'a', data: '' }, ABC, null],
     });
-    expect(stored).toEqual({ doc: [expect.objectContaining({ name: 'abc.txt' })] });
+    expect(storedInput).toEqual({ doc: [expect.objectContaining({ name: 'abc.txt' })] });
   });
 
   it('are not limited by `egress.maxResponseBytes`, which limits the requests of blocks', async () => {
@@ -110,8 +113,8 @@ describe('files of an input', () => {
     });
     onTestFinished(() => engine.close());
     const url = `${origin}/table.csv`;
-    const stored = await engine.storeFiles(SOURCE, { doc: { type: 'url', name: 'a.csv', data: url } });
-    expect(filesIn(stored)).toMatchObject([{ size: 4 }]);
+    const storedInput = await engine.storeFiles(SOURCE, { doc: { type: 'url', name: 'a.csv', data: url } });
+    expect(filesIn(storedInput)).toMatchObject([{ size: 4 }]);
     const request = workflow([block('Get', 'api', { url })], ['Start -> Get']);
     expect(await engine.execute({ workflow: request }, {})).toMatchObject({
       status: 'failed',
@@ -124,8 +127,8 @@ describe('files of an input', () => {
   });
 
   it('are readable by blocks: `base64` after a record is its content', async () => {
-    const stored = await defaultEngine.storeFiles(SOURCE, { doc: ABC });
-    const { output } = await defaultEngine.execute(SOURCE, stored);
+    const storedInput = await defaultEngine.storeFiles(SOURCE, { doc: ABC });
+    const { output } = await defaultEngine.execute(SOURCE, storedInput);
     expect(output).toMatchObject({ data: { text: 'YWJj' } });
   });
 
@@ -169,12 +172,12 @@ describe('a file with inline content', () => {
   });
 
   it('may be empty, and may have the maximum size', async () => {
-    const full = `data:;base64,${Buffer.alloc(MAX_FILE_BYTES).toString('base64')}`;
-    const sent = [
+    const fullDataUrl = `data:;base64,${Buffer.alloc(MAX_FILE_BYTES).toString('base64')}`;
+    const sentFiles = [
       { ...ABC, data: 'data:text/plain;base64,' },
-      { ...ABC, data: full },
+      { ...ABC, data: fullDataUrl },
     ];
-    const files = filesIn(await defaultEngine.storeFiles(SOURCE, { doc: sent }));
+    const files = filesIn(await defaultEngine.storeFiles(SOURCE, { doc: sentFiles }));
     expect(files.map(({ size, type }) => [size, type])).toEqual([
       [0, 'text/plain'],
       [MAX_FILE_BYTES, 'application/octet-stream'],
@@ -201,8 +204,8 @@ describe('a file with a URL', () => {
       Buffer.from((await contentOf(localEngine, file ?? { id: '', key: '' })) ?? '', 'base64').toString(),
     ).toBe('a,b\n');
     const inputWithMime = inputWithUrl(`${origin}/ok`, { mime: 'text/plain' });
-    const withMime = filesIn(await localEngine.storeFiles(SOURCE, inputWithMime));
-    expect(withMime[0]?.type).toBe('text/plain');
+    const filesWithMime = filesIn(await localEngine.storeFiles(SOURCE, inputWithMime));
+    expect(filesWithMime[0]?.type).toBe('text/plain');
   });
 
   it.each([

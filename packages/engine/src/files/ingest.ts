@@ -1,6 +1,6 @@
-import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
+import { EngineError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
-import { fileName, MAX_FILE_BYTES } from '@heddle/core/files';
+import { sanitizeFileName, MAX_FILE_BYTES } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { ValueStore } from '@heddle/core';
 import { coerceField } from '../executors/input-format.ts';
@@ -8,7 +8,7 @@ import type { HttpClient } from '../executors/services.ts';
 import { fileFields } from '../executors/start.ts';
 import { storeFile } from './storage.ts';
 import type { NewFile } from './storage.ts';
-import { FileRejectedError, fileTooLarge, parseDataUrl, parseFileInput } from './parse.ts';
+import { FileRejectedError, fileTooLargeError, parseDataUrl, parseFileInput } from './parse.ts';
 import type { FileInput } from './parse.ts';
 
 /** Limits for the files of one input. */
@@ -57,36 +57,36 @@ export function mayContainFiles(input: Json): boolean {
  */
 export async function ingestFiles(block: BlockConfig, input: Json, context: IngestContext): Promise<Json> {
   if (!isJsonObject(input)) return input;
-  const nested = own(input, 'input');
-  const inner = isJsonObject(nested) ? nested : {};
+  const nestedInput = getOwn(input, 'input');
+  const nestedObject = isJsonObject(nestedInput) ? nestedInput : {};
   const topRecords = new Map<string, FileRecord[]>();
   const innerRecords = new Map<string, FileRecord[]>();
   const names = new Set([...fileFields(block), ...(context.fields ?? [])]);
   const fields = [...names].map((field) => {
-    const isTopLevel = (own(inner, field) ?? null) === null;
+    const isTopLevel = (getOwn(nestedObject, field) ?? null) === null;
     return {
       field,
       records: isTopLevel ? topRecords : innerRecords,
-      files: fileInputs(own(isTopLevel ? input : inner, field)),
+      files: fileInputs(getOwn(isTopLevel ? input : nestedObject, field)),
     };
   });
-  const count = fields.reduce((sum, { files }) => sum + files.length, 0);
-  checkCount(count, context.limits);
-  if (count === 0) return input;
+  const fileCount = fields.reduce((sum, { files }) => sum + files.length, 0);
+  checkCount(fileCount, context.limits);
+  if (fileCount === 0) return input;
   const owner = await context.owner();
   const remaining = { bytes: context.limits?.bytes ?? Infinity };
   for (const { field, records, files } of fields)
     if (files.length > 0) records.set(field, await storeAll(files, { ...context, owner }, remaining));
   return {
     ...input,
-    ...(innerRecords.size > 0 && { input: { ...inner, ...toObject(innerRecords) } }),
+    ...(innerRecords.size > 0 && { input: { ...nestedObject, ...toObject(innerRecords) } }),
     ...toObject(topRecords),
   };
 }
 
 function checkCount(count: number, { files = MAX_FILES }: FileLimits = {}): void {
   if (count <= files) return;
-  throw invalidInput(`The input has ${count} files, more than the maximum of ${files}: send fewer`);
+  throw invalidInputError(`The input has ${count} files, more than the maximum of ${files}: send fewer`);
 }
 
 /** Stores the files one after the other, so that only one is in memory at a time. */
@@ -114,7 +114,7 @@ async function storeAll(
       records.push(record);
     } catch (error) {
       if (!(error instanceof FileRejectedError)) throw error;
-      throw invalidInput(`Failed to upload file: ${fileName(input.name)} (${error.message})`);
+      throw invalidInputError(`Failed to upload file: ${sanitizeFileName(input.name)} (${error.message})`);
     }
   }
   return records;
@@ -135,14 +135,14 @@ function toObject(files: ReadonlyMap<string, FileRecord[]>): JsonObject {
   return Object.fromEntries(files) as unknown as JsonObject;
 }
 
-function invalidInput(message: string): EngineError {
+function invalidInputError(message: string): EngineError {
   return new EngineError('INPUT_INVALID', message);
 }
 
 /** Maximum time for the download of one file, redirects included. */
 const DOWNLOAD_TIMEOUT_MS = 30_000;
 
-/** Downloads a file through the guarded HTTP client. Throws FileRejectedError. */
+/** Downloads a file through the HTTP client with the egress policy. Throws FileRejectedError. */
 async function downloadFile(httpClient: HttpClient, file: FileInput, signal?: AbortSignal): Promise<NewFile> {
   const { name, data: url, mime } = file;
   try {
@@ -157,6 +157,6 @@ async function downloadFile(httpClient: HttpClient, file: FileInput, signal?: Ab
     // Costs nothing: the HTTP client has loaded this module already.
     const { isEgressError } = await import('@heddle/sandbox/egress');
     if (!isEgressError(error)) throw error;
-    throw error.code === 'EGRESS_TOO_LARGE' ? fileTooLarge() : new FileRejectedError(error.message);
+    throw error.code === 'EGRESS_TOO_LARGE' ? fileTooLargeError() : new FileRejectedError(error.message);
   }
 }

@@ -1,5 +1,5 @@
 import type { ValueStore } from '@heddle/core';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 
@@ -74,7 +74,7 @@ async function* slices(chunks: AsyncIterable<Uint8Array>) {
 /** Returns the parts that a stored value lists; undefined if it is not a file in parts. */
 export function parsePartList(value: Json): FileParts | undefined {
   if (!isJsonObject(value)) return undefined;
-  const [bytes, parts] = [own(value, 'bytes'), own(value, 'parts')];
+  const [bytes, parts] = [getOwn(value, 'bytes'), getOwn(value, 'parts')];
   const areKeys = Array.isArray(parts) && parts.every((key) => typeof key === 'string');
   return areKeys && Number.isSafeInteger(bytes)
     ? { bytes: Number(bytes), parts: parts as string[] }
@@ -91,7 +91,7 @@ export function partContent(
 ): string | undefined {
   const part = text === undefined ? undefined : parseJson(text);
   if (!isJsonObject(part)) return undefined;
-  const [id, owner, index, data] = ['part', 'owner', 'index', 'data'].map((name) => own(part, name));
+  const [id, owner, index, data] = ['part', 'owner', 'index', 'data'].map((name) => getOwn(part, name));
   const isPart = id === expected.id && owner === expected.owner && index === expected.index;
   return isPart && typeof data === 'string' ? data : undefined;
 }

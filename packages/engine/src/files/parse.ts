@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { MAX_FILE_BYTES } from '@heddle/core/files';
 import type { NewFile } from './storage.ts';
@@ -16,7 +16,7 @@ export interface FileInput {
 /** Parses `{type: "file" | "url", name, data, mime?}`; undefined for other values. */
 export function parseFileInput(value: Json): FileInput | undefined {
   if (!isJsonObject(value)) return undefined;
-  const [kind, name, data, mime] = ['type', 'name', 'data', 'mime'].map((field) => own(value, field));
+  const [kind, name, data, mime] = ['type', 'name', 'data', 'mime'].map((field) => getOwn(value, field));
   if (kind !== 'file' && kind !== 'url') return undefined;
   if (typeof name !== 'string' || name === '' || typeof data !== 'string') return undefined;
   return { kind, name, data, mime: typeof mime === 'string' ? mime : undefined };
@@ -38,7 +38,7 @@ export function parseDataUrl({ name, data }: FileInput): NewFile {
   if (!BASE64.test(digits) || digits.length % 4 === 1)
     throw new FileRejectedError('its content is not Base64');
   const file = { name, type, base64: digits.padEnd(Math.ceil(digits.length / 4) * 4, '=') };
-  if (Buffer.byteLength(file.base64, 'base64') > MAX_FILE_BYTES) throw fileTooLarge();
+  if (Buffer.byteLength(file.base64, 'base64') > MAX_FILE_BYTES) throw fileTooLargeError();
   return file;
 }
 
@@ -48,7 +48,7 @@ function withoutPadding(text: string): string {
   return text.slice(0, end);
 }
 
-export function fileTooLarge(): FileRejectedError {
+export function fileTooLargeError(): FileRejectedError {
   return new FileRejectedError(
     `it is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB, the maximum size of a file`,
   );

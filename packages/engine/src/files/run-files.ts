@@ -14,7 +14,7 @@ export function fileStorage(
   { stores, maxRunFileBytes }: Pick<RuntimeParts, 'stores' | 'maxRunFileBytes'>,
   tenant: () => Promise<string | undefined>,
 ): FileStorage {
-  let remaining = maxRunFileBytes;
+  let remainingBytes = maxRunFileBytes;
   // If the store fails, the run is interrupted and continues later. The block does not fail.
   const values: Pick<ValueStore, 'put' | 'prune'> = {
     put: (json) => wrapStoreErrors(() => stores.values.put(json)),
@@ -25,8 +25,8 @@ export function fileStorage(
     const countedChunks = async function* (): AsyncGenerator<Uint8Array, void> {
       for await (const chunk of file.chunks) {
         bytes += chunk.length;
-        remaining -= chunk.length;
-        if (remaining < 0)
+        remainingBytes -= chunk.length;
+        if (remainingBytes < 0)
           throw new BlockError(
             'FILE_TOO_LARGE',
             `The files of this run have more than ${maxRunFileBytes} bytes together.`,
@@ -38,14 +38,14 @@ export function fileStorage(
     try {
       return await storeFileStream(values, { ...file, chunks: countedChunks() }, await tenant());
     } catch (error) {
-      remaining += bytes;
+      remainingBytes += bytes;
       throw error;
     }
   };
 }
 
 /** Returns the error for a file that is too large to be read as a whole. */
-export function fileTooLarge(bytes: number, maxBytes: number): BlockError {
+export function fileTooLargeError(bytes: number, maxBytes: number): BlockError {
   return new BlockError(
     'FILE_TOO_LARGE',
     `A file of ${bytes} bytes is too large to be read as one string: the maximum is ${maxBytes} bytes. Pass the file itself to blocks that accept files, instead of its content.`,

@@ -19,11 +19,11 @@ const readWorkflow = (id: string): Json =>
 async function openEngine() {
   const stores = openStores({});
   const { values } = stores;
-  const reads: string[] = [];
+  const readKeys: string[] = [];
   const countedValues = {
     put: (json: string) => values.put(json),
     get: (key: string) => {
-      reads.push(key);
+      readKeys.push(key);
       return values.get(key);
     },
     prune: (keys: readonly string[], unusedMs: number) => values.prune(keys, unusedMs),
@@ -43,31 +43,38 @@ async function openEngine() {
     const key = await values.put(JSON.stringify({ file: id, data: 'YWJj' }));
     return { id, name: 'abc.txt', size: 3, type: 'text/plain', key };
   };
-  const executeRead = async (id: string, doc: Json, olderFiles = false): Promise<[Json, string]> => {
-    const { output, runId } = await engine.execute(id, { doc }, { olderFiles });
+  const executeRead = async (id: string, doc: Json, hasUnownedFiles = false): Promise<[Json, string]> => {
+    const { output, runId } = await engine.execute(id, { doc }, { hasUnownedFiles });
     return [(output as { data: { text: Json } }).data.text, runId];
   };
-  return { engine, values, reads, putOlderFile, executeRead };
+  return { engine, values, reads: readKeys, putOlderFile, executeRead };
 }
 
 describe('a file that was stored without an owner', () => {
   it('can be opened by the run that received it, and by a run that continues it', async () => {
     const { engine, putOlderFile, executeRead } = await openEngine();
     const file = await putOlderFile();
-    const [read, runId] = await executeRead('a-read', [file], true);
-    expect(read).toBe('YWJj');
+    const [content, runId] = await executeRead('a-read', [file], true);
+    expect(content).toBe('YWJj');
     expect(await (await engine.fileReader(runId))(file)).toBe('YWJj');
-    const again = await engine.runFromBlock(runId, 'Read');
-    expect(await again.result()).toMatchObject({ output: { data: { text: 'YWJj' } } });
-    const twice = await engine.runFromBlock(again.runId, 'Read');
-    expect(await twice.result()).toMatchObject({ output: { data: { text: 'YWJj' } } });
+    const rerun = await engine.runFromBlock(runId, 'Read');
+    expect(await rerun.result()).toMatchObject({ output: { data: { text: 'YWJj' } } });
+    const secondRerun = await engine.runFromBlock(rerun.runId, 'Read');
+    expect(await secondRerun.result()).toMatchObject({ output: { data: { text: 'YWJj' } } });
   });
 
   it('can be opened by a child of the run that received it', async () => {
     const { engine, putOlderFile } = await openEngine();
-    const call = block('W', 'workflow_input', { workflowId: 'a-read', inputMapping: '{"doc": <start.doc>}' });
-    await engine.deploy(workflow([call], ['Start -> W'], { id: 'a-call', name: 'a-call', ...DOC }));
-    const { output } = await engine.execute('a-call', { doc: [await putOlderFile()] }, { olderFiles: true });
+    const callBlock = block('W', 'workflow_input', {
+      workflowId: 'a-read',
+      inputMapping: '{"doc": <start.doc>}',
+    });
+    await engine.deploy(workflow([callBlock], ['Start -> W'], { id: 'a-call', name: 'a-call', ...DOC }));
+    const { output } = await engine.execute(
+      'a-call',
+      { doc: [await putOlderFile()] },
+      { hasUnownedFiles: true },
+    );
     expect(output).toMatchObject({ result: { data: { text: 'YWJj' } } });
   });
 
@@ -96,10 +103,10 @@ describe('the owner of a file', () => {
     const record = { ...file } as unknown as { [field: string]: Json };
     for (const owner of ['b', null])
       expect((await executeRead('b-read', [{ ...record, owner }]))[0]).toBe('');
-    const stored = JSON.parse((await values.get(file.key)) ?? '') as { [field: string]: Json };
-    expect(stored).toMatchObject({ owner: 'a' });
-    const forged = await values.put(JSON.stringify({ file: file.id, owner: 'b', data: file.key }));
-    expect((await executeRead('b-read', [{ ...record, key: forged }]))[0]).toBe(file.key);
+    const storedValue = JSON.parse((await values.get(file.key)) ?? '') as { [field: string]: Json };
+    expect(storedValue).toMatchObject({ owner: 'a' });
+    const forgedKey = await values.put(JSON.stringify({ file: file.id, owner: 'b', data: file.key }));
+    expect((await executeRead('b-read', [{ ...record, key: forgedKey }]))[0]).toBe(file.key);
   });
 });
 

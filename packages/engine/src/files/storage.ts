@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError, isEngineError } from '@heddle/core';
 import type { Json, RunHeader, RunStore, ValueStore } from '@heddle/core';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
-import { fileName, filesIn, MAX_FILE_BYTES, mediaType } from '@heddle/core/files';
+import { sanitizeFileName, filesIn, MAX_FILE_BYTES, toMediaType } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { Values } from '../records/values.ts';
 import { partContent, parsePartList, storeParts } from './large-files.ts';
@@ -18,7 +18,10 @@ export interface NewFile {
 }
 
 /** Returns the tenant of a workflow, by its id. Undefined: the engine has no tenants. */
-export type TenantOf = (this: void, workflowId: string) => Promise<string | undefined> | string | undefined;
+export type TenantLookup = (
+  this: void,
+  workflowId: string,
+) => Promise<string | undefined> | string | undefined;
 
 /** Stores a file for its owner, a tenant, and returns the record. */
 export async function storeFile(
@@ -29,7 +32,13 @@ export async function storeFile(
   const id = randomUUID();
   // Id and owner are part of the hashed value: the key cannot be guessed, and the owner cannot be forged.
   const key = await values.put(JSON.stringify({ file: id, owner: owner ?? null, data: base64 }));
-  return { id, name: fileName(name), size: Buffer.byteLength(base64, 'base64'), type: mediaType(type), key };
+  return {
+    id,
+    name: sanitizeFileName(name),
+    size: Buffer.byteLength(base64, 'base64'),
+    type: toMediaType(type),
+    key,
+  };
 }
 
 /** A file that is stored as it arrives. */
@@ -50,18 +59,18 @@ export async function storeFileStream(
   owner: string | undefined,
 ): Promise<FileRecord> {
   const id = randomUUID();
-  const stored = await storeParts(values, { id, owner }, chunks);
-  if ('base64' in stored) return storeFile(values, { name, type, ...stored }, owner);
-  const { bytes, parts } = stored;
+  const storedContent = await storeParts(values, { id, owner }, chunks);
+  if ('base64' in storedContent) return storeFile(values, { name, type, ...storedContent }, owner);
+  const { bytes, parts } = storedContent;
   const key = await values.put(JSON.stringify({ file: id, owner: owner ?? null, bytes, parts }));
-  return { id, name: fileName(name), size: bytes, type: mediaType(type), key, parts };
+  return { id, name: sanitizeFileName(name), size: bytes, type: toMediaType(type), key, parts };
 }
 
 /** The sources of a file reader. */
 export interface FileSources {
   stores: { runs: Pick<RunStore, 'header' | 'record' | 'journal'>; values: ValueStore };
   values: Pick<Values, 'load'>;
-  tenant: TenantOf;
+  tenant: TenantLookup;
 }
 
 /**
@@ -109,28 +118,28 @@ interface ReaderOptions {
  */
 export function fileReader(
   sources: FileSources,
-  run: RunHeader,
+  header: RunHeader,
   { files = Infinity, bytes = Infinity, signal, tenant, tooLargeError }: ReadLimits & ReaderOptions = {},
 ): FileReader {
-  const reads = new Map<string, Promise<LoadedFile | undefined>>();
-  let remaining = bytes;
+  const filesByKey = new Map<string, Promise<LoadedFile | undefined>>();
+  let remainingBytes = bytes;
   const readText = async (key: string): Promise<string> => {
-    const text = (await storedText(sources.stores.values, key)) ?? '';
-    remaining -= Buffer.byteLength(text);
+    const text = (await readStoredText(sources.stores.values, key)) ?? '';
+    remainingBytes -= Buffer.byteLength(text);
     return text;
   };
   const read = async (key: string): Promise<LoadedFile | undefined> => {
-    const file = await parseTenantFile(sources, run, { key, text: await readText(key), tenant });
+    const file = await parseTenantFile(sources, header, { key, text: await readText(key), tenant });
     if (!file) return undefined;
     const isReadable =
-      file.bytes <= Math.min(MAX_FILE_BYTES, Math.max(0, remaining)) || file.base64 !== undefined;
+      file.bytes <= Math.min(MAX_FILE_BYTES, Math.max(0, remainingBytes)) || file.base64 !== undefined;
     return { ...file, content: isReadable ? await readWhole(file, readText) : undefined };
   };
   return async ({ id, key }) => {
-    let reading = reads.get(key);
+    let reading = filesByKey.get(key);
     if (!reading) {
-      if (signal?.aborted || remaining <= 0 || reads.size >= files) return undefined;
-      reads.set(key, (reading = read(key)));
+      if (signal?.aborted || remainingBytes <= 0 || filesByKey.size >= files) return undefined;
+      filesByKey.set(key, (reading = read(key)));
     }
     const file = await reading;
     if (file?.id !== id) return undefined;
@@ -161,12 +170,12 @@ async function readWhole(
 /** Opens a file of the run's tenant by its record; undefined if the record belongs to no such file. */
 export async function openFile(
   sources: FileSources,
-  run: RunHeader,
+  header: RunHeader,
   { id, key, tenant }: Pick<FileRecord, 'id' | 'key'> & Pick<ReaderOptions, 'tenant'>,
 ): Promise<FileContent | undefined> {
   const { values } = sources.stores;
-  const text = (await storedText(values, key)) ?? '';
-  const file = await parseTenantFile(sources, run, { key, text, tenant });
+  const text = (await readStoredText(values, key)) ?? '';
+  const file = await parseTenantFile(sources, header, { key, text, tenant });
   if (file?.id !== id) return undefined;
   return { bytes: file.bytes, chunks: () => chunksOf(file, values) };
 }
@@ -189,23 +198,23 @@ async function* chunksOf(
 /** Parses the stored text of the file with this key; undefined unless the file belongs to the tenant of the run. */
 async function parseTenantFile(
   sources: FileSources,
-  run: RunHeader,
+  header: RunHeader,
   { key, text, tenant }: { key: string; text: string } & Pick<ReaderOptions, 'tenant'>,
 ): Promise<StoredFile | undefined> {
-  const stored = parseJson(text);
-  if (!isJsonObject(stored)) return undefined;
-  const [id, owner, base64] = ['file', 'owner', 'data'].map((name) => own(stored, name));
+  const storedValue = parseJson(text);
+  if (!isJsonObject(storedValue)) return undefined;
+  const [id, owner, base64] = ['file', 'owner', 'data'].map((name) => getOwn(storedValue, name));
   if (typeof id !== 'string') return undefined;
-  const runTenant = await (tenant ?? (async () => sources.tenant(run.workflowId)))();
-  const isOfTenant =
+  const runTenant = await (tenant ?? (async () => sources.tenant(header.workflowId)))();
+  const belongsToTenant =
     owner === undefined
-      ? await canReadOlderFile(sources, run, { id, key }, runTenant)
+      ? await canReadOlderFile(sources, header, { id, key }, runTenant)
       : owner === (runTenant ?? null);
-  if (!isOfTenant) return undefined;
+  if (!belongsToTenant) return undefined;
   if (typeof base64 === 'string')
     return { id, owner: owner ?? null, base64, bytes: Buffer.byteLength(base64, 'base64'), parts: [] };
-  const listed = parsePartList(stored);
-  return listed && { id, owner: owner ?? null, ...listed };
+  const partList = parsePartList(storedValue);
+  return partList && { id, owner: owner ?? null, ...partList };
 }
 
 /** Maximum number of reruns and parent runs that are followed. */
@@ -218,12 +227,12 @@ const MAX_ORIGINS = 100;
  */
 async function canReadOlderFile(
   sources: FileSources,
-  run: RunHeader,
+  header: RunHeader,
   file: Pick<FileRecord, 'id' | 'key'>,
   runTenant: string | undefined,
 ): Promise<boolean> {
   if (runTenant === undefined) return true;
-  let ancestor: RunHeader | undefined = run;
+  let ancestor: RunHeader | undefined = header;
   for (let step = 0; ancestor && step < MAX_ORIGINS; step += 1) {
     if ((await sources.tenant(ancestor.workflowId)) !== runTenant) return false;
     if (!ancestor.ownsFiles)
@@ -247,7 +256,7 @@ async function reusedRunId({ stores }: FileSources, runId: string): Promise<stri
   return first?.type === 'started' ? first.reused?.runId : undefined;
 }
 
-async function storedText(values: ValueStore, key: string): Promise<string | undefined> {
+async function readStoredText(values: ValueStore, key: string): Promise<string | undefined> {
   try {
     return await values.get(key);
   } catch (error) {

@@ -1,4 +1,4 @@
-import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
+import { BlockError, isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { BlockConfig, BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import type { MockValue } from './mocks.ts';
 
@@ -13,7 +13,7 @@ export function mockResult(
   index: number,
 ): BlockResult {
   const value = values[Math.min(index, values.length - 1)] ?? null;
-  const failure = isJsonObject(value) ? own(value, '$error') : undefined;
+  const failure = isJsonObject(value) ? getOwn(value, '$error') : undefined;
   if (isJsonObject(failure)) throw mockFailure(failure);
   const output = isJsonObject(value) ? value : wrapValue(block.type, value);
   const port = portOf(block.type, output);
@@ -21,9 +21,9 @@ export function mockResult(
 }
 
 function mockFailure(failure: JsonObject): BlockError {
-  const code = own(failure, 'code');
-  const message = own(failure, 'message');
-  const retryable = own(failure, 'retryable');
+  const code = getOwn(failure, 'code');
+  const message = getOwn(failure, 'message');
+  const retryable = getOwn(failure, 'retryable');
   return new BlockError(
     typeof code === 'string' ? code : 'BLOCK_FAILED',
     typeof message === 'string' ? message : 'The mock failed.',
@@ -47,7 +47,7 @@ function wrapValue(type: string, value: Json): JsonObject {
 
 /** Returns the port of a mocked condition or router, by the option or route in the output. */
 function portOf(type: string, output: JsonObject): string | undefined {
-  const selection = type === 'condition' ? own(output, 'selectedOption') : own(output, 'selectedRoute');
+  const selection = type === 'condition' ? getOwn(output, 'selectedOption') : getOwn(output, 'selectedRoute');
   if (typeof selection !== 'string') return undefined;
   if (type === 'condition') return `condition-${selection}`;
   return type === 'router' || type === 'router_v2' ? `router-${selection}` : undefined;

@@ -48,20 +48,22 @@ export const NO_MOCKS: Mocks = { valuesFor: () => undefined, json: null, unusedN
 export function parseMocks(json: Json): Mocks {
   if (json === null) return NO_MOCKS;
   const parsed = MocksSchema.safeParse(json);
-  if (!parsed.success) throw invalidMocks(parsed.error);
+  if (!parsed.success) throw invalidMocksError(parsed.error);
   const blocks = Object.entries(parsed.data.blocks ?? {});
-  const byExactName = new Map(blocks.map(([name, value]) => [name, toValueList(value)]));
-  const byName = new Map(blocks.map(([name, value]) => [normalizeName(name), toValueList(value)]));
-  const byType = new Map(
+  const valuesByExactName = new Map(blocks.map(([name, value]) => [name, toValueList(value)]));
+  const valuesByName = new Map(blocks.map(([name, value]) => [normalizeName(name), toValueList(value)]));
+  const valuesByType = new Map(
     Object.entries(parsed.data.types ?? {}).map(([type, value]) => [type, toValueList(value)]),
   );
   return {
     json,
     valuesFor: ({ id, name, type }) =>
-      byExactName.get(id) ?? byName.get(normalizeName(name)) ?? byType.get(type),
+      valuesByExactName.get(id) ?? valuesByName.get(normalizeName(name)) ?? valuesByType.get(type),
     unusedNames: (planBlocks) => {
       const names = new Set(planBlocks.flatMap(({ id, name }) => [id, normalizeName(name)]));
-      return [...byExactName.keys()].filter((name) => !names.has(name) && !names.has(normalizeName(name)));
+      return [...valuesByExactName.keys()].filter(
+        (name) => !names.has(name) && !names.has(normalizeName(name)),
+      );
     },
   };
 }
@@ -91,11 +93,11 @@ function issuesOf(value: Json): { message: string; path: (string | number)[] }[]
     ? []
     : parsed.error.issues.map(({ message, path }) => ({
         message,
-        path: path.map((step) => (typeof step === 'symbol' ? String(step) : step)),
+        path: path.map((key) => (typeof key === 'symbol' ? String(key) : key)),
       }));
 }
 
-function invalidMocks(error: z.ZodError): EngineError {
+function invalidMocksError(error: z.ZodError): EngineError {
   const issues = error.issues.map((issue) => ({
     path: issue.path.map(String).join('.') || '(all)',
     message: issue.message,

@@ -14,7 +14,7 @@ import { openLeasedStores } from '../store/open-postgres.ts';
 import { openStores } from '../store/open.ts';
 import type { PostgresOptions } from '../store/postgres/open.ts';
 import type { SharedStores, Stores } from '../store/stores.ts';
-import type { ListQuery, LogDetail, RunDetail, RunEvent } from '../types.ts';
+import type { RunListQuery, LogDetail, RunDetail, RunEvent } from '../types.ts';
 
 /** A run as seen by a process that does not execute it. */
 export interface ShownRun extends RunDetail {
@@ -30,7 +30,7 @@ export type ControlReply = ControlOutcome | { status: 'waiting' };
  * JOURNAL_CORRUPT for a run whose plan or journal cannot be read.
  */
 export interface RunReader {
-  listRuns(query?: ListQuery): Promise<{ runs: ShownRun[]; nextCursor: string | null }>;
+  listRuns(query?: RunListQuery): Promise<{ runs: ShownRun[]; nextCursor: string | null }>;
   /** Throws RUN_NOT_FOUND. */
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<ShownRun>;
   /** Throws RUN_NOT_FOUND. */
@@ -78,12 +78,12 @@ export async function openPostgresReader(
     clock,
     // The processes may run on other machines, so it is unknown whether one exists.
     mayContinue: () => true,
-    findUnowned: (runIds) => stores.leases.findUnowned(runIds),
+    findUnowned: (runIds) => stores.leases.findUnownedRuns(runIds),
   });
 }
 
 /** Information about the processes that execute the runs. */
-interface Owners {
+interface OwnershipInfo {
   clock: Clock;
   /** True while a process may execute a run. */
   mayContinue: () => boolean;
@@ -94,17 +94,18 @@ interface Owners {
 class StoreRunReader implements RunReader {
   readonly #sources: { stores: SharedStores; definitions: { plan(hash: string): Promise<Plan> } };
   readonly #values: Values;
-  readonly #owners: Owners;
+  readonly #ownership: OwnershipInfo;
 
-  constructor(stores: SharedStores, owners: Owners) {
+  constructor(stores: SharedStores, ownership: OwnershipInfo) {
     this.#sources = { stores, definitions: { plan: (hash) => storedPlan(stores.definitions, hash) } };
     this.#values = new Values(stores.values);
-    this.#owners = owners;
+    this.#ownership = ownership;
   }
 
-  async listRuns(query: ListQuery = {}): Promise<{ runs: ShownRun[]; nextCursor: string | null }> {
+  async listRuns(query: RunListQuery = {}): Promise<{ runs: ShownRun[]; nextCursor: string | null }> {
     const { runs: store } = this.#sources.stores;
-    const read = (listed: RunRecord) => readRun(this.#sources, listed.runId, { logs: false, listed });
+    const read = (listedRecord: RunRecord) =>
+      readRun(this.#sources, listedRecord.runId, { withLogs: false, listedRecord });
     const { runs, nextCursor } = await listDetails({ runs: store, values: this.#values, read }, query);
     return { runs: await this.#shownRuns(runs), nextCursor };
   }
@@ -117,10 +118,10 @@ class StoreRunReader implements RunReader {
   }
 
   async #shownRuns(runs: readonly RunDetail[]): Promise<ShownRun[]> {
-    const active = runs.filter(({ endedAt, pauseKind }) => endedAt === null && pauseKind !== 'human');
-    const unowned =
-      active.length === 0 ? [] : await this.#owners.findUnowned(active.map(({ runId }) => runId));
-    return runs.map((run) => ({ ...run, interrupted: unowned.includes(run.runId) }));
+    const activeRuns = runs.filter(({ endedAt, pauseKind }) => endedAt === null && pauseKind !== 'human');
+    const unownedRunIds =
+      activeRuns.length === 0 ? [] : await this.#ownership.findUnowned(activeRuns.map(({ runId }) => runId));
+    return runs.map((run) => ({ ...run, interrupted: unownedRunIds.includes(run.runId) }));
   }
 
   async cancelReason(runId: string): Promise<string | undefined> {
@@ -144,7 +145,7 @@ class StoreRunReader implements RunReader {
 
   async *follow(runId: string): AsyncGenerator<RunEvent> {
     const definition = await readDefinition(this.#sources, runId);
-    const { clock, mayContinue } = this.#owners;
+    const { clock, mayContinue } = this.#ownership;
     yield* follow({ ...this.#sources, values: this.#values, clock, mayContinue }, definition);
   }
 
@@ -153,25 +154,25 @@ class StoreRunReader implements RunReader {
   }
 
   async #read(runId: string, withLogs: boolean): Promise<RunState> {
-    const run = await readRun(this.#sources, runId, { logs: withLogs });
+    const run = await readRun(this.#sources, runId, { withLogs });
     if (!run) throw runNotFound(runId);
     return run;
   }
 }
 
 class StoreFolderClient extends StoreRunReader implements FolderClient {
-  readonly #data: string;
+  readonly #dataFolder: string;
   readonly #control: ControlStore;
   readonly #clock: Clock;
   readonly #close: () => void;
 
-  constructor(data: string, stores: Stores, clock: Clock) {
+  constructor(dataFolder: string, stores: Stores, clock: Clock) {
     super(stores, {
       clock,
-      mayContinue: () => isOwned(data) || isShared(data),
-      findUnowned: (runIds) => unownedRuns(stores, runIds, ownedRunFilter(data)),
+      mayContinue: () => isOwned(dataFolder) || isShared(dataFolder),
+      findUnowned: (runIds) => findUnownedRunIds(stores, runIds, ownedRunFilter(dataFolder)),
     });
-    this.#data = data;
+    this.#dataFolder = dataFolder;
     this.#control = stores.control;
     this.#clock = clock;
     this.#close = () => stores.close();
@@ -182,7 +183,7 @@ class StoreFolderClient extends StoreRunReader implements FolderClient {
   }
 
   isOwned(): boolean {
-    return isOwned(this.#data);
+    return isOwned(this.#dataFolder);
   }
 
   async addRequest(request: NewControlRequest): Promise<void> {
@@ -203,7 +204,7 @@ class StoreFolderClient extends StoreRunReader implements FolderClient {
  * Returns those of the runs that the owner of the folder does not execute. Runs of other runtimes are omitted, because
  * their workers may be anywhere.
  */
-async function unownedRuns(
+async function findUnownedRunIds(
   { runs }: Stores,
   runIds: readonly string[],
   isOwnersRun: ReturnType<typeof ownedRunFilter> = () => false,

@@ -29,7 +29,7 @@ function openEmissions(store: LiveEventStore, { isNew = true, redactor = NO_SECR
     sanitizer: sanitizerOf(redactor),
     isNew,
     onPublished: (event) => events.push(event),
-    report: (error) => errors.push(error),
+    onError: (error) => errors.push(error),
   });
   return { emissions, errors, events };
 }
@@ -99,9 +99,9 @@ describe('emissions', () => {
   it('that cannot be stored are lost without an exception: the loss is reported once and shown by an event', async () => {
     const store = new SlowStore();
     const { emissions, errors } = openEmissions(store);
-    const fail = async (nth: number): Promise<void> => {
-      emissions.add(PLACE, text(String(nth)), nth === 0);
-      store.writes[nth]?.settle(new Error('Disk full.'));
+    const fail = async (index: number): Promise<void> => {
+      emissions.add(PLACE, text(String(index)), index === 0);
+      store.writes[index]?.settle(new Error('Disk full.'));
       await new Promise(setImmediate);
     };
     await fail(0);
@@ -119,7 +119,7 @@ describe('emissions', () => {
   it('are dropped if too many are waiting for a slow store', async () => {
     const store = new SlowStore();
     const { emissions } = openEmissions(store);
-    for (let nth = 0; nth < 5000; nth++) emissions.add(PLACE, text('x'), nth === 0);
+    for (let index = 0; index < 5000; index++) emissions.add(PLACE, text('x'), index === 0);
     store.writes[0]?.settle();
     await expect.poll(() => emissions.flush() && store.writes.length).toBe(2);
     store.writes[1]?.settle();
@@ -131,10 +131,12 @@ describe('emissions', () => {
     fc.assert(
       fc.property(fc.nat(3), fc.constantFrom('😀', 'ab'), (offset, unit) => {
         const store = new MemoryLiveEvents(new TestClock());
-        const long = 'x'.repeat(offset) + unit.repeat(20_000);
-        openEmissions(store).emissions.add(PLACE, text(long), true);
-        const pieces = readEmissions(store).map((each) => (each.type === 'text' ? each.text : ''));
-        expect(pieces.join('')).toBe(long);
+        const longText = 'x'.repeat(offset) + unit.repeat(20_000);
+        openEmissions(store).emissions.add(PLACE, text(longText), true);
+        const pieces = readEmissions(store).map((emission) =>
+          emission.type === 'text' ? emission.text : '',
+        );
+        expect(pieces.join('')).toBe(longText);
         for (const piece of pieces) {
           expect(piece.length).toBeLessThanOrEqual(MAX_EMITTED_CHARS);
           expect(piece.isWellFormed()).toBe(true);
@@ -146,11 +148,11 @@ describe('emissions', () => {
     const { emissions } = openEmissions(store);
     emissions.add(PLACE, { type: 'tool', phase: 'start', id: 'i'.repeat(9000), name: 'n' }, true);
     expect(readEmissions(store)).toEqual([{ type: 'tool', phase: 'start', id: 'i'.repeat(200), name: 'n' }]);
-    const other = new MemoryLiveEvents(new TestClock());
+    const otherStore = new MemoryLiveEvents(new TestClock());
     const progress = { type: 'progress' as const, progress: 1 };
-    const long = { ...progress, id: 'i'.repeat(9000), message: 'm'.repeat(90_000) };
-    openEmissions(other).emissions.add(PLACE, long, true);
-    expect(readEmissions(other)).toEqual([
+    const longProgress = { ...progress, id: 'i'.repeat(9000), message: 'm'.repeat(90_000) };
+    openEmissions(otherStore).emissions.add(PLACE, longProgress, true);
+    expect(readEmissions(otherStore)).toEqual([
       { ...progress, id: 'i'.repeat(200), message: 'm'.repeat(MAX_EMITTED_CHARS) },
     ]);
   });
@@ -164,25 +166,25 @@ describe('emissions', () => {
     fc.assert(
       fc.property(fc.array(attempt, { maxLength: 12 }), (attempts) => {
         const store = new MemoryLiveEvents(new TestClock());
-        const last: { [place: string]: string } = {};
+        const lastTexts: { [place: string]: string } = {};
         const processes = new Map<number, Emissions>();
         for (const { process, place, words } of attempts) {
           // Each attempt is in a process that takes over the run.
           const emissions = openEmissions(store, { isNew: processes.size === 0 }).emissions;
           processes.set(process, emissions);
-          for (const [nth, word] of words.entries())
-            emissions.add({ block: place, scope: [] }, text(word), nth === 0);
-          last[place] = words.join('');
+          for (const [index, word] of words.entries())
+            emissions.add({ block: place, scope: [] }, text(word), index === 0);
+          lastTexts[place] = words.join('');
         }
         const texts: { [place: string]: string } = {};
-        const all = store.read('r', 0, 1000);
-        for (const { json } of all) {
+        const events = store.read('r', 0, 1000);
+        for (const { json } of events) {
           const { block, emission } = JSON.parse(json) as StoredEmission;
           if (emission.type === 'reset') texts[block] = '';
           if (emission.type === 'text') texts[block] = (texts[block] ?? '') + emission.text;
         }
-        expect(texts).toEqual(last);
-        expect(all.map(({ number }) => number)).toEqual(all.map((_, index) => index + 1));
+        expect(texts).toEqual(lastTexts);
+        expect(events.map(({ number }) => number)).toEqual(events.map((_, index) => index + 1));
       }),
       { numRuns: 50 },
     );
@@ -195,26 +197,26 @@ describe('emitted texts with a secret', () => {
   const reset: BlockEmission = { type: 'reset' };
   const redactor = createRedactor({ KEY: 'sesame-open' });
   const REDACTED = '«redacted:KEY»';
-  const COMPLETE = { isCut: false };
+  const COMPLETE = { isInterrupted: false };
 
   /** Emits in one attempt at PLACE. */
   function emit(emissions: Emissions, ...all: readonly BlockEmission[]): void {
-    for (const [nth, each] of all.entries()) emissions.add(PLACE, each, nth === 0);
+    for (const [index, emission] of all.entries()) emissions.add(PLACE, emission, index === 0);
   }
 
   it('are redacted across their parts, by kind and place, even with other emissions in between', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = openEmissions(store, { redactor });
-    const other = { block: 'T', scope: [1] };
+    const otherPlace = { block: 'T', scope: [1] };
     emit(emissions, text('- ses'), thinking('? sesame'), tool, text('ame'));
-    emissions.add(other, text('ame-open'), true);
+    emissions.add(otherPlace, text('ame-open'), true);
     emissions.add(PLACE, text('-open!'), false);
     emissions.add(PLACE, thinking('-open'), false);
-    const earlier = [text('- '), thinking('? '), tool];
-    expect(readEmissions(store)).toEqual(earlier);
-    for (const place of [PLACE, other]) emissions.end(place, COMPLETE);
+    const earlierEmissions = [text('- '), thinking('? '), tool];
+    expect(readEmissions(store)).toEqual(earlierEmissions);
+    for (const place of [PLACE, otherPlace]) emissions.end(place, COMPLETE);
     expect(readEmissions(store)).toEqual([
-      ...earlier,
+      ...earlierEmissions,
       text(`${REDACTED}!`),
       thinking(REDACTED),
       text('ame-open'),
@@ -237,7 +239,7 @@ describe('emitted texts with a secret', () => {
     const store = new MemoryLiveEvents(new TestClock());
     const { emissions } = openEmissions(store, { redactor });
     emit(emissions, text('- sesame'), thinking('ses'));
-    emissions.end(PLACE, { isCut: true });
+    emissions.end(PLACE, { isInterrupted: true });
     expect(readEmissions(store)).toEqual([text('- ')]);
   });
 
@@ -279,10 +281,14 @@ describe('emitted texts with a secret', () => {
         emit(emissions, ...parts.map(([isText, value]) => (isText ? text(value) : thinking(value))));
         emissions.end(PLACE, COMPLETE);
         const joined = (all: readonly BlockEmission[], type: string): string =>
-          all.flatMap((each) => (each.type === type && 'text' in each ? [each.text] : [])).join('');
+          all
+            .flatMap((emission) => (emission.type === type && 'text' in emission ? [emission.text] : []))
+            .join('');
         for (const type of ['text', 'thinking']) {
-          const whole = parts.map(([isText, value]) => (isText === (type === 'text') ? value : '')).join('');
-          expect(joined(readEmissions(store), type)).toBe(redactor.text(whole));
+          const wholeText = parts
+            .map(([isText, value]) => (isText === (type === 'text') ? value : ''))
+            .join('');
+          expect(joined(readEmissions(store), type)).toBe(redactor.redactText(wholeText));
         }
       }),
     );

@@ -11,8 +11,8 @@ import type { RunEvent } from '../types.ts';
 export const MAX_EMITTED_CHARS = 16_384;
 /** Longer ids and names of tools are truncated. */
 const MAX_NAME_CHARS = 200;
-/** Maximum number of events that wait for a slow store; further ones are dropped. */
-const MAX_WAITING = 2000;
+/** Maximum number of emissions that wait for a slow store; further ones are dropped. */
+const MAX_QUEUED_EMISSIONS = 2000;
 /** Maximum time for which the result of a block waits until its events are published. */
 const FLUSH_LIMIT_MS = 1000;
 
@@ -50,12 +50,12 @@ interface EmissionsOptions {
   replica: Replica;
   store: LiveEventStore;
   clock: Clock;
-  sanitizer: Pick<Sanitizer, 'json' | 'stream'>;
+  sanitizer: Pick<Sanitizer, 'redactJson' | 'createStream'>;
   /** True: no other process has published events of the run. */
   isNew: boolean;
   /** Receives the events of this process in the form for listeners. */
   onPublished?(event: Extract<RunEvent, { type: 'block:emission' }>): void;
-  report(error: unknown): void;
+  onError(error: unknown): void;
 }
 
 /**
@@ -90,23 +90,23 @@ export class Emissions {
   add(place: Place, emission: BlockEmission, isFirst: boolean): void {
     const { replica, clock } = this.#options;
     const isText = emission.type === 'text' || emission.type === 'thinking';
-    const redacted = isText ? undefined : this.#redact(emission);
+    const redactedEmission = isText ? undefined : this.#redact(emission);
     const key = placeKey(place);
-    const existing = isFirst ? undefined : this.#attempts.get(key);
-    if (!isFirst && !existing) return;
+    const existingAttempt = isFirst ? undefined : this.#attempts.get(key);
+    if (!isFirst && !existingAttempt) return;
     const emittedAt = { seq: replica.seq, atMs: clock.now() };
-    const attempt = existing ?? { place, key, isFirst, ...emittedAt, streams: new Map() };
+    const attempt = existingAttempt ?? { place, key, isFirst, ...emittedAt, streams: new Map() };
     this.#attempts.set(key, Object.assign(attempt, emittedAt));
-    if (redacted) this.#enqueue(attempt, redacted);
+    if (redactedEmission) this.#enqueue(attempt, redactedEmission);
     else if (isText) this.#addText(attempt, emission);
     this.#publishSoon();
   }
 
   /**
-   * Publishes the held-back text of the attempt at `place`, which has ended. `isCut`: its texts are incomplete and may
+   * Publishes the held-back text of the attempt at `place`, which has ended. `isInterrupted`: its texts are incomplete and may
    * end in the beginning of a secret. Returns false if the attempt has emitted nothing.
    */
-  end(place: Place, options: { isCut: boolean }): boolean {
+  end(place: Place, options: { isInterrupted: boolean }): boolean {
     const key = placeKey(place);
     const attempt = this.#attempts.get(key);
     if (!attempt) return false;
@@ -138,11 +138,11 @@ export class Emissions {
   }
 
   #redact(emission: BlockEmission): BlockEmission {
-    return this.#options.sanitizer.json(emission, 'The emission of a block') as BlockEmission;
+    return this.#options.sanitizer.redactJson(emission, 'The emission of a block') as BlockEmission;
   }
 
   #addText(attempt: OpenAttempt, { type, text }: TextEmission): void {
-    const stream = attempt.streams.get(type) ?? this.#options.sanitizer.stream();
+    const stream = attempt.streams.get(type) ?? this.#options.sanitizer.createStream();
     attempt.streams.set(type, stream);
     this.#enqueue(attempt, { type, text: stream.push(text) });
   }
@@ -151,12 +151,12 @@ export class Emissions {
   #enqueue(attempt: OpenAttempt, emission: BlockEmission): void {
     const { streams, ...queuedFields } = attempt;
     if (emission.type === 'reset') streams.delete('text');
-    for (const each of splitEmission(emission)) {
-      if (this.#queue.length >= MAX_WAITING) {
+    for (const part of splitEmission(emission)) {
+      if (this.#queue.length >= MAX_QUEUED_EMISSIONS) {
         this.#lostPlace = attempt.place;
         return;
       }
-      this.#queue.push({ ...queuedFields, isFirst: attempt.isFirst, emission: each });
+      this.#queue.push({ ...queuedFields, isFirst: attempt.isFirst, emission: part });
       attempt.isFirst = false;
     }
   }
@@ -180,9 +180,9 @@ export class Emissions {
     this.#queue = [];
     if (batch.length === 0) return;
     try {
-      const published = thenMaybe(this.#loadPlaces(), (places) => this.#send(batch, places));
-      if (published instanceof Promise)
-        this.#publishing = published
+      const result = thenMaybe(this.#loadPlaces(), (places) => this.#send(batch, places));
+      if (result instanceof Promise)
+        this.#publishing = result
           .catch((error: unknown) => this.#fail(error, batch))
           .finally(() => {
             this.#publishing = undefined;
@@ -211,10 +211,13 @@ export class Emissions {
 
   #send(batch: readonly QueuedEmission[], places: Set<string>): void | Promise<void> {
     const { store, replica } = this.#options;
-    const events = batch.flatMap((each) => {
-      const isRepeated = each.isFirst && places.has(each.key) && each.emission.type !== 'reset';
-      places.add(each.key);
-      return isRepeated ? [{ ...each, emission: { type: 'reset' } as const }, each] : [each];
+    const events = batch.flatMap((queuedEmission) => {
+      const isRepeated =
+        queuedEmission.isFirst && places.has(queuedEmission.key) && queuedEmission.emission.type !== 'reset';
+      places.add(queuedEmission.key);
+      return isRepeated
+        ? [{ ...queuedEmission, emission: { type: 'reset' } as const }, queuedEmission]
+        : [queuedEmission];
     });
     const [oldest] = events;
     const lostPlace = this.#lostPlace;
@@ -246,14 +249,14 @@ export class Emissions {
     this.#lostPlace = batch.at(-1)?.place;
     if (this.#hasReported || this.#isStopped) return;
     this.#hasReported = true;
-    this.#options.report(error);
+    this.#options.onError(error);
   }
 }
 
 function toLiveEvent({ place, key, seq, atMs, emission }: QueuedEmission): NewLiveEvent {
   const { block, scope } = place;
-  const stored: StoredEmission = { block, scope, seq, atMs, emission };
-  return { place: key, json: JSON.stringify(stored) };
+  const storedEmission: StoredEmission = { block, scope, seq, atMs, emission };
+  return { place: key, json: JSON.stringify(storedEmission) };
 }
 
 /** Returns the event of an emission in the form for listeners. */
@@ -287,8 +290,8 @@ function splitEmission(emission: BlockEmission): BlockEmission[] {
     }
     case 'progress': {
       const { id, message } = emission;
-      const truncated = message === undefined ? {} : { message: truncate(message, MAX_EMITTED_CHARS) };
-      return [{ ...emission, id: truncate(id, MAX_NAME_CHARS), ...truncated }];
+      const truncatedMessage = message === undefined ? {} : { message: truncate(message, MAX_EMITTED_CHARS) };
+      return [{ ...emission, id: truncate(id, MAX_NAME_CHARS), ...truncatedMessage }];
     }
     case 'error':
       return [{ ...emission, message: truncate(emission.message, MAX_EMITTED_CHARS) }];
@@ -308,9 +311,9 @@ function piecesOf(text: string): string[] {
   return pieces;
 }
 
-/** Returns the first `chars` UTF-16 units of the text, without half of a surrogate pair at the end. */
-function truncate(text: string, chars: number): string {
-  if (text.length <= chars) return text;
-  const splitsPair = /[\uD800-\uDBFF]/.test(text.charAt(chars - 1));
-  return text.slice(0, splitsPair ? chars - 1 : chars);
+/** Returns the first `maxChars` UTF-16 units of the text, without a lone surrogate at the end. */
+function truncate(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const splitsPair = /[\uD800-\uDBFF]/.test(text.charAt(maxChars - 1));
+  return text.slice(0, splitsPair ? maxChars - 1 : maxChars);
 }

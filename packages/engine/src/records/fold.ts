@@ -22,14 +22,14 @@ export function foldJournal(
 
 /**
  * Returns the record and logs of a run after the entries of its journal. They may be newer than the stored record and
- * logs. `suspended`: the reason why the run does not continue. Throws JOURNAL_CORRUPT.
+ * logs. `suspensionReason`: the reason why the run does not continue. Throws JOURNAL_CORRUPT.
  */
 export function foldRun(
-  { header, plan, suspended }: { header: RunHeader; plan: Plan; suspended: string | undefined },
+  { header, plan, suspensionReason }: { header: RunHeader; plan: Plan; suspensionReason: string | undefined },
   entries: readonly Entry[],
 ): { record: RunRecord; logs: BlockLog[] } {
   const { replica, logs } = foldJournal(header.runId, plan, entries);
-  return { record: recordOf(replica, header, suspended), logs };
+  return { record: recordOf(replica, header, suspensionReason), logs };
 }
 
 /** A journal entry with the changes that it makes in the run. */

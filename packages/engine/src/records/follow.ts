@@ -16,10 +16,10 @@ const POLL_MS = 100;
 const POLLS_PER_CHECK = 10;
 
 /** Maximum number of emissions per read. */
-const LIVE_PAGE = 500;
+const LIVE_PAGE_SIZE = 500;
 
 interface FollowContext {
-  stores: Pick<SharedStores, 'runs' | 'live'>;
+  stores: Pick<SharedStores, 'runs' | 'liveEvents'>;
   values: Values;
   clock: Clock;
   /** True while a process may execute the run. */
@@ -36,9 +36,9 @@ interface FollowedDefinition {
 
 interface FollowStart {
   /** Starts after these entries; default: at the beginning. */
-  past?: readonly Entry[];
+  pastEntries?: readonly Entry[];
   /** Starts after this emission; default 0. */
-  emission?: number;
+  emissionNumber?: number;
 }
 
 /**
@@ -48,10 +48,10 @@ interface FollowStart {
 export async function* follow(
   context: FollowContext,
   definition: FollowedDefinition,
-  { past = [], emission = 0 }: FollowStart = {},
+  { pastEntries = [], emissionNumber = 0 }: FollowStart = {},
 ): AsyncGenerator<RunEvent> {
-  const run = new FollowedRun(definition, past);
-  const emissions = new FollowedEmissions(context.stores.live, run, emission);
+  const run = new FollowedRun(definition, pastEntries);
+  const emissions = new FollowedEmissions(context.stores.liveEvents, run, emissionNumber);
   const stop = emissions.watch();
   try {
     yield* mergedEvents(context, run, emissions);
@@ -61,25 +61,26 @@ export async function* follow(
 }
 
 /**
- * Returns the events of a run after a position, up to the journal entry `upTo`, with the emissions of blocks until
- * then. Throws JOURNAL_CORRUPT.
+ * Returns the events of a run after a position, up to the journal entry with the number `lastSeq`, with the emissions
+ * of blocks until then. Throws JOURNAL_CORRUPT.
  */
 export async function* eventsBetween(
   { stores, values }: Pick<FollowContext, 'stores' | 'values'>,
   definition: FollowedDefinition,
-  after: EventPosition,
-  upTo: number,
+  position: EventPosition,
+  lastSeq: number,
 ): AsyncGenerator<RunEvent> {
   // Does not read the journal, which may be long, if nothing is new since the position.
   const { runId } = definition.header;
-  if (upTo <= after.seq && (await stores.live.lastNumber(runId)) <= after.emission) return;
+  if (lastSeq <= position.seq && (await stores.liveEvents.lastNumber(runId)) <= position.emissionNumber)
+    return;
   const journal = await stores.runs.journal(runId);
   const run = new FollowedRun(
     definition,
-    journal.filter(({ seq }) => seq <= after.seq),
+    journal.filter(({ seq }) => seq <= position.seq),
   );
-  const entries = journal.filter(({ seq }) => seq > after.seq && seq <= upTo);
-  const emissions = new FollowedEmissions(stores.live, run, after.emission);
+  const entries = journal.filter(({ seq }) => seq > position.seq && seq <= lastSeq);
+  const emissions = new FollowedEmissions(stores.liveEvents, run, position.emissionNumber);
   await emissions.read({ always: true });
   yield* newEvents(run, entries, { values, emissions });
 }
@@ -94,10 +95,10 @@ async function* mergedEvents(
   emissions: FollowedEmissions,
 ): AsyncGenerator<RunEvent> {
   let reportedState: IdleState = 'running';
-  for (let idlePolls = 0; !context.signal?.aborted; idlePolls++) {
+  for (let idlePollCount = 0; !context.signal?.aborted; idlePollCount++) {
     const entries = await run.readNext(context.stores.runs);
     const { seq } = run.replica;
-    const isCheckDue = idlePolls % POLLS_PER_CHECK === 0;
+    const isCheckDue = idlePollCount % POLLS_PER_CHECK === 0;
     // Read after the entries: an emission is published before the entry that ends its block.
     await emissions.read({ always: isCheckDue || entries.length > 0 });
     yield* newEvents(run, entries, { values: context.values, emissions });
@@ -105,7 +106,7 @@ async function* mergedEvents(
     const state = replica.idleState();
     if (state === 'ended') return;
     if (replica.seq > seq) {
-      idlePolls = -1;
+      idlePollCount = -1;
       continue;
     }
     if (state !== reportedState) yield idleEvent(replica, state, context.clock.now());
@@ -118,41 +119,42 @@ async function* mergedEvents(
 /** A position in the events of a run: the number of a journal entry, and of an emission. */
 export interface EventPosition {
   seq: number;
-  emission: number;
+  emissionNumber: number;
 }
 
 /** The position before the first event of a run. */
-export const RUN_START: EventPosition = { seq: 0, emission: 0 };
+export const RUN_START: EventPosition = { seq: 0, emissionNumber: 0 };
 
 /** Returns the current position in the events of a run. `record` may be older than the journal. */
 export async function currentPosition(
-  { runs, live }: FollowContext['stores'],
+  { runs, liveEvents }: FollowContext['stores'],
   record: Pick<RunRecord, 'runId' | 'seq'>,
 ): Promise<EventPosition> {
-  const [newer, emission] = await Promise.all([
+  const [newerEntries, emissionNumber] = await Promise.all([
     runs.tail(record.runId, record.seq),
-    live.lastNumber(record.runId),
+    liveEvents.lastNumber(record.runId),
   ]);
-  return { seq: newer.at(-1)?.seq ?? record.seq, emission };
+  return { seq: newerEntries.at(-1)?.seq ?? record.seq, emissionNumber };
 }
 
 /** The context for a run whose plan is not read yet. */
-interface UnplannedContext extends FollowContext {
+interface DefinitionsContext extends FollowContext {
   definitions: { plan(hash: string): Promise<Plan> };
 }
 
 /** Returns the past and future events of a run after a position; no events if the run does not exist. */
 export async function* eventsAfter(
-  context: UnplannedContext,
+  context: DefinitionsContext,
   runId: string,
-  after: EventPosition,
+  position: EventPosition,
 ): AsyncGenerator<RunEvent> {
   const { runs } = context.stores;
   const header = await runs.header(runId);
   if (!header) return;
   const plan = await context.definitions.plan(header.planHash);
-  const past = after.seq === 0 ? [] : (await runs.journal(runId)).filter(({ seq }) => seq <= after.seq);
-  yield* follow(context, { header, plan }, { past, emission: after.emission });
+  const pastEntries =
+    position.seq === 0 ? [] : (await runs.journal(runId)).filter(({ seq }) => seq <= position.seq);
+  yield* follow(context, { header, plan }, { pastEntries, emissionNumber: position.emissionNumber });
 }
 
 /** A run in the state that its follower has reached. */
@@ -162,9 +164,9 @@ class FollowedRun {
   /** Times of the entries that the replica includes, by their numbers. */
   #times: number[] = [];
 
-  constructor(definition: FollowedDefinition, past: readonly Entry[]) {
+  constructor(definition: FollowedDefinition, pastEntries: readonly Entry[]) {
     this.#definition = definition;
-    this.#replica = this.#restart(past);
+    this.#replica = this.#restart(pastEntries);
   }
 
   get replica(): Replica {
@@ -178,8 +180,8 @@ class FollowedRun {
   async readNext(runs: TailableRunStore): Promise<Entry[]> {
     const { runId, seq } = this.#replica;
     if (!this.#mayBeReplaced || seq === 0) return runs.tail(runId, seq === 0 ? -1 : seq);
-    const [last, ...next] = await runs.tail(runId, seq - 1);
-    if (last?.atMs === this.#times[seq]) return next;
+    const [lastEntry, ...nextEntries] = await runs.tail(runId, seq - 1);
+    if (lastEntry?.atMs === this.#times[seq]) return nextEntries;
     const journal = await runs.journal(runId);
     const index = journal.findIndex((entry) => entry.atMs !== this.#times[entry.seq]);
     const keptCount = index === -1 ? journal.length : index;
@@ -211,43 +213,43 @@ class FollowedRun {
 
 /** The emissions of a run's blocks, for a follower of its journal. */
 class FollowedEmissions {
-  readonly #live: SharedStores['live'];
+  readonly #live: SharedStores['liveEvents'];
   readonly #run: FollowedRun;
-  #number: number;
+  #lastReadNumber: number;
   /** Emissions that were read but not yielded yet. */
-  #waiting: { number: number; key: string; emission: StoredEmission }[] = [];
-  #hasUnread = true;
+  #waitingEmissions: { number: number; key: string; emission: StoredEmission }[] = [];
+  #hasUnreadEmissions = true;
   #wake: () => void = () => undefined;
 
-  constructor(live: SharedStores['live'], run: FollowedRun, after: number) {
+  constructor(live: SharedStores['liveEvents'], run: FollowedRun, lastReadNumber: number) {
     this.#live = live;
     this.#run = run;
-    this.#number = after;
+    this.#lastReadNumber = lastReadNumber;
   }
 
   /** Watches for published emissions. Returns a function that stops watching. */
   watch(): () => void {
     return this.#live.watch(this.#run.replica.runId, () => {
-      this.#hasUnread = true;
+      this.#hasUnreadEmissions = true;
       this.#wake();
     });
   }
 
   /** Resolves when emissions were published since the last read. */
   whenPublished(): Promise<void> {
-    return this.#hasUnread ? Promise.resolve() : new Promise((resolve) => (this.#wake = resolve));
+    return this.#hasUnreadEmissions ? Promise.resolve() : new Promise((resolve) => (this.#wake = resolve));
   }
 
   /** Reads the published emissions; unless `always`, only if something was published since the last read. */
   async read({ always }: { always: boolean }): Promise<void> {
-    if (!always && !this.#hasUnread) return;
-    this.#hasUnread = false;
+    if (!always && !this.#hasUnreadEmissions) return;
+    this.#hasUnreadEmissions = false;
     for (;;) {
-      const page = await this.#live.read(this.#run.replica.runId, this.#number, LIVE_PAGE);
+      const page = await this.#live.read(this.#run.replica.runId, this.#lastReadNumber, LIVE_PAGE_SIZE);
       for (const event of page)
-        this.#waiting.push({ ...event, key: event.place, emission: emissionOf(event) });
-      this.#number = page.at(-1)?.number ?? this.#number;
-      if (page.length < LIVE_PAGE) return;
+        this.#waitingEmissions.push({ ...event, key: event.place, emission: emissionOf(event) });
+      this.#lastReadNumber = page.at(-1)?.number ?? this.#lastReadNumber;
+      if (page.length < LIVE_PAGE_SIZE) return;
     }
   }
 
@@ -256,24 +258,26 @@ class FollowedEmissions {
     if (!('block' in entry) || entry.block === undefined) return;
     const key = placeKey(entry as Place);
     // The next attempt of the block emits only after this entry.
-    const last = this.#waiting.findLastIndex((each) => each.key === key && each.emission.seq < entry.seq);
-    yield* this.#take(last + 1);
+    const lastIndex = this.#waitingEmissions.findLastIndex(
+      (waitingEmission) => waitingEmission.key === key && waitingEmission.emission.seq < entry.seq,
+    );
+    yield* this.#take(lastIndex + 1);
   }
 
   /** Yields the emissions whose blocks have started, in the order of their numbers. */
   *takeDue(): Generator<RunEvent> {
     const { seq } = this.#run.replica;
-    const end = this.#waiting.findIndex(({ emission }) => emission.seq > seq);
-    yield* this.#take(end === -1 ? this.#waiting.length : end);
+    const end = this.#waitingEmissions.findIndex(({ emission }) => emission.seq > seq);
+    yield* this.#take(end === -1 ? this.#waitingEmissions.length : end);
   }
 
   /** Yields all remaining emissions, because no others can follow. */
   *takeRemaining(): Generator<RunEvent> {
-    yield* this.#take(this.#waiting.length);
+    yield* this.#take(this.#waitingEmissions.length);
   }
 
   *#take(count: number): Generator<RunEvent> {
-    for (const { number, emission } of this.#waiting.splice(0, count))
+    for (const { number, emission } of this.#waitingEmissions.splice(0, count))
       yield emissionEvent(this.#run.replica, number, emission);
   }
 }
@@ -304,10 +308,10 @@ async function* eventsAt(
   { entry, applied }: AppliedEntry,
   { values, emissions }: { values: Values; emissions: FollowedEmissions },
 ): AsyncGenerator<RunEvent> {
-  for (const raw of eventsOf(replica, entry, applied)) {
-    if (raw.type !== 'event') continue;
-    if (raw.event.type === 'run:ended') yield* emissions.takeRemaining();
-    yield await loadEvent(raw, values);
+  for (const rawEvent of eventsOf(replica, entry, applied)) {
+    if (rawEvent.type !== 'event') continue;
+    if (rawEvent.event.type === 'run:ended') yield* emissions.takeRemaining();
+    yield await loadEvent(rawEvent, values);
   }
 }
 

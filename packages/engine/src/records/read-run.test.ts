@@ -7,8 +7,8 @@ import { openStores } from '../store/open.ts';
 import { readRun } from './read-run.ts';
 import { Values } from './values.ts';
 
-const UNREADABLE = new EngineError('PLAN_FORMAT_UNSUPPORTED', 'The plan cannot be read.');
-const definitions = { plan: (): Promise<Plan> => Promise.reject(UNREADABLE) };
+const UNREADABLE_ERROR = new EngineError('PLAN_FORMAT_UNSUPPORTED', 'The plan cannot be read.');
+const definitions = { plan: (): Promise<Plan> => Promise.reject(UNREADABLE_ERROR) };
 const suspended = 'A secret is missing.';
 
 /** Returns stores with a run whose journal is newer than its record. */
@@ -23,20 +23,20 @@ async function storesWithRun(runId: string, fields: { suspended?: string } = {})
 describe('a run whose journal cannot be read', () => {
   it('is returned as stored if it is suspended, because its record tells why', async () => {
     const stores = await storesWithRun('r', { suspended });
-    const run = await readRun({ stores, definitions }, 'r', { logs: true });
+    const run = await readRun({ stores, definitions }, 'r', { withLogs: true });
     expect(run).toMatchObject({ record: { seq: 1, suspended }, logs: [{ executionOrder: 1 }] });
   });
 
   it('is refused if it is not suspended', async () => {
     const stores = await storesWithRun('r');
-    await expect(readRun({ stores, definitions }, 'r', { logs: false })).rejects.toBe(UNREADABLE);
+    await expect(readRun({ stores, definitions }, 'r', { withLogs: false })).rejects.toBe(UNREADABLE_ERROR);
   });
 
   it('is listed as stored, with the other runs', async () => {
     const stores = await storesWithRun('r');
     await stores.runs.create(newRun('other'), startedEntry(), record('other', { seq: 1 }));
-    const read = (listed: RunRecord) =>
-      readRun({ stores, definitions }, listed.runId, { logs: false, listed });
+    const read = (listedRecord: RunRecord) =>
+      readRun({ stores, definitions }, listedRecord.runId, { withLogs: false, listedRecord });
     const { runs } = await listDetails({ runs: stores.runs, values: new Values(stores.values), read }, {});
     expect(runs.map(({ runId }) => runId).toSorted()).toEqual(['other', 'r']);
   });

@@ -18,19 +18,19 @@ export interface RunState {
 }
 
 export interface ReadRunOptions {
-  logs: boolean;
+  withLogs: boolean;
   /** The stored record of the run, if the caller has just read it in a list. Then it is not read again. */
-  listed?: RunRecord;
+  listedRecord?: RunRecord;
 }
 
 /** Returns the stored state of a run; undefined if no record is stored. Its journal may have newer entries. */
 export async function readStoredRun(
   { runs }: Pick<SharedStores, 'runs'>,
   runId: string,
-  { logs, listed }: ReadRunOptions,
+  { withLogs, listedRecord }: ReadRunOptions,
 ): Promise<RunState | undefined> {
-  if (logs) return runs.recordWithLogs(runId);
-  const record = listed ?? (await runs.record(runId));
+  if (withLogs) return runs.recordWithLogs(runId);
+  const record = listedRecord ?? (await runs.record(runId));
   return record && { record, logs: [] };
 }
 
@@ -45,15 +45,15 @@ export async function readRun(
   options: ReadRunOptions,
 ): Promise<RunState | undefined> {
   const { runs } = sources.stores;
-  const stored = await readStoredRun(sources.stores, runId, options);
-  if (stored && isEnded(stored.record.status)) return stored;
+  const storedState = await readStoredRun(sources.stores, runId, options);
+  if (storedState && isEnded(storedState.record.status)) return storedState;
   try {
     // Record and logs are stored together, after their entries: without newer entries, both are up to date.
-    if (stored && (await runs.tail(runId, stored.record.seq)).length === 0) return stored;
-    return await foldStored(sources, runId, stored?.record.suspended);
+    if (storedState && (await runs.tail(runId, storedState.record.seq)).length === 0) return storedState;
+    return await foldStoredRun(sources, runId, storedState?.record.suspended);
   } catch (error) {
     // The record of a suspended run contains the reason, which may be the same error.
-    if (stored?.record.suspended !== undefined) return stored;
+    if (storedState?.record.suspended !== undefined) return storedState;
     throw error;
   }
 }
@@ -80,26 +80,26 @@ export async function readDefinition(
  */
 export async function recordSuspension(sources: Sources, runId: string, reason: string): Promise<void> {
   const { runs } = sources.stores;
-  const stored = await runs.record(runId);
-  if (stored && isEnded(stored.status)) return;
-  const run = await foldStored(sources, runId, reason).catch(() => undefined);
+  const storedRecord = await runs.record(runId);
+  if (storedRecord && isEnded(storedRecord.status)) return;
+  const run = await foldStoredRun(sources, runId, reason).catch(() => undefined);
   if (run) await runs.saveRecord(run.record, run.logs);
   else {
-    const record = stored ?? (await recordWithoutPlan(sources, runId));
+    const record = storedRecord ?? (await recordWithoutPlan(sources, runId));
     if (record) await runs.saveRecord({ ...record, suspended: reason }, []);
   }
 }
 
-async function foldStored(
+async function foldStoredRun(
   sources: Sources,
   runId: string,
-  suspended: string | undefined,
+  suspensionReason: string | undefined,
 ): Promise<RunState | undefined> {
   const { runs } = sources.stores;
   const header = await runs.header(runId);
   if (!header) return undefined;
   const plan = await sources.definitions.plan(header.planHash);
-  return foldRun({ header, plan, suspended }, await runs.journal(runId));
+  return foldRun({ header, plan, suspensionReason }, await runs.journal(runId));
 }
 
 /** Returns the record of a run whose plan cannot be read, from its header and its first entry. */
@@ -108,8 +108,8 @@ async function recordWithoutPlan(
   runId: string,
 ): Promise<RunRecord | undefined> {
   const header = await runs.header(runId);
-  const [first] = await runs.journal(runId);
-  if (!header || first?.type !== 'started') return undefined;
-  const { atMs: startedMs, input, seq } = first;
+  const [firstEntry] = await runs.journal(runId);
+  if (!header || firstEntry?.type !== 'started') return undefined;
+  const { atMs: startedMs, input, seq } = firstEntry;
   return newRecord(header, { workflowName: header.workflowId, startedMs, input, seq });
 }

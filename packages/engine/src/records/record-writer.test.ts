@@ -12,23 +12,23 @@ function createWriter(): {
   saved: { seq: number; logs: number[] }[];
 } {
   const clock = new TestClock();
-  const saved: { seq: number; logs: number[] }[] = [];
+  const savedRecords: { seq: number; logs: number[] }[] = [];
   const run: ReturnType<typeof createWriter>['run'] = { seq: 1, writing: false, idle: false };
   const writer = new RecordWriter({
     clock,
     record: () => record('r', { seq: run.seq }),
     save: async ({ seq }: RunRecord, logs: readonly BlockLog[]) => {
       if (run.saveError) throw run.saveError;
-      saved.push({ seq, logs: logs.map(({ executionOrder }) => executionOrder) });
+      savedRecords.push({ seq, logs: logs.map(({ executionOrder }) => executionOrder) });
     },
     isWriting: () => run.writing,
     isIdle: () => run.idle,
-    report: () => undefined,
+    onError: () => undefined,
   });
-  return { writer, clock, run, saved };
+  return { writer, clock, run, saved: savedRecords };
 }
 
-describe('RecordSaver', () => {
+describe('RecordWriter', () => {
   it('saves half a second after the first change, and each log once', async () => {
     const { writer, clock, saved } = createWriter();
     writer.markChanged([log('r', 1)]);
@@ -46,12 +46,12 @@ describe('RecordSaver', () => {
   it('waits for the entry that is being written', async () => {
     const { writer, run, saved } = createWriter();
     run.writing = true;
-    const done = writer.save();
+    const saving = writer.save();
     expect(saved).toEqual([]);
     run.writing = false;
     run.seq = 2;
-    writer.entryWritten();
-    await done;
+    writer.onEntryWritten();
+    await saving;
     expect(saved).toEqual([{ seq: 2, logs: [] }]);
   });
 
@@ -94,10 +94,10 @@ describe('RecordSaver', () => {
   it('saves nothing once an entry will never be written', async () => {
     const { writer, run, saved } = createWriter();
     run.writing = true;
-    const waiting = writer.save();
+    const saving = writer.save();
     const error = new Error('full');
     writer.abort(error);
-    await expect(waiting).rejects.toBe(error);
+    await expect(saving).rejects.toBe(error);
     await expect(writer.save()).rejects.toBe(error);
     expect(saved).toEqual([]);
   });

@@ -13,7 +13,7 @@ interface RecordWriterOptions {
   isWriting(): boolean;
   /** True if the run has ended, or is paused for human input or until a point in time. */
   isIdle(): boolean;
-  report: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
 /**
@@ -23,14 +23,14 @@ interface RecordWriterOptions {
 export class RecordWriter {
   readonly #options: RecordWriterOptions;
   /**
-   * Changed logs with an execution order of `base` or more, indexed from `base`. Changed logs with a lower order are in
-   * `older`.
+   * Changed logs with an execution order of `firstOrder` or more, indexed from `firstOrder`. Changed logs with a lower
+   * order are in `olderLogs`.
    */
   #logs: BlockLog[] = [];
-  #base = 1;
-  readonly #older = new Map<number, BlockLog>();
-  readonly #waiting: { begin: () => void; reject: (error: Error) => void }[] = [];
-  #stoppedBy: Error | undefined;
+  #firstOrder = 1;
+  readonly #olderLogs = new Map<number, BlockLog>();
+  readonly #waitingWork: { begin: () => void; reject: (error: Error) => void }[] = [];
+  #stopError: Error | undefined;
   #cancelDelay: (() => void) | undefined;
   #isDirty = true;
   #lastWrite: Promise<void> = Promise.resolve();
@@ -48,23 +48,23 @@ export class RecordWriter {
   /** Uses a list because orders are consecutive: a map of all logs would double the cost of saving. */
   #addLog(log: BlockLog): void {
     const order = log.executionOrder;
-    if (this.#logs.length === 0) this.#base = Math.max(this.#base, order);
-    const index = order - this.#base;
-    if (index < 0 || index > this.#logs.length || this.#older.has(order)) this.#older.set(order, log);
+    if (this.#logs.length === 0) this.#firstOrder = Math.max(this.#firstOrder, order);
+    const index = order - this.#firstOrder;
+    if (index < 0 || index > this.#logs.length || this.#olderLogs.has(order)) this.#olderLogs.set(order, log);
     else this.#logs[index] = log;
   }
 
   /** True if the stored record and logs are up to date. */
   get isSaved(): boolean {
-    return !this.#isDirty && this.#pendingWrites === 0 && !this.#stoppedBy && !this.#options.isWriting();
+    return !this.#isDirty && this.#pendingWrites === 0 && !this.#stopError && !this.#options.isWriting();
   }
 
   /** Saves within SAVE_DELAY_MS. */
   saveSoon(): void {
     if (!this.#isDirty) return;
-    const { clock, report } = this.#options;
+    const { clock, onError } = this.#options;
     this.#cancelDelay ??= clock.at(clock.now() + SAVE_DELAY_MS, () => {
-      this.save().catch(report);
+      this.save().catch(onError);
     });
   }
 
@@ -86,11 +86,11 @@ export class RecordWriter {
   }
 
   #take(): RunProjection {
-    this.#cancelSaveSoon();
-    const logs = this.#older.size === 0 ? this.#logs : [...this.#older.values(), ...this.#logs];
-    this.#base += this.#logs.length;
+    this.#cancelDelayedSave();
+    const logs = this.#olderLogs.size === 0 ? this.#logs : [...this.#olderLogs.values(), ...this.#logs];
+    this.#firstOrder += this.#logs.length;
     this.#logs = [];
-    this.#older.clear();
+    this.#olderLogs.clear();
     this.#isDirty = false;
     return { record: this.#options.record(), logs };
   }
@@ -102,7 +102,7 @@ export class RecordWriter {
 
   /** Runs `work` while the run's state equals its journal: now, or once the entry being written is stored. */
   runBetweenEntries<T>(work: () => T | Promise<T>): Promise<T> {
-    if (this.#stoppedBy) return Promise.reject(this.#stoppedBy);
+    if (this.#stopError) return Promise.reject(this.#stopError);
     return new Promise<T>((resolve, reject) => {
       const begin = (): void => {
         try {
@@ -111,24 +111,24 @@ export class RecordWriter {
           reject(error as Error);
         }
       };
-      if (this.#options.isWriting()) this.#waiting.push({ begin, reject });
+      if (this.#options.isWriting()) this.#waitingWork.push({ begin, reject });
       else begin();
     });
   }
 
   /** Runs the work that waited for the entry, which is now written. */
-  entryWritten(): void {
-    if (this.#waiting.length > 0) for (const { begin } of this.#waiting.splice(0)) begin();
+  onEntryWritten(): void {
+    if (this.#waitingWork.length > 0) for (const { begin } of this.#waitingWork.splice(0)) begin();
   }
 
   /** Stops saving permanently: the run's state may include entries that will never be written. */
   abort(error: Error): void {
-    this.#stoppedBy = error;
-    this.#cancelSaveSoon();
-    for (const { reject } of this.#waiting.splice(0)) reject(error);
+    this.#stopError = error;
+    this.#cancelDelayedSave();
+    for (const { reject } of this.#waitingWork.splice(0)) reject(error);
   }
 
-  #cancelSaveSoon(): void {
+  #cancelDelayedSave(): void {
     this.#cancelDelay?.();
     this.#cancelDelay = undefined;
   }

@@ -9,28 +9,28 @@ interface ReadChangesContext {
   stores: Pick<SharedStores, 'changes'>;
   definitions: Pick<Definitions, 'plan'>;
   /** Receives JOURNAL_CORRUPT for runs whose changes are omitted. */
-  report(error: unknown, runId: string): void;
+  onError(error: unknown, runId: string): void;
 }
 
 /** The range of a Date. */
-const MAX_MS = 8.64e15;
-const time = z.int().min(-MAX_MS).max(MAX_MS);
-const text = z.string().refine(isStorable);
+const MAX_DATE_MS = 8.64e15;
+const timeSchema = z.int().min(-MAX_DATE_MS).max(MAX_DATE_MS);
+const textSchema = z.string().refine(isStorable);
 
 /** The properties of a stored header and record that a summary contains. */
 const HEADER_SCHEMA = z.object({
-  callerId: text.optional(),
-  workflowId: text,
+  callerId: textSchema.optional(),
+  workflowId: textSchema,
   version: z.int().optional(),
-  parent: z.object({ runId: text }).optional(),
-  planHash: text,
-  createdMs: time,
+  parent: z.object({ runId: textSchema }).optional(),
+  planHash: textSchema,
+  createdMs: timeSchema,
 });
 const RECORD_SCHEMA = z.object({
   status: z.enum(['queued', 'running', 'paused', 'completed', 'failed', 'cancelled']),
   seq: z.int(),
-  startedMs: time.optional(),
-  endedMs: time.optional(),
+  startedMs: timeSchema.optional(),
+  endedMs: timeSchema.optional(),
 });
 
 /**
@@ -40,20 +40,20 @@ const RECORD_SCHEMA = z.object({
 export async function readChanges(context: ReadChangesContext, limit: number): Promise<RunChanges> {
   const { stores, definitions } = context;
   await stores.changes.begin();
-  const stored = await stores.changes.read(limit);
+  const storedChanges = await stores.changes.read(limit);
   // Every change contains the current state of the run, so the last one is enough.
-  const latest = new Map(stored.map((change) => [change.runId, change]));
+  const latest = new Map(storedChanges.map((change) => [change.runId, change]));
   const changes: RunChanges['changes'] = [];
   for (const change of latest.values()) {
     const { runId } = change;
     const summary = await summaryOf(change, definitions);
-    if (isEngineError(summary)) context.report(summary, runId);
+    if (isEngineError(summary)) context.onError(summary, runId);
     else changes.push({ runId, run: summary });
   }
   return {
     changes,
-    hasMore: stored.length === limit,
-    acknowledge: async () => stores.changes.acknowledge(stored.map(({ position }) => position)),
+    hasMore: storedChanges.length === limit,
+    acknowledge: async () => stores.changes.acknowledge(storedChanges.map(({ position }) => position)),
   };
 }
 
@@ -64,17 +64,17 @@ async function summaryOf(
 ): Promise<RunSummary | EngineError | null> {
   if (error) return error;
   if (header === undefined) return null;
-  const identity = HEADER_SCHEMA.safeParse(header);
-  const state = RECORD_SCHEMA.optional().safeParse(record);
-  if (!identity.success || !state.success)
+  const parsedHeader = HEADER_SCHEMA.safeParse(header);
+  const parsedRecord = RECORD_SCHEMA.optional().safeParse(record);
+  if (!parsedHeader.success || !parsedRecord.success)
     return new EngineError(
       'JOURNAL_CORRUPT',
-      `The stored ${identity.success ? 'record' : 'header'} of run "${runId}" is corrupt: a value is missing or of another type. Restore the store from a backup.`,
+      `The stored ${parsedHeader.success ? 'record' : 'header'} of run "${runId}" is corrupt: a value is missing or of another type. Restore the store from a backup.`,
     );
-  const { callerId = null, workflowId, version = null, parent, createdMs, planHash } = identity.data;
+  const { callerId = null, workflowId, version = null, parent, createdMs, planHash } = parsedHeader.data;
   return {
     ...{ callerId, workflowId, version, parentRunId: parent?.runId ?? null },
-    ...stateOf(state.data),
+    ...stateOf(parsedRecord.data),
     createdAt: new Date(createdMs).toISOString(),
     blockTypes: await blockTypesOf(planHash, definitions),
   };

@@ -1,10 +1,10 @@
 import type { BlockLog, Json, PausePoint, RunFailure } from '@heddle/core';
-import type { ApplyResult, Command, Entry, Notice, Replica, IdleState, Stored } from '@heddle/core/run';
+import type { ApplyResult, Command, Entry, Notice, Replica, IdleState, StoredValue } from '@heddle/core/run';
 import type { RunEvent } from '../types.ts';
 import type { Values } from './values.ts';
 
 /** An event within the engine: large values are not fetched yet. */
-export type RawEvent = { type: 'event'; event: RunEvent; output?: Stored | undefined } | IdleStateEvent;
+export type RawEvent = { type: 'event'; event: RunEvent; output?: StoredValue | undefined } | IdleStateEvent;
 
 /** The idle state of a run has changed; `error`: the run stopped in this process and cannot continue here. */
 export interface IdleStateEvent {

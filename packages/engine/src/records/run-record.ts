@@ -1,8 +1,15 @@
 import type { RunHeader, RunRecord } from '@heddle/core';
-import type { Replica, Stored } from '@heddle/core/run';
+import type { Replica, StoredValue } from '@heddle/core/run';
 
-/** Returns the record of a run in the state of its replica. `suspended`: the reason why the run does not continue. */
-export function recordOf(replica: Replica, header: RunHeader, suspended: string | undefined): RunRecord {
+/**
+ * Returns the record of a run in the state of its replica. `suspensionReason`: the reason why the run does not
+ * continue.
+ */
+export function recordOf(
+  replica: Replica,
+  header: RunHeader,
+  suspensionReason: string | undefined,
+): RunRecord {
   const idleState = replica.idleState();
   const endStatus = idleState === 'ended' ? (replica.state.end?.status ?? 'failed') : undefined;
   const pauseKind = idleState === 'human' || idleState === 'time' ? idleState : undefined;
@@ -21,14 +28,14 @@ export function recordOf(replica: Replica, header: RunHeader, suspended: string 
     ...(replica.resumedCount > 0 && { resumedCount: replica.resumedCount }),
     parentRunId: header.parent?.runId,
     seq: replica.seq,
-    suspended: endStatus ? undefined : suspended,
+    suspended: endStatus ? undefined : suspensionReason,
   };
 }
 
 /** Returns the record of a run from its start alone. `seq`: number of journal entries that the record includes. */
 export function newRecord(
   header: RunHeader,
-  start: { workflowName: string; startedMs: number; input: Stored; seq: number },
+  start: { workflowName: string; startedMs: number; input: StoredValue; seq: number },
 ): RunRecord {
   const { workflowName, startedMs, input, seq } = start;
   return {

@@ -32,14 +32,14 @@ describe('Sanitizer', () => {
   });
 
   it('wraps errors of the store in an InfrastructureError, but throws them unchanged to callers', async () => {
-    const full = new Error('full');
+    const storeError = new Error('full');
     const failingSanitizer = new Sanitizer(
-      new Values({ put: () => Promise.reject(full), get: () => undefined, prune: () => undefined }),
+      new Values({ put: () => Promise.reject(storeError), get: () => undefined, prune: () => undefined }),
       createRedactor({}),
     );
     const large = 'x'.repeat(9000);
     await expect(async () => failingSanitizer.store(large, 'It')).rejects.toBeInstanceOf(InfrastructureError);
-    await expect(failingSanitizer.storeAllForCaller({ large }, 'It')).rejects.toBe(full);
+    await expect(failingSanitizer.storeAllForCaller({ large }, 'It')).rejects.toBe(storeError);
   });
 });
 

@@ -1,5 +1,5 @@
 import { INLINE_LIMIT_BYTES } from '@heddle/core/run';
-import type { Stored } from '@heddle/core/run';
+import type { StoredValue } from '@heddle/core/run';
 import type { Json } from '@heddle/core';
 import type { RedactionStream } from '../secrets/redaction-stream.ts';
 import type { Redactor } from '../secrets/redactor.ts';
@@ -25,15 +25,15 @@ export class Sanitizer {
    *
    * Throws BLOCK_FAILED if the value is not JSON, and an InfrastructureError if it cannot be stored.
    */
-  store(value: unknown, label: string): Stored | Promise<Stored> {
+  store(value: unknown, label: string): StoredValue | Promise<StoredValue> {
     const { json, maxBytes } = jsonCopy(value, label);
-    const redacted = this.#redactor.json(json);
+    const redacted = this.#redactor.redactJson(json);
     if (redacted === json && maxBytes <= INLINE_LIMIT_BYTES) return { v: json };
     return wrapStoreErrors(() => this.#values.store(redacted));
   }
 
   /** Stores a value like `store`, but throws the store's own error instead of an InfrastructureError. */
-  storeForCaller(value: unknown, label: string): Stored | Promise<Stored> {
+  storeForCaller(value: unknown, label: string): StoredValue | Promise<StoredValue> {
     try {
       const stored = this.store(value, label);
       return stored instanceof Promise ? stored.catch(rethrowCause) : stored;
@@ -46,26 +46,26 @@ export class Sanitizer {
   async storeAllForCaller<K extends string>(
     values: { [key in K]: unknown },
     label: string,
-  ): Promise<{ [key in K]: Stored }> {
-    const stored: [string, Stored][] = [];
+  ): Promise<{ [key in K]: StoredValue }> {
+    const stored: [string, StoredValue][] = [];
     for (const [key, value] of Object.entries(values))
       stored.push([key, await this.storeForCaller(value, label)]);
-    return Object.fromEntries(stored) as { [key in K]: Stored };
+    return Object.fromEntries(stored) as { [key in K]: StoredValue };
   }
 
   /** Returns the value as JSON without secrets, regardless of its size. Throws BLOCK_FAILED like `store`. */
-  json(value: unknown, label: string): Json {
-    return this.#redactor.json(jsonCopy(value, label).json);
+  redactJson(value: unknown, label: string): Json {
+    return this.#redactor.redactJson(jsonCopy(value, label).json);
   }
 
   /** Returns the text without secrets. */
-  text(text: string): string {
-    return this.#redactor.text(text);
+  redactText(text: string): string {
+    return this.#redactor.redactText(text);
   }
 
   /** Returns a stream that removes secrets from a text that arrives in parts. */
-  stream(): RedactionStream {
-    return this.#redactor.stream();
+  createStream(): RedactionStream {
+    return this.#redactor.createStream();
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Json, ValueStore } from '@heddle/core';
 import { EngineError } from '@heddle/core';
 import { INLINE_LIMIT_BYTES, keysIn, materialize } from '@heddle/core/run';
-import type { Stored } from '@heddle/core/run';
+import type { StoredValue } from '@heddle/core/run';
 
 /** Values fetched from the value store, by key. */
 export type LoadedValues = Map<string, Json>;
@@ -15,7 +15,7 @@ export class Values {
   }
 
   /** Returns the stored form of the value: inline if it is small, else a reference to the value store. */
-  store(value: Json): Stored | Promise<Stored> {
+  store(value: Json): StoredValue | Promise<StoredValue> {
     const text = JSON.stringify(value);
     const bytes = Buffer.byteLength(text);
     if (bytes <= INLINE_LIMIT_BYTES) return { v: value };
@@ -23,19 +23,19 @@ export class Values {
   }
 
   /** Writes the value to the value store, regardless of its size. */
-  storeByReference(value: Json): Stored | Promise<Stored> {
+  storeByReference(value: Json): StoredValue | Promise<StoredValue> {
     const text = JSON.stringify(value);
     return this.#put(text, Buffer.byteLength(text));
   }
 
-  #put(text: string, bytes: number): Stored | Promise<Stored> {
+  #put(text: string, bytes: number): StoredValue | Promise<StoredValue> {
     const key = this.#valueStore.put(text);
     if (typeof key === 'string') return { ref: { key, bytes } };
     return key.then((storedKey) => ({ ref: { key: storedKey, bytes } }));
   }
 
   /** Fetches the values that `stored` refers to into `loaded`. Throws VALUE_MISSING. */
-  async fetch(stored: readonly Stored[], loaded: LoadedValues): Promise<void> {
+  async fetch(stored: readonly StoredValue[], loaded: LoadedValues): Promise<void> {
     for (const key of stored.flatMap(keysIn)) {
       if (loaded.has(key)) continue;
       const text = await this.#valueStore.get(key);
@@ -45,7 +45,7 @@ export class Values {
   }
 
   /** Returns the value, fetched if it is not inline. Throws VALUE_MISSING. */
-  load(stored: Stored): Json | Promise<Json> {
+  load(stored: StoredValue): Json | Promise<Json> {
     if ('v' in stored) return stored.v;
     const loaded: LoadedValues = new Map();
     return this.fetch([stored], loaded).then(() => readLoaded(stored, loaded));
@@ -53,7 +53,7 @@ export class Values {
 }
 
 /** Returns the value of `stored`, whose references must be in `loaded`. Throws VALUE_MISSING. */
-export function readLoaded(stored: Stored, loaded: LoadedValues): Json {
+export function readLoaded(stored: StoredValue, loaded: LoadedValues): Json {
   return materialize(stored, (key) => {
     const value = loaded.get(key);
     if (value === undefined) throw valueMissing(key);

@@ -8,7 +8,7 @@ import type { EngineOptions } from '../options.ts';
 import type { CredentialQuery, TenantCredentials } from './credentials.ts';
 
 const SECRET = 'sk-the-key-of-the-workspace';
-const STORED = {
+const CREDENTIAL = {
   id: 'c1',
   type: 'api_key',
   provider: 'shop',
@@ -40,7 +40,7 @@ interface TestRun {
   engine?: EngineOptions;
 }
 
-/** Runs a block with these fields, and a block that reads its output. `visible`: all data that callers can read. */
+/** Runs a block with these fields, and a block that reads its output. `visibleData`: all data that callers can read. */
 async function run({ credentials, fields = {}, engine: options }: TestRun) {
   const errors: unknown[] = [];
   const { promise: listening, resolve: listen } = Promise.withResolvers<void>();
@@ -53,8 +53,8 @@ async function run({ credentials, fields = {}, engine: options }: TestRun) {
   });
   onTestFinished(() => engine.close({ graceMs: 0 }));
   const use = block('Use', 'use', { query: { provider: 'shop', type: 'api_key' }, ...fields });
-  const graph = workflow([use, fn('Next', 'return [<use.secret>]')], ['Start -> Use -> Next']);
-  const started = await engine.start({ workflow: graph }, {});
+  const definition = workflow([use, fn('Next', 'return [<use.secret>]')], ['Start -> Use -> Next']);
+  const started = await engine.start({ workflow: definition }, {});
   const reader = started.events()[Symbol.asyncIterator]();
   const events: unknown[] = [];
   let next = reader.next();
@@ -65,31 +65,39 @@ async function run({ credentials, fields = {}, engine: options }: TestRun) {
   }
   const result = await started.result();
   const { runId } = started;
-  const visible = JSON.stringify([result, events, await engine.getRun(runId), await engine.getLogs(runId)]);
-  return { result, visible, errors };
+  const visibleData = JSON.stringify([
+    result,
+    events,
+    await engine.getRun(runId),
+    await engine.getLogs(runId),
+  ]);
+  return { result, visible: visibleData, errors };
 }
 
 it('gives a block the credential of its tenant, and redacts it in all data of the run', async () => {
   const queries: unknown[] = [];
   const find: TenantCredentials['find'] = (...query) => {
     queries.push(query);
-    return STORED;
+    return CREDENTIAL;
   };
-  const { result, visible } = await run({ credentials: { find } });
+  const { result, visible: visibleData } = await run({ credentials: { find } });
   expect(queries).toEqual([['a', { provider: 'shop', type: 'api_key' }]]);
   expect(result).toMatchObject({
     status: 'completed',
     output: { result: ['«redacted:The_shop»'] },
   });
   for (const text of ['I have ', '«redacted:The_shop»'])
-    expect(visible).toContain(JSON.stringify({ type: 'text', text }));
-  expect(visible).not.toContain(SECRET);
+    expect(visibleData).toContain(JSON.stringify({ type: 'text', text }));
+  expect(visibleData).not.toContain(SECRET);
 });
 
 it('redacts the credential in the error of the block', async () => {
-  const { result, visible } = await run({ credentials: { find: () => STORED }, fields: { fails: true } });
+  const { result, visible: visibleData } = await run({
+    credentials: { find: () => CREDENTIAL },
+    fields: { fails: true },
+  });
   expect(result).toMatchObject({ error: { code: 'SHOP_FAILED', message: '401 for «redacted:The_shop»' } });
-  expect(visible).not.toContain(SECRET);
+  expect(visibleData).not.toContain(SECRET);
 });
 
 it('also calls the source for a workflow without a tenant, and returns undefined for an unknown credential', async () => {
@@ -101,26 +109,26 @@ it('also calls the source for a workflow without a tenant, and returns undefined
 });
 
 it('fails the block with the error of the source, and reports an unexpected error of the source without showing it', async () => {
-  const refused = await run({
+  const refusedRun = await run({
     credentials: {
       find() {
         throw new BlockError('CREDENTIAL_RECONNECT', 'Connect "The shop" again.', { retryable: false });
       },
     },
   });
-  expect(refused.result.error).toMatchObject({
+  expect(refusedRun.result.error).toMatchObject({
     code: 'CREDENTIAL_RECONNECT',
     message: 'Connect "The shop" again.',
   });
-  expect(refused.errors).toEqual([]);
-  const broken = await run({
+  expect(refusedRun.errors).toEqual([]);
+  const brokenRun = await run({
     credentials: {
       find() {
         throw new Error('unreachable: db.internal');
       },
     },
   });
-  expect(broken.result.error).toMatchObject({ code: 'CREDENTIAL_UNAVAILABLE' });
-  expect(broken.visible).not.toContain('db.internal');
-  expect(broken.errors).toMatchObject([{ message: 'unreachable: db.internal' }]);
+  expect(brokenRun.result.error).toMatchObject({ code: 'CREDENTIAL_UNAVAILABLE' });
+  expect(brokenRun.visible).not.toContain('db.internal');
+  expect(brokenRun.errors).toMatchObject([{ message: 'unreachable: db.internal' }]);
 });

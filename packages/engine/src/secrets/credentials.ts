@@ -40,7 +40,7 @@ export interface CredentialContext {
   tenant: () => Promise<string | undefined>;
   /** Redacts the secret in all data of the run from now on. */
   addSecret(name: string, value: string): void;
-  report(error: unknown): void;
+  onError(error: unknown): void;
 }
 
 /**
@@ -57,7 +57,7 @@ export async function findCredential(
     return credential;
   } catch (error) {
     if (isBlockError(error)) throw error;
-    context.report(error);
+    context.onError(error);
     throw new BlockError('CREDENTIAL_UNAVAILABLE', 'The stored credentials cannot be read now.', {
       retryable: true,
     });

@@ -97,9 +97,9 @@ function hostForms(text: string): string[] {
  * three alignments. Omits the characters at both ends, which also depend on the neighbouring bytes.
  */
 function base64Forms(bytes: Buffer): string[] {
-  const cores = [0, 1, 2].map((offset) => {
+  const alignedForms = [0, 1, 2].map((offset) => {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     return shifted.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
   });
-  return [bytes.toString('base64').replace(/=+$/, ''), ...cores];
+  return [bytes.toString('base64').replace(/=+$/, ''), ...alignedForms];
 }

@@ -1,14 +1,14 @@
-/** A prefix of `depth` characters that the sorted forms from `first` to `last` (exclusive) have in common. */
-export interface State {
+/** A prefix of `depth` characters that the sorted forms from `first` to `end` (exclusive) have in common. */
+export interface AutomatonState {
   first: number;
-  last: number;
+  end: number;
   depth: number;
   /** The longest proper suffix of this prefix that is a prefix of a form; undefined: the empty one. */
-  fallback: State | undefined;
+  fallback: AutomatonState | undefined;
   /** The longest form that ends here. */
   form: string | undefined;
   /** The longest suffix of this prefix that may continue as a form; undefined: the empty one. */
-  incomplete: State | undefined;
+  incompleteForm: AutomatonState | undefined;
 }
 
 /**
@@ -18,14 +18,14 @@ export interface State {
 export class FormAutomaton {
   readonly #forms: readonly string[];
   readonly #names: ReadonlyMap<string, string>;
-  readonly #states = new Map<number, State>();
+  readonly #states = new Map<number, AutomatonState>();
   /** The states of depth 1 by character. Most characters of a text do not begin a form. */
-  readonly #starts = new Map<number, State | undefined>();
+  readonly #firstStates = new Map<number, AutomatonState | undefined>();
   /** Length of the longest form. */
   readonly maxFormLength: number;
   /** True if a form contains white space. */
   readonly hasSpace: boolean;
-  readonly #root: State;
+  readonly #root: AutomatonState;
 
   /** `names`: the names of the secrets, by form. */
   constructor(names: ReadonlyMap<string, string>) {
@@ -36,25 +36,29 @@ export class FormAutomaton {
     const { length } = this.#forms;
     this.#root = {
       first: 0,
-      last: length,
+      end: length,
       depth: 0,
       fallback: undefined,
       form: undefined,
-      incomplete: undefined,
+      incompleteForm: undefined,
     };
   }
 
-  get root(): State {
+  get root(): AutomatonState {
     return this.#root;
   }
 
   /** Returns the state after another character. Its amortized time is logarithmic in the number of forms. */
-  next(current: State, code: number): State {
-    for (let state: State | undefined = current; state && state !== this.#root; state = state.fallback) {
+  next(current: AutomatonState, code: number): AutomatonState {
+    for (
+      let state: AutomatonState | undefined = current;
+      state && state !== this.#root;
+      state = state.fallback
+    ) {
       const next = this.#extend(state, code);
       if (next) return next;
     }
-    return this.#start(code) ?? this.#root;
+    return this.#firstState(code) ?? this.#root;
   }
 
   /** Returns the name of the secret with this form. */
@@ -62,16 +66,16 @@ export class FormAutomaton {
     return this.#names.get(form) ?? '';
   }
 
-  #start(code: number): State | undefined {
-    if (!this.#starts.has(code)) this.#starts.set(code, this.#extend(this.#root, code));
-    return this.#starts.get(code);
+  #firstState(code: number): AutomatonState | undefined {
+    if (!this.#firstStates.has(code)) this.#firstStates.set(code, this.#extend(this.#root, code));
+    return this.#firstStates.get(code);
   }
 
   /** Returns the state one character deeper; undefined if no form has this prefix. */
-  #extend(state: State, code: number): State | undefined {
+  #extend(state: AutomatonState, code: number): AutomatonState | undefined {
     const { depth } = state;
     const first = this.#lowerBound(state, code);
-    if (first === state.last || this.#codeAt(first, depth) !== code) return undefined;
+    if (first === state.end || this.#codeAt(first, depth) !== code) return undefined;
     const key = first * (this.maxFormLength + 1) + depth + 1;
     return this.#states.get(key) ?? this.#create({ state, code, first, key });
   }
@@ -81,25 +85,35 @@ export class FormAutomaton {
    * no form begins with two of them, because the shorter one would already have a state. So the recursion is at most as
    * deep as the square root of twice the total length of the forms.
    */
-  #create({ state, code, first, key }: { state: State; code: number; first: number; key: number }): State {
+  #create({
+    state,
+    code,
+    first,
+    key,
+  }: {
+    state: AutomatonState;
+    code: number;
+    first: number;
+    key: number;
+  }): AutomatonState {
     const depth = state.depth + 1;
-    const last = this.#lowerBound({ ...state, first }, code + 1);
+    const end = this.#lowerBound({ ...state, first }, code + 1);
     const fallback = state === this.#root ? undefined : this.#longestSuffix(state.fallback, code);
     const isForm = this.#forms[first]?.length === depth;
-    const created: State = {
+    const created: AutomatonState = {
       first,
-      last,
+      end,
       depth,
       fallback,
       form: isForm ? this.#forms[first] : fallback?.form,
-      incomplete: fallback?.incomplete,
+      incompleteForm: fallback?.incompleteForm,
     };
-    if (!isForm || last - first > 1) created.incomplete = created;
+    if (!isForm || end - first > 1) created.incompleteForm = created;
     this.#states.set(key, created);
     return created;
   }
 
-  #longestSuffix(prefix: State | undefined, code: number): State | undefined {
+  #longestSuffix(prefix: AutomatonState | undefined, code: number): AutomatonState | undefined {
     const suffix = this.next(prefix ?? this.#root, code);
     return suffix === this.#root ? undefined : suffix;
   }
@@ -108,8 +122,8 @@ export class FormAutomaton {
    * Returns the index of the state's first form whose next character is at least `code`. A form without a next
    * character comes before all others.
    */
-  #lowerBound({ first, last, depth }: State, code: number): number {
-    let [low, high] = [first, last];
+  #lowerBound({ first, end, depth }: AutomatonState, code: number): number {
+    let [low, high] = [first, end];
     while (low < high) {
       const middle = (low + high) >>> 1;
       if (this.#codeAt(middle, depth) < code) low = middle + 1;

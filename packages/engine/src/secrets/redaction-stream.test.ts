@@ -31,7 +31,7 @@ const secrets = fc.dictionary(fc.constantFrom('A', 'B', 'C', 'D'), letters, { ma
 
 describe('a stream of redacted text', () => {
   it('redacts a secret that arrives in parts', () => {
-    expect(publishParts(redactor.stream(), ['say ses', 'ame', '-op', 'en now'])).toEqual([
+    expect(publishParts(redactor.createStream(), ['say ses', 'ame', '-op', 'en now'])).toEqual([
       'say ',
       '',
       '',
@@ -42,7 +42,7 @@ describe('a stream of redacted text', () => {
 
   it('returns whole words, and the beginning of a word that is too long for a secret', () => {
     const parts = ['Hello', ' world', '\nas sesame seed', 's', '!', ` ${'x'.repeat(100)}`, 'y'];
-    expect(publishParts(redactor.stream(), parts)).toEqual([
+    expect(publishParts(redactor.createStream(), parts)).toEqual([
       '',
       'Hello ',
       'world\nas sesame ',
@@ -55,10 +55,10 @@ describe('a stream of redacted text', () => {
   });
 
   it('holds back a fixed number of characters if a secret contains white space', () => {
-    const spaced = createRedactor({ PHRASE: 'correct horse battery' });
+    const phraseRedactor = createRedactor({ PHRASE: 'correct horse battery' });
     const text = 'a correct hors'.repeat(10);
     const parts = [text.slice(0, 60), text.slice(60, 70), text.slice(70)];
-    expect(publishParts(spaced.stream(), parts)).toEqual([
+    expect(publishParts(phraseRedactor.createStream(), parts)).toEqual([
       '',
       text.slice(0, 6),
       text.slice(6, -64),
@@ -68,38 +68,51 @@ describe('a stream of redacted text', () => {
 
   it('never splits a surrogate pair', () => {
     const parts = ['😀'.repeat(40), 'a', '😀'.repeat(40), 'b'];
-    const all = publishParts(redactor.stream(), parts);
-    expect(all.join('')).toBe(parts.join(''));
-    expect(all.every((part) => part.isWellFormed())).toBe(true);
+    const publishedParts = publishParts(redactor.createStream(), parts);
+    expect(publishedParts.join('')).toBe(parts.join(''));
+    expect(publishedParts.every((part) => part.isWellFormed())).toBe(true);
   });
 
   it('discards the last word of an interrupted text, even if it does not begin like a secret', () => {
     for (const word of ['ses', 'sesame-ope', 'xyz', SECRET]) {
-      const stream = redactor.stream();
-      expect(stream.push(`a ${word}`) + stream.end({ isCut: true })).toBe('a ');
+      const stream = redactor.createStream();
+      expect(stream.push(`a ${word}`) + stream.end({ isInterrupted: true })).toBe('a ');
     }
   });
 
   it('returns each part at the same time for any secret, so that the timing reveals nothing about a secret', () => {
-    const noSpace = fc.string({
+    const secretWithoutSpace = fc.string({
       unit: fc.constantFrom('a', 'b', '+', '"'),
       minLength: 4,
       maxLength: 9,
     });
-    const withSpace = noSpace.map((text) => `${text} ${text}`);
-    const secretPairs = fc.oneof(fc.tuple(noSpace, noSpace), fc.tuple(withSpace, withSpace));
+    const secretWithSpace = secretWithoutSpace.map((text) => `${text} ${text}`);
+    const secretPairs = fc.oneof(
+      fc.tuple(secretWithoutSpace, secretWithoutSpace),
+      fc.tuple(secretWithSpace, secretWithSpace),
+    );
     fc.assert(
-      fc.property(secretPairs, fc.array(fc.oneof(letters, fc.nat(20)), { maxLength: 40 }), (both, pieces) => {
-        const [one, other] = both.map((secret) => createRedactor({ KEY: secret })) as [Redactor, Redactor];
-        // The text has many beginnings of the first secret.
-        const parts = pieces.map((piece) => (typeof piece === 'string' ? piece : both[0].slice(0, piece)));
-        const text = parts.join('');
-        fc.pre([one, other].every((each) => each.text(text) === text));
-        expect(publishParts(one.stream(), parts)).toEqual(publishParts(other.stream(), parts));
-        const [stream, otherStream] = [one.stream(), other.stream()];
-        expect(parts.map((part) => stream.push(part))).toEqual(parts.map((part) => otherStream.push(part)));
-        expect(stream.end({ isCut: true })).toBe(otherStream.end({ isCut: true }));
-      }),
+      fc.property(
+        secretPairs,
+        fc.array(fc.oneof(letters, fc.nat(20)), { maxLength: 40 }),
+        (secretPair, pieces) => {
+          const [firstRedactor, secondRedactor] = secretPair.map((secret) =>
+            createRedactor({ KEY: secret }),
+          ) as [Redactor, Redactor];
+          // The text has many beginnings of the first secret.
+          const parts = pieces.map((piece) =>
+            typeof piece === 'string' ? piece : secretPair[0].slice(0, piece),
+          );
+          const text = parts.join('');
+          fc.pre([firstRedactor, secondRedactor].every((each) => each.redactText(text) === text));
+          expect(publishParts(firstRedactor.createStream(), parts)).toEqual(
+            publishParts(secondRedactor.createStream(), parts),
+          );
+          const [stream, otherStream] = [firstRedactor.createStream(), secondRedactor.createStream()];
+          expect(parts.map((part) => stream.push(part))).toEqual(parts.map((part) => otherStream.push(part)));
+          expect(stream.end({ isInterrupted: true })).toBe(otherStream.end({ isInterrupted: true }));
+        },
+      ),
       { numRuns: scale(300, 5000) },
     );
   });
@@ -111,19 +124,23 @@ describe('a stream of redacted text', () => {
         fc.array(fc.oneof(letters, fc.nat(40)), { maxLength: 8 }),
         fc.array(fc.nat(), { maxLength: 20 }),
         (values, pieces, positions) => {
-          const created = createRedactor(values);
-          const known = Object.values(values).flatMap((value) => [
+          const createdRedactor = createRedactor(values);
+          const knownForms = Object.values(values).flatMap((value) => [
             value,
             encodeURIComponent(value.toWellFormed()),
             JSON.stringify(value).slice(1, -1),
             Buffer.from(value).toString('base64'),
           ]);
           const text = pieces
-            .map((piece) => (typeof piece === 'string' ? piece : (known[piece % (known.length || 1)] ?? '')))
+            .map((piece) =>
+              typeof piece === 'string' ? piece : (knownForms[piece % (knownForms.length || 1)] ?? ''),
+            )
             .join('');
-          const whole = created.text(text);
-          expect(publishParts(created.stream(), splitAt(text, positions)).join('')).toBe(whole);
-          expect(publishParts(created.stream(), text.split('')).join('')).toBe(whole);
+          const redactedText = createdRedactor.redactText(text);
+          expect(publishParts(createdRedactor.createStream(), splitAt(text, positions)).join('')).toBe(
+            redactedText,
+          );
+          expect(publishParts(createdRedactor.createStream(), text.split('')).join('')).toBe(redactedText);
         },
       ),
       { numRuns: scale(400, 5000) },
@@ -132,17 +149,22 @@ describe('a stream of redacted text', () => {
 
   it('never publishes text that a continuation could turn into a part of a secret', () => {
     fc.assert(
-      fc.property(secrets, letters, fc.array(letters, { maxLength: 3 }), (values, before, continuations) => {
-        const created = createRedactor(values);
-        const wrong = [...Object.values(values), ...continuations].flatMap((after) => {
-          const whole = created.text(before + after);
-          const starts = Array.from({ length: after.length + 1 }, (_, cut) =>
-            created.stream().push(before + after.slice(0, cut)),
-          );
-          return starts.filter((start) => !whole.startsWith(start));
-        });
-        expect(wrong).toEqual([]);
-      }),
+      fc.property(
+        secrets,
+        letters,
+        fc.array(letters, { maxLength: 3 }),
+        (values, beginning, continuations) => {
+          const createdRedactor = createRedactor(values);
+          const wrongStarts = [...Object.values(values), ...continuations].flatMap((continuation) => {
+            const redactedText = createdRedactor.redactText(beginning + continuation);
+            const starts = Array.from({ length: continuation.length + 1 }, (_, cut) =>
+              createdRedactor.createStream().push(beginning + continuation.slice(0, cut)),
+            );
+            return starts.filter((start) => !redactedText.startsWith(start));
+          });
+          expect(wrongStarts).toEqual([]);
+        },
+      ),
       { numRuns: scale(150, 3000) },
     );
   });
@@ -150,7 +172,7 @@ describe('a stream of redacted text', () => {
   it('holds back no more than its limit', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('ses', 'ame', '-', 'open', 'x')), (parts) => {
-        const stream = redactor.stream();
+        const stream = redactor.createStream();
         for (const part of parts) {
           stream.push(part);
           expect(stream.buffered.length).toBeLessThanOrEqual(64);
@@ -160,24 +182,30 @@ describe('a stream of redacted text', () => {
   });
 
   it('redacts overlapping secrets as a whole, even if one of them is complete earlier', () => {
-    const both = createRedactor({ A: 'abcdef', B: 'defghi', C: 'cdef' });
-    expect(publishParts(both.stream(), ['xabcdef', 'gh', 'iy ']).join('')).toBe('x«redacted:A»y ');
-    expect(publishParts(both.stream(), ['xabcdef', 'gh', 'y ']).join('')).toBe('x«redacted:A»ghy ');
+    const overlapRedactor = createRedactor({ A: 'abcdef', B: 'defghi', C: 'cdef' });
+    expect(publishParts(overlapRedactor.createStream(), ['xabcdef', 'gh', 'iy ']).join('')).toBe(
+      'x«redacted:A»y ',
+    );
+    expect(publishParts(overlapRedactor.createStream(), ['xabcdef', 'gh', 'y ']).join('')).toBe(
+      'x«redacted:A»ghy ',
+    );
   });
 
   it('accepts thousands of secrets with common beginnings', () => {
     const lines = Array.from({ length: 3000 }, (_, index) => `certificate line ${index}`);
-    const created = createRedactor({ CA: lines.join('\n') });
+    const createdRedactor = createRedactor({ CA: lines.join('\n') });
     const text = 'certificate line certificate line 471x certificate line 2999.';
-    expect(publishParts(created.stream(), text.split('')).join('')).toBe(created.text(text));
+    expect(publishParts(createdRedactor.createStream(), text.split('')).join('')).toBe(
+      createdRedactor.redactText(text),
+    );
   });
 
   it('creates states with any number of missing fallbacks', () => {
     const lines = Array.from({ length: 1200 }, (_, index) => `${'a'.repeat(index + 8)}b`);
-    const created = createRedactor({ K: lines.join('\n') });
-    const before = `${'a'.repeat(1500)}c`;
-    const parts = [before, ...(lines.at(-1) ?? '').split('')];
-    expect(publishParts(created.stream(), parts).join('')).toBe(`${before}«redacted:K»`);
+    const createdRedactor = createRedactor({ K: lines.join('\n') });
+    const beginning = `${'a'.repeat(1500)}c`;
+    const parts = [beginning, ...(lines.at(-1) ?? '').split('')];
+    expect(publishParts(createdRedactor.createStream(), parts).join('')).toBe(`${beginning}«redacted:K»`);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { FormAutomaton, State } from './form-automaton.ts';
+import type { FormAutomaton, AutomatonState } from './form-automaton.ts';
 
 /**
  * Redacts a text that arrives in parts. The joined results equal the redaction of the whole text for every division
@@ -8,10 +8,10 @@ export interface RedactionStream {
   /** Adds a part. Returns the text that can be published, because no later part can make it a part of a secret. */
   push(part: string): string;
   /**
-   * Returns the remaining text. `isCut`: the text was interrupted, so the held characters may be the beginning of a
+   * Returns the remaining text. `isInterrupted`: the text was interrupted, so the held characters may be the beginning of a
    * secret, and all of them are discarded.
    */
-  end(options?: { isCut: boolean }): string;
+  end(options?: { isInterrupted: boolean }): string;
   /** The text that was added and not returned yet, without redaction. */
   readonly buffered: string;
 }
@@ -20,15 +20,17 @@ export interface RedactionStream {
 export const PASS_THROUGH: RedactionStream = { push: (part) => part, end: () => '', buffered: '' };
 
 /** Returns a stream that always uses the current redactor, which may change between two parts. */
-export function dynamicRedactionStream(getRedactor: () => { stream(): RedactionStream }): RedactionStream {
+export function dynamicRedactionStream(
+  getRedactor: () => { createStream(): RedactionStream },
+): RedactionStream {
   let redactor = getRedactor();
-  let stream = redactor.stream();
+  let stream = redactor.createStream();
   const push = (part: string): string => {
-    const latest = getRedactor();
-    if (latest === redactor) return stream.push(part);
+    const latestRedactor = getRedactor();
+    if (latestRedactor === redactor) return stream.push(part);
     const { buffered } = stream;
-    redactor = latest;
-    stream = latest.stream();
+    redactor = latestRedactor;
+    stream = latestRedactor.createStream();
     return stream.push(buffered + part);
   };
   return {
@@ -62,7 +64,7 @@ const LIMIT_WITH_SPACE = 256;
 export class FormStream implements RedactionStream {
   readonly #automaton: FormAutomaton;
   readonly #replacement: (name: string) => string;
-  readonly #held = new TextQueue();
+  readonly #heldText = new TextQueue();
   /** Ranges in the text that is held, in order. They do not overlap. */
   readonly #ranges: HeldRange[] = [];
   /**
@@ -70,12 +72,12 @@ export class FormStream implements RedactionStream {
    * length of the longest form.
    */
   readonly #limit: number;
-  #state: State;
+  #state: AutomatonState;
   /** Number of characters so far. */
   #length = 0;
   /** The position at which the last word begins; 0 if forms contain white space. */
   #wordStart = 0;
-  /** The first half of a surrogate pair that was taken from the held text and not returned yet. */
+  /** A high surrogate that was taken from the held text and not returned yet. */
   #highSurrogate = '';
 
   constructor(automaton: FormAutomaton, replacement: (name: string) => string) {
@@ -87,11 +89,11 @@ export class FormStream implements RedactionStream {
   }
 
   get buffered(): string {
-    return this.#highSurrogate + this.#held.text();
+    return this.#highSurrogate + this.#heldText.text();
   }
 
   push(part: string): string {
-    this.#held.add(part);
+    this.#heldText.add(part);
     for (let index = 0; index < part.length; index++) {
       const code = part.charCodeAt(index);
       this.#state = this.#automaton.next(this.#state, code);
@@ -105,16 +107,17 @@ export class FormStream implements RedactionStream {
           name: this.#automaton.nameOf(form),
         });
     }
-    const held = Math.min(this.#length - this.#wordStart, this.#limit);
+    const heldLength = Math.min(this.#length - this.#wordStart, this.#limit);
     const published =
-      this.#highSurrogate + this.#publish(this.#length - Math.max(held, this.#state.incomplete?.depth ?? 0));
+      this.#highSurrogate +
+      this.#publish(this.#length - Math.max(heldLength, this.#state.incompleteForm?.depth ?? 0));
     this.#highSurrogate = /[\uD800-\uDBFF]$/.test(published) ? published.slice(-1) : '';
     return this.#highSurrogate === '' ? published : published.slice(0, -1);
   }
 
-  end(options?: { isCut: boolean }): string {
+  end(options?: { isInterrupted: boolean }): string {
     this.#state = this.#automaton.root;
-    if (options?.isCut) return '';
+    if (options?.isInterrupted) return '';
     const remaining = this.#highSurrogate + this.#publish(this.#length);
     this.#highSurrogate = '';
     return remaining;
@@ -132,23 +135,23 @@ export class FormStream implements RedactionStream {
     this.#ranges.push(range);
   }
 
-  /** Returns the text before `until`, and before a range that may grow. */
-  #publish(until: number): string {
+  /** Returns the text before `endPosition`, and before a range that may grow. */
+  #publish(endPosition: number): string {
     const parts: string[] = [];
-    let position = this.#length - this.#held.length;
+    let position = this.#length - this.#heldText.length;
     let count = 0;
     for (const { start, end, name } of this.#ranges) {
-      if (end > until) {
-        until = Math.min(until, start);
+      if (end > endPosition) {
+        endPosition = Math.min(endPosition, start);
         break;
       }
-      parts.push(this.#held.take(start - position), this.#replacement(name));
-      this.#held.take(end - start);
+      parts.push(this.#heldText.take(start - position), this.#replacement(name));
+      this.#heldText.take(end - start);
       position = end;
       count++;
     }
     this.#ranges.splice(0, count);
-    parts.push(this.#held.take(until - position));
+    parts.push(this.#heldText.take(endPosition - position));
     return parts.join('');
   }
 }
@@ -163,7 +166,7 @@ function isSpace(code: number): boolean {
 class TextQueue {
   #parts: string[] = [];
   /** Number of parts that have been taken. */
-  #taken = 0;
+  #takenCount = 0;
   /** Number of characters of the next part that have been taken. */
   #offset = 0;
   length = 0;
@@ -178,24 +181,24 @@ class TextQueue {
   take(chars: number): string {
     const pieces: string[] = [];
     this.length -= chars;
-    for (let remaining = chars; remaining > 0 && this.#taken < this.#parts.length;) {
-      const part = this.#parts[this.#taken] ?? '';
+    for (let remaining = chars; remaining > 0 && this.#takenCount < this.#parts.length;) {
+      const part = this.#parts[this.#takenCount] ?? '';
       const piece = part.slice(this.#offset, this.#offset + remaining);
       pieces.push(piece);
       remaining -= piece.length;
       this.#offset += piece.length;
       if (this.#offset < part.length) break;
-      this.#taken++;
+      this.#takenCount++;
       this.#offset = 0;
     }
-    if (this.#taken > this.#parts.length / 2) {
-      this.#parts.splice(0, this.#taken);
-      this.#taken = 0;
+    if (this.#takenCount > this.#parts.length / 2) {
+      this.#parts.splice(0, this.#takenCount);
+      this.#takenCount = 0;
     }
     return pieces.join('');
   }
 
   text(): string {
-    return this.#parts.slice(this.#taken).join('').slice(this.#offset);
+    return this.#parts.slice(this.#takenCount).join('').slice(this.#offset);
   }
 }

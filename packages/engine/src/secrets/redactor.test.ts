@@ -18,20 +18,20 @@ describe('redaction', () => {
     ['in base64', Buffer.from(SECRET).toString('base64').replace(/=+$/, '')],
     ['in base64url', Buffer.from(SECRET).toString('base64url')],
   ])('removes a value %s', (_where, form) => {
-    expect(redactor.text(`a ${form} b ${form}`)).toBe(`a ${HIDDEN} b ${HIDDEN}`);
+    expect(redactor.redactText(`a ${form} b ${form}`)).toBe(`a ${HIDDEN} b ${HIDDEN}`);
   });
 
-  it.each(['', 'u', 'us', 'user:'])('removes the base64 of a longer text that begins with "%s"', (before) => {
-    for (const after of ['', ':x', 'xy', 'xyz']) {
-      const text = Buffer.from(before + SECRET + after).toString('base64');
-      const result = redactor.text(text);
+  it.each(['', 'u', 'us', 'user:'])('removes the base64 of a longer text that begins with "%s"', (prefix) => {
+    for (const suffix of ['', ':x', 'xy', 'xyz']) {
+      const text = Buffer.from(prefix + SECRET + suffix).toString('base64');
+      const result = redactor.redactText(text);
       expect(result).toContain(HIDDEN);
       expect(result.replace(HIDDEN, '').length).toBeLessThan(text.length - Buffer.from(SECRET).length);
     }
   });
 
   it('redacts every string in a value, including keys, and keeps the rest', () => {
-    expect(redactor.json({ a: [SECRET, 5, null], [`k-${SECRET}`]: { b: true } })).toEqual({
+    expect(redactor.redactJson({ a: [SECRET, 5, null], [`k-${SECRET}`]: { b: true } })).toEqual({
       a: [HIDDEN, 5, null],
       [`k-${HIDDEN}`]: { b: true },
     });
@@ -39,11 +39,11 @@ describe('redaction', () => {
 
   it('returns the same value if it contains no secret', () => {
     const value: Json = { a: [1, { b: 'harmless' }], c: 'text' };
-    expect(redactor.json(value)).toBe(value);
+    expect(redactor.redactJson(value)).toBe(value);
   });
 
   it('keeps both values of keys that differ only in the secret', () => {
-    expect(redactor.json({ [SECRET]: 1, [encodeURIComponent(SECRET)]: 2 })).toEqual({
+    expect(redactor.redactJson({ [SECRET]: 1, [encodeURIComponent(SECRET)]: 2 })).toEqual({
       [HIDDEN]: 1,
       [`${HIDDEN} (2)`]: 2,
     });
@@ -56,7 +56,7 @@ describe('redaction', () => {
       Array.from({ length: 13 }, (_bit, bit) => spellings[(number >> bit) & 1]).join('-'),
     );
     const hidden = Array.from({ length: 13 }, () => HIDDEN).join('-');
-    const result = redactor.json(Object.fromEntries(keys.map((key, index) => [key, index])));
+    const result = redactor.redactJson(Object.fromEntries(keys.map((key, index) => [key, index])));
     expect(Object.keys(result as object)).toEqual(
       keys.map((_, index) => (index === 0 ? hidden : `${hidden} (${index + 1})`)),
     );
@@ -64,34 +64,31 @@ describe('redaction', () => {
 
   it('skips a number that another key already has', () => {
     const value = { [SECRET]: 1, [`${SECRET} (2)`]: 2, [encodeURIComponent(SECRET)]: 3 };
-    expect(redactor.json(value)).toEqual({ [HIDDEN]: 1, [`${HIDDEN} (2)`]: 2, [`${HIDDEN} (3)`]: 3 });
+    expect(redactor.redactJson(value)).toEqual({ [HIDDEN]: 1, [`${HIDDEN} (2)`]: 2, [`${HIDDEN} (3)`]: 3 });
   });
 
   it('prefers the longer of two values if one contains the other', () => {
-    const both = createRedactor({ SHORT: 'abcd', LONG: 'abcdefgh' });
-    expect(both.text('abcdefgh abcd')).toBe('«redacted:LONG» «redacted:SHORT»');
+    const overlapRedactor = createRedactor({ SHORT: 'abcd', LONG: 'abcdefgh' });
+    expect(overlapRedactor.redactText('abcdefgh abcd')).toBe('«redacted:LONG» «redacted:SHORT»');
   });
 
   it('removes a numeric value from JSON numbers, with either sign', () => {
-    const numbers = createRedactor({ PIN: '0012345678', BIG: '12345678901234567890', SHORT: '0012' });
+    const numericRedactor = createRedactor({ PIN: '0012345678', BIG: '12345678901234567890', SHORT: '0012' });
     const pin = '«redacted:PIN»';
-    expect(numbers.json([12345678, -12345678, Number('12345678901234567890'), 12, 0, 123456789])).toEqual([
-      pin,
-      pin,
-      '«redacted:BIG»',
-      12,
-      0,
-      123456789,
-    ]);
-    expect(numbers.text('{"pin":12345678,"big":12345678901234567000}')).toBe(
+    expect(
+      numericRedactor.redactJson([12345678, -12345678, Number('12345678901234567890'), 12, 0, 123456789]),
+    ).toEqual([pin, pin, '«redacted:BIG»', 12, 0, 123456789]);
+    expect(numericRedactor.redactText('{"pin":12345678,"big":12345678901234567000}')).toBe(
       `{"pin":${pin},"big":«redacted:BIG»}`,
     );
   });
 
   it('removes a value without its surrounding blanks', () => {
-    const padded = createRedactor({ KEY: '  a padded value\n' });
-    expect(padded.text('[a padded value]')).toBe('[«redacted:KEY»]');
-    expect(padded.text(Buffer.from('a padded value').toString('base64'))).toContain('«redacted:KEY»');
+    const paddedRedactor = createRedactor({ KEY: '  a padded value\n' });
+    expect(paddedRedactor.redactText('[a padded value]')).toBe('[«redacted:KEY»]');
+    expect(paddedRedactor.redactText(Buffer.from('a padded value').toString('base64'))).toContain(
+      '«redacted:KEY»',
+    );
   });
 
   it('removes single lines of a value, and the whole value with other line endings', () => {
@@ -103,13 +100,15 @@ describe('redaction', () => {
       '-----END PRIVATE KEY-----',
     ];
     for (const end of ['\n', '\r\n', '\r']) {
-      const key = createRedactor({ PEM: lines.join(end) });
-      expect(key.text('the lines hkiG9w0BAQEFAASC and MIIEvQIBADANBgkq')).toBe(
+      const keyRedactor = createRedactor({ PEM: lines.join(end) });
+      expect(keyRedactor.redactText('the lines hkiG9w0BAQEFAASC and MIIEvQIBADANBgkq')).toBe(
         'the lines «redacted:PEM» and «redacted:PEM»',
       );
-      expect(key.text(`<${lines.join('\n')}>`)).toBe('<«redacted:PEM»>');
-      expect(key.text(`<${lines.join('\r\n')}>`)).toBe('<«redacted:PEM»>');
-      expect(key.text('-----BEGIN PRIVATE KEY----- short')).toBe('-----BEGIN PRIVATE KEY----- short');
+      expect(keyRedactor.redactText(`<${lines.join('\n')}>`)).toBe('<«redacted:PEM»>');
+      expect(keyRedactor.redactText(`<${lines.join('\r\n')}>`)).toBe('<«redacted:PEM»>');
+      expect(keyRedactor.redactText('-----BEGIN PRIVATE KEY----- short')).toBe(
+        '-----BEGIN PRIVATE KEY----- short',
+      );
     }
   });
 
@@ -119,9 +118,14 @@ describe('redaction', () => {
       key: 'line one of it\nline two of it',
       nested: [{ id: 'abcdef0123456789' }],
     };
-    const created = createRedactor({ SA: JSON.stringify(account) });
+    const jsonRedactor = createRedactor({ SA: JSON.stringify(account) });
     expect(
-      created.json({ key: account.key, id: 'abcdef0123456789', line: 'line two of it', type: 'account' }),
+      jsonRedactor.redactJson({
+        key: account.key,
+        id: 'abcdef0123456789',
+        line: 'line two of it',
+        type: 'account',
+      }),
     ).toEqual({
       key: '«redacted:SA»',
       id: '«redacted:SA»',
@@ -137,55 +141,57 @@ describe('redaction', () => {
     ['a path', 'a|b[c]^"d', new URL('https://h/a|b[c]^"d').href],
     ['a query', `it's"<1>`, new URL(`https://h/?q=it's"<1>`).href],
   ])('removes a value that appears in a URL as %s', (_where, value, url) => {
-    const text = createRedactor({ KEY: value }).text(`requested ${url}`);
+    const text = createRedactor({ KEY: value }).redactText(`requested ${url}`);
     expect(text).toContain('«redacted:KEY»');
     expect(text.length).toBeLessThan(`requested ${url}`.length + HIDDEN.length - 5);
   });
 
   it('removes all values of a name, including earlier ones', () => {
-    expect(createRedactor({ KEY: ['old-value', 'new-value'] }).text('old-value new-value')).toBe(
+    expect(createRedactor({ KEY: ['old-value', 'new-value'] }).redactText('old-value new-value')).toBe(
       `${HIDDEN} ${HIDDEN}`,
     );
   });
 
   it('accepts a value with very many lines', () => {
     const lines = Array.from({ length: 5000 }, (_, index) => `certificate line ${index}`);
-    expect(createRedactor({ CA: lines.join('\n') }).text('x certificate line 4711 y')).toBe(
+    expect(createRedactor({ CA: lines.join('\n') }).redactText('x certificate line 4711 y')).toBe(
       'x «redacted:CA» y',
     );
   });
 
   it('removes overlapping values completely', () => {
-    const both = createRedactor({ A: 'abcdef', B: 'defghi' });
-    expect(both.text('xabcdefghiy')).toBe('x«redacted:A»y');
-    expect(both.text('abcdefabcdef')).toBe('«redacted:A»«redacted:A»');
+    const overlapRedactor = createRedactor({ A: 'abcdef', B: 'defghi' });
+    expect(overlapRedactor.redactText('xabcdefghiy')).toBe('x«redacted:A»y');
+    expect(overlapRedactor.redactText('abcdefabcdef')).toBe('«redacted:A»«redacted:A»');
   });
 
   it('ignores values that are too short, blank or JSON keywords', () => {
     const text = 'a1b true false null    x';
-    expect(createRedactor({ A: 'a1b', B: 'true', C: 'false', D: 'null', E: '    ', F: '' }).text(text)).toBe(
-      text,
-    );
-    expect(createRedactor({ A: 'a1b2' }).text('a1b2')).toBe('«redacted:A»');
+    expect(
+      createRedactor({ A: 'a1b', B: 'true', C: 'false', D: 'null', E: '    ', F: '' }).redactText(text),
+    ).toBe(text);
+    expect(createRedactor({ A: 'a1b2' }).redactText('a1b2')).toBe('«redacted:A»');
   });
 
   it('changes nothing without secrets', () => {
     const value = { a: 'b' };
-    expect(createRedactor({}).json(value)).toBe(value);
+    expect(createRedactor({}).redactJson(value)).toBe(value);
   });
 
   it('treats special characters of regular expressions literally', () => {
     const value = String.raw`a.*+?^${'$'}{}()|[]\b/-c`;
-    expect(createRedactor({ K: value }).text(`<${value}> axx+`)).toBe('<«redacted:K»> axx+');
+    expect(createRedactor({ K: value }).redactText(`<${value}> axx+`)).toBe('<«redacted:K»> axx+');
   });
 
   it('replaces characters in names that would break JSON text', () => {
     const text = JSON.stringify({ a: 'secret-value' });
-    expect(JSON.parse(createRedactor({ 'a"b': 'secret-value' }).text(text))).toEqual({ a: '«redacted:a_b»' });
+    expect(JSON.parse(createRedactor({ 'a"b': 'secret-value' }).redactText(text))).toEqual({
+      a: '«redacted:a_b»',
+    });
   });
 
-  it('accepts a value with half a surrogate pair', () => {
-    expect(createRedactor({ K: 'abc\ud800def' }).text('abc\ud800def')).toBe('«redacted:K»');
+  it('accepts a value with a lone surrogate', () => {
+    expect(createRedactor({ K: 'abc\ud800def' }).redactText('abc\ud800def')).toBe('«redacted:K»');
   });
 
   it('removes values of four or more characters from any text, raw or as JSON', () => {
@@ -201,12 +207,14 @@ describe('redaction', () => {
       fc.property(
         fc.array(secret, { minLength: 1, maxLength: 4 }),
         fc.array(fc.string(), { minLength: 1, maxLength: 4 }),
-        (secrets, around) => {
+        (secrets, textPieces) => {
           const values = Object.fromEntries(secrets.map((value, index) => [`K${index}`, value]));
-          const text = around.map((piece, index) => piece + (secrets[index % secrets.length] ?? '')).join('');
-          const created = createRedactor(values);
-          const pieces = created.text(text).split(/«redacted:K\d»/);
-          const jsonPieces = created.text(JSON.stringify(text)).split(/«redacted:K\d»/);
+          const text = textPieces
+            .map((piece, index) => piece + (secrets[index % secrets.length] ?? ''))
+            .join('');
+          const createdRedactor = createRedactor(values);
+          const pieces = createdRedactor.redactText(text).split(/«redacted:K\d»/);
+          const jsonPieces = createdRedactor.redactText(JSON.stringify(text)).split(/«redacted:K\d»/);
           for (const value of secrets) {
             expect(pieces.some((piece) => piece.includes(value))).toBe(false);
             expect(jsonPieces.some((piece) => piece.includes(JSON.stringify(value).slice(1, -1)))).toBe(

@@ -9,18 +9,20 @@ const KEYWORDS: ReadonlySet<string> = new Set(['true', 'false', 'null']);
 
 /** Replaces secret values with `«redacted:NAME»`. */
 export interface Redactor {
-  text(text: string): string;
+  redactText(text: string): string;
   /** Replaces secrets in all strings, numbers and keys. Returns the same object if it contains no secret. */
-  json(value: Json): Json;
-  /** Returns a stream that redacts a text that arrives in parts. The result is that of `text` for the whole text. */
-  stream(): RedactionStream;
+  redactJson(value: Json): Json;
+  /**
+   * Returns a stream that redacts a text that arrives in parts. The result is that of `redactText` for the whole text.
+   */
+  createStream(): RedactionStream;
 }
 
 /** A redactor without secrets. */
 export const NO_SECRETS: Redactor = {
-  text: (text) => text,
-  json: (value) => value,
-  stream: () => PASS_THROUGH,
+  redactText: (text) => text,
+  redactJson: (value) => value,
+  createStream: () => PASS_THROUGH,
 };
 
 /** Secret values by name. All values of a name are secret. */
@@ -33,26 +35,26 @@ interface TextRange {
 }
 
 /**
- * Returns a redactor for these values. Overlapping values are replaced together, by one placeholder with the name of
+ * Returns a redactor for these values. Overlapping values are replaced together, by one replacement with the name of
  * the value that begins first.
  */
 export function createRedactor(values: SecretValues): Redactor {
   const { nameByForm, nameByNumber } = indexForms(values);
   if (nameByForm.size === 0) return NO_SECRETS;
-  const finder = new Finder(nameByForm);
-  const text = (value: string): string => {
+  const finder = new FormFinder(nameByForm);
+  const redactText = (value: string): string => {
     const ranges = finder.rangesIn(value);
     return ranges.length === 0 ? value : replaceRanges(value, ranges);
   };
-  const number = (value: number): Json => {
+  const redactNumber = (value: number): Json => {
     const name = nameByNumber.get(value);
-    return name === undefined ? value : placeholder(name);
+    return name === undefined ? value : replacement(name);
   };
   let automaton: FormAutomaton | undefined;
   return {
-    text,
-    json: (value) => redactJson(value, { text, number }),
-    stream: () => new FormStream((automaton ??= new FormAutomaton(nameByForm)), placeholder),
+    redactText,
+    redactJson: (value) => redactJson(value, { redactText, redactNumber }),
+    createStream: () => new FormStream((automaton ??= new FormAutomaton(nameByForm)), replacement),
   };
 }
 
@@ -91,14 +93,14 @@ const PAIR_HASH_COUNT = 2 ** 16;
  * time grows with the length of the text, and only little with the number of forms. A regular expression of thousands
  * of forms would be too large.
  */
-class Finder {
+class FormFinder {
   readonly #nameByForm: ReadonlyMap<string, string>;
   /** The length of the shortest form; at most 255, so that a distance fits into a byte of `#skips`. */
   readonly #minLength: number;
   /** The distance that the search may skip, by the pair at the end of its window. */
   readonly #skips: Uint8Array;
   /** Forms by their first `minLength` characters, the longest first. */
-  readonly #byPrefix = new Map<string, string[]>();
+  readonly #formsByPrefix = new Map<string, string[]>();
 
   constructor(nameByForm: ReadonlyMap<string, string>) {
     const forms = [...nameByForm.keys()];
@@ -110,9 +112,9 @@ class Finder {
 
   #add(form: string): void {
     const prefix = form.slice(0, this.#minLength);
-    const forms = this.#byPrefix.get(prefix);
+    const forms = this.#formsByPrefix.get(prefix);
     if (forms) forms.push(form);
-    else this.#byPrefix.set(prefix, [form]);
+    else this.#formsByPrefix.set(prefix, [form]);
     for (let index = 1; index < this.#minLength; index++) {
       const pairHash = pairHashAt(prefix, index);
       this.#skips[pairHash] = Math.min(this.#skips[pairHash] ?? 0, this.#minLength - 1 - index);
@@ -138,7 +140,7 @@ class Finder {
   }
 
   #formAt(text: string, start: number): string | undefined {
-    const forms = this.#byPrefix.get(text.slice(start, start + this.#minLength));
+    const forms = this.#formsByPrefix.get(text.slice(start, start + this.#minLength));
     return forms?.find((form) => text.startsWith(form, start));
   }
 }
@@ -148,7 +150,7 @@ function pairHashAt(text: string, index: number): number {
   return ((text.charCodeAt(index - 1) << 8) ^ text.charCodeAt(index)) & (PAIR_HASH_COUNT - 1);
 }
 
-function placeholder(name: string): string {
+function replacement(name: string): string {
   return `«redacted:${name}»`;
 }
 
@@ -156,34 +158,37 @@ function replaceRanges(text: string, ranges: readonly TextRange[]): string {
   let result = '';
   let position = 0;
   for (const { start, end, name } of ranges) {
-    result += text.slice(position, start) + placeholder(name);
+    result += text.slice(position, start) + replacement(name);
     position = end;
   }
   return result + text.slice(position);
 }
 
 interface ScalarRedactor {
-  text(value: string): string;
-  number(value: number): Json;
+  redactText(value: string): string;
+  redactNumber(value: number): Json;
 }
 
 function redactJson(value: Json, scalars: ScalarRedactor): Json {
-  if (typeof value === 'string') return scalars.text(value);
-  if (typeof value === 'number') return scalars.number(value);
+  if (typeof value === 'string') return scalars.redactText(value);
+  if (typeof value === 'number') return scalars.redactNumber(value);
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
     const items = value.map((item) => redactJson(item, scalars));
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
   const entries = Object.entries(value);
-  const changed = new Map<string, Json>();
+  const redactedEntries = new Map<string, Json>();
   const nextNumbers = new Map<string, number>();
   for (const [key, item] of entries)
-    changed.set(uniqueKey(scalars.text(key), changed, nextNumbers), redactJson(item, scalars));
-  const isUnchanged = [...changed].every(
+    redactedEntries.set(
+      uniqueKey(scalars.redactText(key), redactedEntries, nextNumbers),
+      redactJson(item, scalars),
+    );
+  const isUnchanged = [...redactedEntries].every(
     ([key, item], index) => key === entries[index]?.[0] && item === entries[index][1],
   );
-  return isUnchanged ? value : Object.fromEntries(changed);
+  return isUnchanged ? value : Object.fromEntries(redactedEntries);
 }
 
 /**

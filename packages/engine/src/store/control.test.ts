@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 import { ControlServer, serveRequests, waitForOutcome } from './control.ts';
 import type { ControlHandler, ControlOutcome, ControlRequest, ControlStore } from './control.ts';
@@ -50,7 +50,7 @@ it('stops waiting after the timeout, and leaves the request open for a later ser
 
 it('stores an outcome at the next check if its first write failed, without handling the request again', async () => {
   const request: ControlRequest = { ...REQUEST, id: 'q', createdMs: 0 };
-  const saved: ControlOutcome[] = [];
+  const savedOutcomes: ControlOutcome[] = [];
   const errors: unknown[] = [];
   let handledCount = 0;
   let isDiskFull = true;
@@ -59,7 +59,7 @@ it('stores an outcome at the next check if its first write failed, without handl
       pending: () => [request],
       settle: async (_id, outcome) => {
         if (isDiskFull) throw new Error('disk full');
-        saved.push(outcome);
+        savedOutcomes.push(outcome);
       },
     },
     onError: (error: unknown) => void errors.push(error),
@@ -72,17 +72,17 @@ it('stores an outcome at the next check if its first write failed, without handl
   isDiskFull = false;
   await server.check();
   await server.stop();
-  expect(saved).toEqual([{ status: 'done', value: 1 }]);
+  expect(savedOutcomes).toEqual([{ status: 'done', value: 1 }]);
 });
 
 it('does not handle a request again that was settled while the open requests were read', async () => {
   const request: ControlRequest = { ...REQUEST, id: 'q', createdMs: 0 };
-  const reads: ((requests: ControlRequest[]) => void)[] = [];
+  const resolveReads: ((requests: ControlRequest[]) => void)[] = [];
   const outcomes: ControlOutcome[] = [];
   let handledCount = 0;
   const server = new ControlServer({
     requests: {
-      pending: () => new Promise((resolve) => reads.push(resolve)),
+      pending: () => new Promise((resolve) => resolveReads.push(resolve)),
       settle: async (_id, outcome) => void outcomes.push(outcome),
     },
     onError: (error: unknown) => {
@@ -90,13 +90,13 @@ it('does not handle a request again that was settled while the open requests wer
     },
     handle: () => (handledCount += 1),
   });
-  const [first, second] = [server.check(), server.check()];
-  reads[0]?.([request]);
-  await first;
+  const [firstCheck, secondCheck] = [server.check(), server.check()];
+  resolveReads[0]?.([request]);
+  await firstCheck;
   await vi.waitUntil(() => outcomes.length === 1);
   // The second read began before the request was settled, so it still returns it.
-  reads[1]?.([request]);
-  await second;
+  resolveReads[1]?.([request]);
+  await secondCheck;
   await server.stop();
   expect(handledCount).toBe(1);
 });
@@ -115,28 +115,28 @@ function insertRequest(
 }
 
 it('finds a request by polling if there is no notification', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   const clock = new TestClock();
   const { control } = open({ data, clock });
-  const handled: ControlRequest[] = [];
-  const stop = await serve(control, (request) => handled.push(request));
+  const handledRequests: ControlRequest[] = [];
+  const stop = await serve(control, (request) => handledRequests.push(request));
   insertRequest(data, 'polled');
   clock.advance(249);
-  expect(handled).toEqual([]);
+  expect(handledRequests).toEqual([]);
   clock.advance(1);
-  await vi.waitUntil(() => handled.length > 0);
-  expect(handled).toEqual([
+  await vi.waitUntil(() => handledRequests.length > 0);
+  expect(handledRequests).toEqual([
     { id: 'polled', runId: 'r', kind: 'resume', payload: { input: 1 }, createdMs: 7 },
   ]);
   await vi.waitUntil(() => control.outcome('polled'));
   clock.advance(10_000);
   await stop();
   expect(clock.pendingTimerCount).toBe(0);
-  expect(handled).toHaveLength(1);
+  expect(handledRequests).toHaveLength(1);
 });
 
 it('handles a request of another process when it is notified, without polling', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   const owner = open({ data, clock: new TestClock() });
   const stop = await serve(owner.control, ({ payload }) => payload);
   onTestFinished(() => void stop());
@@ -147,21 +147,21 @@ it('handles a request of another process when it is notified, without polling', 
 });
 
 it('the next owner handles requests without an outcome again', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   const clock = new TestClock();
-  const first = openStores({ data, clock });
-  const id = await first.control.add(REQUEST);
-  let started = 0;
-  await serve(first.control, () => new Promise(() => (started += 1)));
-  expect(started).toBe(1);
-  first.close();
-  const second = open({ data, clock });
-  await serve(second.control, () => 'by the next owner');
-  await vi.waitUntil(() => second.control.outcome(id));
+  const firstStores = openStores({ data, clock });
+  const id = await firstStores.control.add(REQUEST);
+  let startedCount = 0;
+  await serve(firstStores.control, () => new Promise(() => (startedCount += 1)));
+  expect(startedCount).toBe(1);
+  firstStores.close();
+  const secondStores = open({ data, clock });
+  await serve(secondStores.control, () => 'by the next owner');
+  await vi.waitUntil(() => secondStores.control.outcome(id));
 });
 
 it('deletes outcomes after a day, but no open request', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   openStores({ data }).close();
   const outcome = '{"status":"done","value":null}';
   insertRequest(data, 'old', { createdMs: 0, outcome });

@@ -50,7 +50,7 @@ export interface RequestStore {
   prune(): Promise<void>;
 }
 
-/** Requests to the owner of a data folder, who holds all its runs. `prune` keeps open requests for the next owner. */
+/** Requests to the owner of a data folder, which holds all its runs. `prune` keeps open requests for the next owner. */
 export interface ControlStore extends RequestStore {
   /** Calls `onRequest` when there may be a new request, until the returned function is called. */
   watch(onRequest: () => void): () => void;
@@ -103,10 +103,10 @@ interface ControlServerOptions {
  */
 export class ControlServer {
   readonly #options: ControlServerOptions;
-  readonly #inProgress = new Map<string, Promise<void>>();
-  readonly #unsaved = new Map<string, ControlOutcome>();
+  readonly #requestsInProgress = new Map<string, Promise<void>>();
+  readonly #unsavedOutcomes = new Map<string, ControlOutcome>();
   /** For each read of the open requests that is in progress: the requests that were settled since it began. */
-  readonly #reads = new Set<Set<string>>();
+  readonly #settledIdsByRead = new Set<Set<string>>();
   #isStopped = false;
 
   constructor(options: ControlServerOptions) {
@@ -119,42 +119,43 @@ export class ControlServer {
    */
   async check(owner?: string): Promise<void> {
     const settledIds = new Set<string>();
-    this.#reads.add(settledIds);
+    this.#settledIdsByRead.add(settledIds);
     let openRequests: ControlRequest[];
     try {
       openRequests = await this.#options.requests.pending(owner);
     } finally {
-      this.#reads.delete(settledIds);
+      this.#settledIdsByRead.delete(settledIds);
     }
     if (this.#isStopped) return;
-    for (const [id, outcome] of this.#unsaved) this.#inProgress.set(id, this.#save(id, outcome));
+    for (const [id, outcome] of this.#unsavedOutcomes)
+      this.#requestsInProgress.set(id, this.#save(id, outcome));
     for (const request of openRequests) {
-      if (!this.#inProgress.has(request.id) && !settledIds.has(request.id))
-        this.#inProgress.set(request.id, this.#process(request));
+      if (!this.#requestsInProgress.has(request.id) && !settledIds.has(request.id))
+        this.#requestsInProgress.set(request.id, this.#process(request));
     }
   }
 
   /** Ignores later checks, and waits for requests in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await Promise.all(this.#inProgress.values());
+    await Promise.all(this.#requestsInProgress.values());
   }
 
   async #process(request: ControlRequest): Promise<void> {
     const outcome = await callHandler(this.#options.handle, request);
     if (outcome) await this.#save(request.id, outcome);
-    else this.#inProgress.delete(request.id);
+    else this.#requestsInProgress.delete(request.id);
   }
 
   /** Keeps an outcome that cannot be stored: the next check stores it without calling the handler again. */
   async #save(id: string, outcome: ControlOutcome): Promise<void> {
-    this.#unsaved.delete(id);
+    this.#unsavedOutcomes.delete(id);
     try {
       await this.#options.requests.settle(id, outcome);
-      for (const settledIds of this.#reads) settledIds.add(id);
-      this.#inProgress.delete(id);
+      for (const settledIds of this.#settledIdsByRead) settledIds.add(id);
+      this.#requestsInProgress.delete(id);
     } catch (error) {
-      this.#unsaved.set(id, outcome);
+      this.#unsavedOutcomes.set(id, outcome);
       this.#options.onError(error);
     }
   }

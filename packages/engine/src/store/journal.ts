@@ -1,5 +1,5 @@
 import type { Entry, RunRecord } from '@heddle/core';
-import { journalCorrupt } from '@heddle/core/run';
+import { journalCorruptError } from '@heddle/core/run';
 
 /** One stored entry. */
 export interface JournalRow {
@@ -8,11 +8,11 @@ export interface JournalRow {
   entry: string;
 }
 
-export function toRows(entries: readonly Entry[]): JournalRow[] {
-  return entries.map(toRow);
+export function toJournalRows(entries: readonly Entry[]): JournalRow[] {
+  return entries.map(toJournalRow);
 }
 
-export function toRow(entry: Entry): JournalRow {
+export function toJournalRow(entry: Entry): JournalRow {
   return { seq: entry.seq, entry: JSON.stringify(entry) };
 }
 
@@ -24,7 +24,8 @@ export function toRow(entry: Entry): JournalRow {
 export function readJournal(runId: string, rows: readonly JournalRow[]): Entry[] {
   const entries = readTail(runId, rows, undefined);
   const [first] = entries;
-  if (first && first.type !== 'started') throw journalCorrupt(runId, `its first entry is "${first.type}"`);
+  if (first && first.type !== 'started')
+    throw journalCorruptError(runId, `its first entry is "${first.type}"`);
   return entries;
 }
 
@@ -35,7 +36,7 @@ export function readJournal(runId: string, rows: readonly JournalRow[]): Entry[]
 export function readTail(runId: string, rows: readonly JournalRow[], afterSeq: number | undefined): Entry[] {
   let expectedSeq = afterSeq === undefined ? rows[0]?.seq : afterSeq + 1;
   return rows.map((row) => {
-    if (row.seq !== expectedSeq) throw journalCorrupt(runId, `entry ${expectedSeq} is missing`);
+    if (row.seq !== expectedSeq) throw journalCorruptError(runId, `entry ${expectedSeq} is missing`);
     expectedSeq += 1;
     return readEntry(runId, row);
   });
@@ -46,10 +47,10 @@ function readEntry(runId: string, row: JournalRow): Entry {
   try {
     entry = JSON.parse(row.entry);
   } catch (error) {
-    throw journalCorrupt(runId, `entry ${row.seq} is not JSON`, error);
+    throw journalCorruptError(runId, `entry ${row.seq} is not JSON`, error);
   }
   if (!isEntry(entry) || entry.seq !== row.seq)
-    throw journalCorrupt(runId, `row ${row.seq} is not an entry with this number`);
+    throw journalCorruptError(runId, `row ${row.seq} is not an entry with this number`);
   return entry;
 }
 

@@ -32,7 +32,7 @@ export interface LeaseStore {
   /** Removes the process, and frees its runs immediately. */
   leave(owner: string): Promise<void>;
   /** Removes the processes whose leases have expired. */
-  expireOwners(): Promise<void>;
+  removeExpiredOwners(): Promise<void>;
   /**
    * Takes free runs that can continue, oldest first: the fair share of this process, at most `limit`. A child run is
    * free only after its parent has ended; until then the holder of the parent acquires it.
@@ -41,11 +41,11 @@ export interface LeaseStore {
   /** Takes the run. Returns undefined if another process holds it or it has ended. */
   acquire(owner: string, runId: string): Promise<Lease | undefined>;
   /** Returns the ids among `runIds` of runs that can continue but have no live holder. */
-  findUnowned(runIds: readonly string[]): Promise<string[]>;
+  findUnownedRuns(runIds: readonly string[]): Promise<string[]>;
   /** Releases a run that waits for a person, because no process needs to hold it until the person answers. */
   release(lease: Lease): Promise<void>;
   /** Creates a run that the process holds. Returns undefined if the id already exists. */
-  create(owner: string, run: RunHeader, first: Entry, record: RunRecord): Promise<Lease | undefined>;
+  create(owner: string, header: RunHeader, firstEntry: Entry, record: RunRecord): Promise<Lease | undefined>;
   /** Returns the run store for the holder of the lease. Its writes throw RUN_ELSEWHERE once the lease is lost. */
   runStore(lease: Lease): TailableRunStore;
 }
@@ -57,7 +57,7 @@ export interface LeasedStores extends SharedStores {
 }
 
 /** Returns the error RUN_ELSEWHERE for a run that another process holds. */
-export function heldByOther(runId: string): EngineError {
+export function heldByAnother(runId: string): EngineError {
   return new EngineError(
     'RUN_ELSEWHERE',
     `Run ${runId} belongs to another process, or is being recovered by one: this process cannot change it. Read the run from the database, or send a request to its process.`,
@@ -65,8 +65,8 @@ export function heldByOther(runId: string): EngineError {
   );
 }
 
-/** True for an error that `heldByOther` created: for this run, or for any run if `runId` is absent. */
-export function isHeldByOther(error: unknown, runId?: string): boolean {
+/** True for an error that `heldByAnother` created: for this run, or for any run if `runId` is absent. */
+export function isHeldByAnother(error: unknown, runId?: string): boolean {
   if (!isEngineError(error) || error.code !== 'RUN_ELSEWHERE' || !isJsonObject(error.details)) return false;
   const { held, runId: heldRunId } = error.details;
   return held === true && (runId === undefined || heldRunId === runId);

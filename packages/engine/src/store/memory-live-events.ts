@@ -12,7 +12,7 @@ interface Stream {
   events: LiveEvent[];
   lastNumber: number;
   /** Characters of the stored events. */
-  chars: number;
+  charCount: number;
   /** Time of the last publication. */
   publishedMs: number;
 }
@@ -33,12 +33,17 @@ export class MemoryLiveEvents implements LiveEventStore {
   publish(runId: string, events: readonly NewLiveEvent[]): number {
     const nowMs = this.#clock.now();
     this.#prune(nowMs);
-    const stream = this.#streams.get(runId) ?? { events: [], lastNumber: 0, chars: 0, publishedMs: nowMs };
+    const stream = this.#streams.get(runId) ?? {
+      events: [],
+      lastNumber: 0,
+      charCount: 0,
+      publishedMs: nowMs,
+    };
     this.#streams.set(runId, stream);
     stream.publishedMs = nowMs;
     for (const event of events) {
       stream.events.push({ ...event, number: (stream.lastNumber += 1) });
-      stream.chars += event.json.length;
+      stream.charCount += event.json.length;
     }
     removeOldest(stream);
     this.#watchers.wake(runId);
@@ -79,14 +84,14 @@ export class MemoryLiveEvents implements LiveEventStore {
 /** Frees a tenth of an exceeded limit at a time, because each removal moves the remaining events. */
 function removeOldest(stream: Stream): void {
   const { events } = stream;
-  if (events.length <= MAX_LIVE_EVENTS && stream.chars <= MAX_LIVE_CHARS) return;
-  let removed = 0;
+  if (events.length <= MAX_LIVE_EVENTS && stream.charCount <= MAX_LIVE_CHARS) return;
+  let removedCount = 0;
   while (
-    removed < events.length - 1 &&
-    (events.length - removed > MAX_LIVE_EVENTS * 0.9 || stream.chars > MAX_LIVE_CHARS * 0.9)
+    removedCount < events.length - 1 &&
+    (events.length - removedCount > MAX_LIVE_EVENTS * 0.9 || stream.charCount > MAX_LIVE_CHARS * 0.9)
   ) {
-    stream.chars -= events[removed]?.json.length ?? 0;
-    removed += 1;
+    stream.charCount -= events[removedCount]?.json.length ?? 0;
+    removedCount += 1;
   }
-  events.splice(0, removed);
+  events.splice(0, removedCount);
 }

@@ -11,7 +11,7 @@ import type {
   RunRecord,
   ValueStore,
 } from '@heddle/core';
-import type { Place, Stored } from '@heddle/core/run';
+import type { Place, StoredValue } from '@heddle/core/run';
 import { OUTCOME_RETENTION_MS, readControlRow, readOutcome, toControlRow } from './control.ts';
 import type {
   ControlOutcome,
@@ -23,7 +23,7 @@ import type {
 import { decodeCursor, encodeCursor, pageLimit } from './cursor.ts';
 import type { Cursor } from './cursor.ts';
 import { duplicateEntry, parseStored, unknownPlan, unknownRun } from './errors.ts';
-import { isEnded, readJournal, readTail, toRows } from './journal.ts';
+import { isEnded, readJournal, readTail, toJournalRows } from './journal.ts';
 import type { RecordWithLogs, RunProjection, StoredStep, TailableRunStore } from './stores.ts';
 import { stepPlace } from './step-place.ts';
 import type { MemoryRunChanges } from './memory-run-changes.ts';
@@ -38,7 +38,7 @@ interface MemoryRun {
   /** By place and key; absent: no block has steps. The results are JSON text. */
   steps?: Map<string, Map<string, string | undefined>>;
   /** Keys of values that are in none of the entries and steps; absent: none. */
-  otherValues?: Set<string>;
+  otherValueKeys?: Set<string>;
 }
 
 /** Runs in memory. Keeps the objects that it receives, and returns copies, as if they were read from a data folder. */
@@ -53,11 +53,11 @@ export class MemoryRunStore implements TailableRunStore {
     changes?.setRuns(this.#runs);
   }
 
-  create(run: RunHeader, first: Entry, record?: RunRecord): boolean {
-    if (this.#runs.has(run.runId)) return false;
-    this.#runs.set(run.runId, { header: run, entries: [first], record, logs: [] });
-    if (run.parent) this.#childrenOf(run.parent.runId).add(run.runId);
-    this.#changes?.add(run.runId);
+  create(header: RunHeader, firstEntry: Entry, record?: RunRecord): boolean {
+    if (this.#runs.has(header.runId)) return false;
+    this.#runs.set(header.runId, { header, entries: [firstEntry], record, logs: [] });
+    if (header.parent) this.#childrenOf(header.parent.runId).add(header.runId);
+    this.#changes?.add(header.runId);
     return true;
   }
 
@@ -74,18 +74,18 @@ export class MemoryRunStore implements TailableRunStore {
 
   upsert(runId: string, entries: readonly Entry[]): void {
     const run = this.#run(runId);
-    const bySeq = new Map([...run.entries, ...entries].map((entry) => [entry.seq, entry]));
-    run.entries = [...bySeq.values()].toSorted((a, b) => a.seq - b.seq);
+    const entriesBySeq = new Map([...run.entries, ...entries].map((entry) => [entry.seq, entry]));
+    run.entries = [...entriesBySeq.values()].toSorted((a, b) => a.seq - b.seq);
   }
 
   journal(runId: string): Entry[] {
-    return readJournal(runId, toRows(this.#runs.get(runId)?.entries ?? []));
+    return readJournal(runId, toJournalRows(this.#runs.get(runId)?.entries ?? []));
   }
 
   tail(runId: string, afterSeq: number): Entry[] {
     if (afterSeq < 0) return this.journal(runId);
     const entries = this.#runs.get(runId)?.entries ?? [];
-    return readTail(runId, toRows(entries.filter((entry) => entry.seq > afterSeq)), afterSeq);
+    return readTail(runId, toJournalRows(entries.filter((entry) => entry.seq > afterSeq)), afterSeq);
   }
 
   header(runId: string): RunHeader | undefined {
@@ -108,7 +108,7 @@ export class MemoryRunStore implements TailableRunStore {
 
   addValueUses(runId: string, keys: readonly string[]): void {
     const run = this.#run(runId);
-    run.otherValues = new Set([...(run.otherValues ?? []), ...keys]);
+    run.otherValueKeys = new Set([...(run.otherValueKeys ?? []), ...keys]);
   }
 
   #save(run: MemoryRun, record: RunRecord, logs: readonly BlockLog[]): void {
@@ -139,15 +139,16 @@ export class MemoryRunStore implements TailableRunStore {
 
   list(query: RunQuery): { runs: RunRecord[]; cursor: string | undefined } {
     const limit = pageLimit(query);
-    const after = decodeCursor(query);
+    const cursor = decodeCursor(query);
     const compare = query.order === 'asc' ? oldestFirst : newestFirst;
     const runs: RunRecord[] = [];
     for (const { record } of this.#runs.values()) {
-      if (record && matchesQuery(record, query) && (!after || compare(record, after) > 0)) runs.push(record);
+      if (record && matchesQuery(record, query) && (!cursor || compare(record, cursor) > 0))
+        runs.push(record);
     }
     const page = runs.toSorted(compare).slice(0, limit + 1);
-    const last = page.length > limit ? page[limit - 1] : undefined;
-    return { runs: page.slice(0, limit).map(copyOf), cursor: last && encodeCursor(last) };
+    const lastRecord = page.length > limit ? page[limit - 1] : undefined;
+    return { runs: page.slice(0, limit).map(copyOf), cursor: lastRecord && encodeCursor(lastRecord) };
   }
 
   unfinishedRunIds(): string[] {
@@ -158,7 +159,7 @@ export class MemoryRunStore implements TailableRunStore {
       .map(({ runId }) => runId);
   }
 
-  children(runId: string, { open } = { open: false }): string[] {
+  childRunIds(runId: string, { open } = { open: false }): string[] {
     const ids = [...(this.#children.get(runId) ?? [])];
     return open ? ids.filter((id) => !isEnded(this.#runs.get(id)?.record?.status ?? 'queued')) : ids;
   }
@@ -180,7 +181,7 @@ export class MemoryRunStore implements TailableRunStore {
       if (siblings.size === 0) this.#children.delete(parentId);
     }
     this.#changes?.add(runId);
-    return [...valueKeysIn(textOf(run)), ...(run.otherValues ?? [])];
+    return [...valueKeysIn(textOf(run)), ...(run.otherValueKeys ?? [])];
   }
 
   steps(runId: string, place: Place): StoredStep[] {
@@ -195,11 +196,11 @@ export class MemoryRunStore implements TailableRunStore {
     return undefined;
   }
 
-  endStep(runId: string, place: Place, key: string, result: Stored): Stored {
+  endStep(runId: string, place: Place, key: string, result: StoredValue): StoredValue {
     const steps = this.#stepsAt(runId, place);
-    const recorded = parseResult(steps.get(key));
-    if (!recorded) steps.set(key, JSON.stringify(result));
-    return recorded ?? result;
+    const recordedResult = parseResult(steps.get(key));
+    if (!recordedResult) steps.set(key, JSON.stringify(result));
+    return recordedResult ?? result;
   }
 
   forgetStep(runId: string, place: Place, key: string): void {
@@ -209,7 +210,7 @@ export class MemoryRunStore implements TailableRunStore {
 
   /** True while an entry or a step of a run contains the key, or `addValueUses` has recorded it. */
   uses(key: string): boolean {
-    return [...this.#runs.values()].some((run) => textOf(run).includes(key) || run.otherValues?.has(key));
+    return [...this.#runs.values()].some((run) => textOf(run).includes(key) || run.otherValueKeys?.has(key));
   }
 
   #stepsAt(runId: string, place: Place): Map<string, string | undefined> {
@@ -234,8 +235,8 @@ function textOf({ entries, steps = new Map() }: MemoryRun): string {
   return `${JSON.stringify(entries)} ${results.join(' ')}`;
 }
 
-function parseResult(result: string | undefined): Stored | undefined {
-  return result === undefined ? undefined : (JSON.parse(result) as Stored);
+function parseResult(result: string | undefined): StoredValue | undefined {
+  return result === undefined ? undefined : (JSON.parse(result) as StoredValue);
 }
 
 /** Returns a deep copy, which the caller may change. */
@@ -283,8 +284,8 @@ export class MemoryDefinitionStore implements DefinitionStore {
     const { workflowId, name, planHash } = deployment;
     if (!this.#plans.has(planHash)) throw unknownPlan(workflowId, planHash);
     const versions = this.#deployments.get(workflowId) ?? [];
-    const newest = versions.at(-1);
-    if (newest?.planHash === planHash) return newest.version;
+    const newestDeployment = versions.at(-1);
+    if (newestDeployment?.planHash === planHash) return newestDeployment.version;
     const version = versions.length + 1;
     this.#deployments.delete(workflowId);
     this.#deployments.set(workflowId, [...versions, { workflowId, name, version, planHash }]);
@@ -292,12 +293,12 @@ export class MemoryDefinitionStore implements DefinitionStore {
   }
 
   find(workflow: string, version?: number): Deployment | undefined {
-    const versions = this.#deployments.get(workflow) ?? this.#byName(workflow);
+    const versions = this.#deployments.get(workflow) ?? this.#findByName(workflow);
     const deployment = version === undefined ? versions?.at(-1) : versions?.[version - 1];
     return deployment && { ...deployment };
   }
 
-  #byName(name: string): Deployment[] | undefined {
+  #findByName(name: string): Deployment[] | undefined {
     return [...this.#deployments.values()].findLast((versions) => versions.at(-1)?.name === name);
   }
 }

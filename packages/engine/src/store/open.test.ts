@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
 import { entry, newRun, record, startedEntry } from '../../../../test/support/run-data.ts';
 import { openStores } from './open.ts';
 import type { StoreOptions } from './open.ts';
@@ -15,7 +15,7 @@ function open(options: StoreOptions): Stores {
 }
 
 it('refuses a second owner, even in the same process; the error names the owner and the commands that still work', () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   open({ data });
   expect(() => openStores({ data })).toThrow(
     expect.objectContaining({
@@ -29,7 +29,7 @@ it('refuses a second owner, even in the same process; the error names the owner 
 });
 
 it('releases the lock when the stores are closed, and when they cannot be opened', () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   openStores({ data }).close();
   expect(existsSync(join(data, 'owner.json'))).toBe(false);
   writeFileSync(
@@ -48,7 +48,7 @@ it('releases the lock when the stores are closed, and when they cannot be opened
 it.each(['not JSON', '{"pid":999999999,"hostname":"%HOST%"}'])(
   'does not name a dead owner (%s)',
   async (text) => {
-    const data = dataFolder();
+    const data = createDataFolder();
     open({ data });
     const { hostname } = await import('node:os');
     writeFileSync(join(data, 'owner.json'), text.replace('%HOST%', hostname()));
@@ -57,7 +57,7 @@ it.each(['not JSON', '{"pid":999999999,"hostname":"%HOST%"}'])(
 );
 
 it('refuses a data file of a newer format, for owners and readers', () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   openStores({ data }).close();
   const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
   db.exec('PRAGMA user_version = 99');
@@ -70,7 +70,7 @@ it('refuses a data file of a newer format, for owners and readers', () => {
 });
 
 it('refuses a file that is not a database', () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   writeFileSync(join(data, 'heddle.db'), 'hello '.repeat(1000));
   for (const readOnly of [false, true]) {
     expect(() => openStores({ data, readOnly })).toThrow(
@@ -80,15 +80,15 @@ it('refuses a file that is not a database', () => {
 });
 
 it('throws DATA_UNWRITABLE with the path if the folder cannot be created', () => {
-  const file = join(dataFolder(), 'file');
+  const file = join(createDataFolder(), 'file');
   writeFileSync(file, '');
-  const unwritable = { code: 'DATA_UNWRITABLE', message: expect.stringContaining(file) as string };
-  expect(() => openStores({ data: file })).toThrow(expect.objectContaining(unwritable));
-  expect(() => openStores({ data: join(file, 'below') })).toThrow(expect.objectContaining(unwritable));
+  const unwritableError = { code: 'DATA_UNWRITABLE', message: expect.stringContaining(file) as string };
+  expect(() => openStores({ data: file })).toThrow(expect.objectContaining(unwritableError));
+  expect(() => openStores({ data: join(file, 'below') })).toThrow(expect.objectContaining(unwritableError));
 });
 
 it('throws DATA_UNWRITABLE with the path if the file cannot be opened', () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   mkdirSync(join(data, 'heddle.db'));
   expect(() => openStores({ data })).toThrow(
     expect.objectContaining({
@@ -99,13 +99,13 @@ it('throws DATA_UNWRITABLE with the path if the file cannot be opened', () => {
 });
 
 it('reads a folder without data as empty, and creates nothing', () => {
-  const data = join(dataFolder(), 'none');
+  const data = join(createDataFolder(), 'none');
   expect(open({ data, readOnly: true }).runs.list({})).toEqual({ runs: [], cursor: undefined });
   expect(existsSync(data)).toBe(false);
 });
 
 it('shows each commit of the owner immediately to two readers, which cannot write', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   const owner = open({ data });
   const readers = [open({ data, readOnly: true }), open({ data, readOnly: true })];
   await owner.runs.create(newRun('r'), startedEntry());
@@ -114,11 +114,11 @@ it('shows each commit of the owner immediately to two readers, which cannot writ
     for (const { runs } of readers) expect(runs.tail('r', seq - 1)).toEqual([entry(seq)]);
   }
   await owner.runs.saveRecord(record('r', { status: 'completed' }), []);
-  const large = await owner.values.put(JSON.stringify('x'.repeat(300_000)));
+  const largeValueKey = await owner.values.put(JSON.stringify('x'.repeat(300_000)));
   for (const { runs, values } of readers) {
     expect(runs.list({ status: ['completed'] })).toMatchObject({ runs: [{ runId: 'r' }] });
     expect(runs.unfinishedRunIds()).toEqual([]);
-    expect(await values.get(large)).toHaveLength(300_002);
+    expect(await values.get(largeValueKey)).toHaveLength(300_002);
     await expect((async () => runs.append('r', [entry(99)]))()).rejects.toMatchObject({
       code: 'DATA_UNWRITABLE',
     });

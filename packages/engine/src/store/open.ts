@@ -8,7 +8,7 @@ import { lockData, lockDataShared } from './lock.ts';
 import type { DataLock } from './lock.ts';
 import { MemoryControlStore, MemoryDefinitionStore, MemoryRunStore, MemoryValueStore } from './memory.ts';
 import { MemoryLiveEvents } from './memory-live-events.ts';
-import { MemoryConversations, MemoryRates, MemorySpending } from './memory-models.ts';
+import { MemoryConversations, MemoryRates, MemorySpending } from './memory-model-data.ts';
 import { MemoryRunChanges } from './memory-run-changes.ts';
 import { makeDataFolderPrivate, makePrivateFile } from './private-files.ts';
 import { ChangeNotifier } from './sqlite/change-notifier.ts';
@@ -19,7 +19,7 @@ import { SqliteConversations } from './sqlite/conversations.ts';
 import { openDatabase, withFileErrors } from './sqlite/database.ts';
 import { SqliteDefinitionStore } from './sqlite/definitions.ts';
 import { systemError } from './sqlite/errors.ts';
-import { expectNewest, formatOf, migrate } from './sqlite/migrations.ts';
+import { requireNewestFormat, formatOf, migrate } from './sqlite/migrations.ts';
 import { SqliteLiveEvents } from './sqlite/live-events.ts';
 import { SqliteRates } from './sqlite/rates.ts';
 import { SqliteSpending } from './sqlite/spending.ts';
@@ -57,7 +57,7 @@ export interface StoreOptions {
 export function openStores(options: StoreOptions = {}): Stores {
   const { data, durability = 'process', clock = systemClock, onError = () => undefined } = options;
   if (data === undefined) {
-    if (!options.shared) return memoryStores(clock);
+    if (!options.shared) return createMemoryStores(clock);
     throw new EngineError(
       'OPTIONS_INVALID',
       'Stores in memory cannot be shared. Name the data folder (`data`).',
@@ -76,14 +76,14 @@ interface FolderSettings {
   onError: (error: unknown) => void;
 }
 
-function memoryStores(clock: Clock): Stores {
+function createMemoryStores(clock: Clock): Stores {
   const changes = new MemoryRunChanges();
   const runs = new MemoryRunStore(changes);
   return {
     runs,
     changes,
     conversations: new MemoryConversations(),
-    live: new MemoryLiveEvents(clock),
+    liveEvents: new MemoryLiveEvents(clock),
     spending: new MemorySpending(),
     rates: new MemoryRates(),
     definitions: new MemoryDefinitionStore(),
@@ -112,27 +112,32 @@ function openReadWrite(settings: FolderSettings, shared: boolean): Stores {
 /** Returns the stores, which release the lock when they are closed or cannot be opened. */
 function withLock(settings: FolderSettings, lock: DataLock, shared: boolean): Stores {
   try {
-    return openLocked(settings, lock, shared);
+    return openLockedFolder(settings, lock, shared);
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-function openLocked(settings: FolderSettings, lock: DataLock, shared: boolean): Stores {
+function openLockedFolder(settings: FolderSettings, lock: DataLock, shared: boolean): Stores {
   makePrivateFile(settings.file);
   const { db, commit } = connect(settings, (connection) => migrate(connection, settings.file));
-  const files = valueFiles(settings);
+  const files = createValueFiles(settings);
   // In a shared folder, another process may be writing an unfinished file.
-  if (!shared) files.removeUnfinished();
-  const live = new SqliteLiveEvents(settings.data, { clock: settings.clock, writes: true });
-  const stores = createStores(settings, db, { commit, files, live, writer: () => ({ db, commit }) });
+  if (!shared) files.removeUnfinishedFiles();
+  const liveEvents = new SqliteLiveEvents(settings.data, { clock: settings.clock, canWrite: true });
+  const stores = createStores(settings, db, {
+    commit,
+    files,
+    liveEvents,
+    getWriteConnection: () => ({ db, commit }),
+  });
   // Runs in the background, because old outcomes only take space.
   stores.control.prune().catch(settings.onError);
   return {
     ...stores,
     close() {
-      live.close();
+      liveEvents.close();
       commit.close();
       if (db.isOpen) db.close();
       lock.release();
@@ -141,33 +146,38 @@ function openLocked(settings: FolderSettings, lock: DataLock, shared: boolean): 
 }
 
 function openReadOnly(settings: FolderSettings): Stores {
-  if (!existsSync(settings.file)) return memoryStores(settings.clock);
+  if (!existsSync(settings.file)) return createMemoryStores(settings.clock);
   const db = openDatabase(settings.file, { readOnly: true, durability: settings.durability });
   try {
-    return readOnlyStores(settings, db);
+    return createReadOnlyStores(settings, db);
   } catch (error) {
     db.close();
     throw error;
   }
 }
 
-function readOnlyStores(settings: FolderSettings, db: DatabaseSync): Stores {
+function createReadOnlyStores(settings: FolderSettings, db: DatabaseSync): Stores {
   // The owner has created the file but not the tables yet.
   if (withFileErrors(settings.file, () => formatOf(db)) === 0) {
     db.close();
-    return memoryStores(settings.clock);
+    return createMemoryStores(settings.clock);
   }
-  expectNewest(db, settings.file);
+  requireNewestFormat(db, settings.file);
   let writeConnection: WriteConnection | undefined;
-  const writer = (): WriteConnection =>
-    (writeConnection ??= connect(settings, (connection) => expectNewest(connection, settings.file)));
+  const getWriteConnection = (): WriteConnection =>
+    (writeConnection ??= connect(settings, (connection) => requireNewestFormat(connection, settings.file)));
   const commit = new GroupCommit(db, settings.file);
-  const live = new SqliteLiveEvents(settings.data, { clock: settings.clock, writes: false });
-  const stores = createStores(settings, db, { commit, files: valueFiles(settings), live, writer });
+  const liveEvents = new SqliteLiveEvents(settings.data, { clock: settings.clock, canWrite: false });
+  const stores = createStores(settings, db, {
+    commit,
+    files: createValueFiles(settings),
+    liveEvents,
+    getWriteConnection,
+  });
   return {
     ...stores,
     close() {
-      live.close();
+      liveEvents.close();
       for (const connection of [writeConnection, { db, commit }]) {
         connection?.commit.close();
         if (connection?.db.isOpen) connection.db.close();
@@ -187,7 +197,7 @@ function connect(settings: FolderSettings, prepare: (db: DatabaseSync) => void):
   }
 }
 
-function valueFiles(settings: FolderSettings): ValueFiles {
+function createValueFiles(settings: FolderSettings): ValueFiles {
   return new ValueFiles(join(settings.data, 'values'), settings.durability);
 }
 
@@ -197,12 +207,12 @@ function createStores(
   resources: {
     commit: GroupCommit;
     files: ValueFiles;
-    live: SqliteLiveEvents;
-    writer: () => WriteConnection;
+    liveEvents: SqliteLiveEvents;
+    getWriteConnection: () => WriteConnection;
   },
 ): Omit<Stores, 'close'> {
   const { data, file, clock, onError } = settings;
-  const { commit, files, live, writer } = resources;
+  const { commit, files, liveEvents, getWriteConnection } = resources;
   const notifier = new ChangeNotifier(data, 'doorbell');
   return {
     runs: new SqliteRunStore(db, file, commit),
@@ -210,9 +220,9 @@ function createStores(
     values: new SqliteValueStore(db, { file, files, clock }, commit),
     changes: new SqliteRunChanges(db, file, commit),
     conversations: new SqliteConversations(db, file, commit),
-    live,
+    liveEvents,
     spending: new SqliteSpending(db, file, commit),
     rates: new SqliteRates(db, file, commit),
-    control: new SqliteControlStore({ file, db, writer, notifier, clock, onError }),
+    control: new SqliteControlStore({ file, db, getWriteConnection, notifier, clock, onError }),
   };
 }

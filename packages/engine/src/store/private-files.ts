@@ -7,7 +7,7 @@ const PRIVATE_FOLDER = 0o700;
 const TRAVERSABLE_FOLDER = 0o711;
 const PRIVATE_FILE = 0o600;
 const PERMISSION_BITS = 0o777;
-const GROUP_AND_OTHERS = 0o077;
+const GROUP_AND_OTHER_BITS = 0o077;
 const STICKY_BIT = 0o1000;
 
 /** The files and folders that Heddle creates in a data folder. */
@@ -32,17 +32,17 @@ const IMAGE_FILES = ['images.db', 'images.db-wal', 'images.db-shm'];
 /**
  * Creates the data folder if it is missing, and removes the permissions of other users for the folder and for the files
  * that Heddle has created in it, for any umask. If the process is root and the folder has images, other users may
- * traverse it, because sandbox processes then belong to other users. Calls `report` for each path that stays
+ * traverse it, because sandbox processes then belong to other users. Calls `onError` for each path that stays
  * accessible. Throws if the folder cannot be created.
  */
-export function makeDataFolderPrivate(data: string, report: (error: Error) => void): void {
+export function makeDataFolderPrivate(data: string, onError: (error: Error) => void): void {
   if (process.platform === 'win32') return void mkdirSync(data, { recursive: true });
   // Parent folders get the default permissions.
   mkdirSync(dirname(resolve(data)), { recursive: true });
   mkdirSync(data, { recursive: true, mode: PRIVATE_FOLDER });
   const names = readdirSync(data);
   const reportProblem = (problem: string | undefined): void => {
-    if (problem !== undefined) report(new Error(problem));
+    if (problem !== undefined) onError(new Error(problem));
   };
   reportProblem(restrictFolder(data, names));
   for (const name of names) {
@@ -75,18 +75,18 @@ function restrictFolder(data: string, names: readonly string[]): string | undefi
     process.geteuid?.() === 0 && names.includes(IMAGES) ? TRAVERSABLE_FOLDER : PRIVATE_FOLDER;
   const foreignNames = names.filter((name) => ![...FILES, ...FOLDERS, IMAGES].includes(name));
   const hasForeignFiles = foreignNames.length > 0 || (mode & STICKY_BIT) !== 0;
-  if ((mode & GROUP_AND_OTHERS) === 0 || !hasForeignFiles) return restrict(data, permissions);
+  if ((mode & GROUP_AND_OTHER_BITS) === 0 || !hasForeignFiles) return restrict(data, permissions);
   const content =
     foreignNames.length > 0
       ? `${JSON.stringify(foreignNames[0])}, which Heddle did not create`
       : 'files of other users';
-  return `The data folder "${data}" stays accessible to other users (${octal(mode)}), since it contains ${content}. Heddle's own files in it are private. Use a separate folder to hide their names too.`;
+  return `The data folder "${data}" stays accessible to other users (${toOctal(mode)}), since it contains ${content}. Heddle's own files in it are private. Use a separate folder to hide their names too.`;
 }
 
 /** Restricts the folder and its content, unless the folder is private already. Returns the first problem. */
 function restrictTree(folder: string): string | undefined {
   const stat = statOf(folder);
-  if (!stat || (stat.mode & GROUP_AND_OTHERS) === 0) return undefined;
+  if (!stat || (stat.mode & GROUP_AND_OTHER_BITS) === 0) return undefined;
   let problem: string | undefined;
   for (const entry of entriesOf(folder)) {
     const path = join(folder, entry.name);
@@ -119,14 +119,14 @@ function restrict(path: string, permissions: number): string | undefined {
   }
   // Some file systems have fixed permissions, and ignore the call without an error.
   const current = statOf(path);
-  if (!current || (current.mode & GROUP_AND_OTHERS & ~permissions) === 0) return undefined;
-  return `Other users can read recorded runs: the permissions of "${path}" are ${octal(current.mode)} and cannot be changed (${reason}). Let its owner run chmod go= on it, or use another data folder.`;
+  if (!current || (current.mode & GROUP_AND_OTHER_BITS & ~permissions) === 0) return undefined;
+  return `Other users can read recorded runs: the permissions of "${path}" are ${toOctal(current.mode)} and cannot be changed (${reason}). Let its owner run chmod go= on it, or use another data folder.`;
 }
 
 function statOf(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false });
 }
 
-function octal(mode: number): string {
+function toOctal(mode: number): string {
   return (mode & 0o7777).toString(8).padStart(4, '0');
 }

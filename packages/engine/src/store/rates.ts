@@ -27,9 +27,9 @@ export interface RateStore {
   /** Takes a request and its tokens, and returns 0; or takes nothing and returns the milliseconds to wait. */
   take(key: string, demand: RateDemand): Promise<number> | number;
   /** Takes `tokensMs` more, once the number of tokens is known. A negative time is given back. */
-  correct(key: string, tokensMs: number): Promise<void> | void;
+  correctTokens(key: string, tokensMs: number): Promise<void> | void;
   /** Blocks all calls until `untilMs`. */
-  block(key: string, untilMs: number): Promise<void> | void;
+  blockKey(key: string, untilMs: number): Promise<void> | void;
   /** Removes the keys whose times are all before `beforeMs`. */
   prune(beforeMs: number): Promise<void> | void;
 }

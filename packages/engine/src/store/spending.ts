@@ -22,7 +22,7 @@ export interface NewReservation {
   expiresMs: number;
 }
 
-/** The account whose cap refused a reservation, and its sum, including reserved amounts. */
+/** The account whose cap a reservation would exceed, and its sum, including reserved amounts. */
 export interface SpendingRefusal {
   account: string;
   micros: number;

@@ -25,7 +25,7 @@ export interface TailableRunStore extends RunStore {
   /** Returns the highest `executionOrder` of the logs, without reading all logs; 0 if there are none. */
   lastLogOrder(runId: string): Promise<number> | number;
   /**
-   * Ends the journal at `record.seq`: removes later entries, and replaces the record and all logs, even by an older
+   * Ends the journal at `record.seq`: removes later entries, and replaces the record and all logs, even with an older
    * record. Used for entries that a dead process wrote and that are not part of the run. Throws RUN_NOT_FOUND.
    */
   truncate(record: RunRecord, logs: readonly BlockLog[]): Promise<void> | void;
@@ -105,7 +105,7 @@ export interface ConversationStore {
   /** Adds an exchange, unless the conversation has one with this key. */
   add(conversation: ConversationKey, exchange: { key: string; json: string }): Promise<void> | void;
   /** Returns the newest exchanges that together have at most `maxChars` characters, oldest first. */
-  newest(conversation: ConversationKey, maxChars: number): Promise<string[]> | string[];
+  newestExchanges(conversation: ConversationKey, maxChars: number): Promise<string[]> | string[];
   /** Removes a conversation with all its exchanges. */
   remove(conversation: ConversationKey): Promise<void> | void;
   /** Returns the ids of a tenant's conversations, ordered by code points, at most `limit`. */
@@ -119,7 +119,7 @@ export interface SharedStores {
   readonly values: ValueStore;
   readonly changes: RunChangeStore;
   readonly conversations: ConversationStore;
-  readonly live: LiveEventStore;
+  readonly liveEvents: LiveEventStore;
   readonly spending: SpendingStore;
   readonly rates: RateStore;
   /** Finishes pending writes and releases all resources. Later calls fail with ENGINE_CLOSED. */

@@ -5,9 +5,9 @@ export function valueKey(json: string): string {
   return `sha256:${createHash('sha256').update(json).digest('hex')}`;
 }
 
-const KEYS = /sha256:[0-9a-f]{64}/g;
+const KEY_PATTERN = /sha256:[0-9a-f]{64}/g;
 
 /** Returns the value keys in a text, without duplicates. */
 export function valueKeysIn(text: string): string[] {
-  return text.includes('sha256:') ? [...new Set(text.match(KEYS))] : [];
+  return text.includes('sha256:') ? [...new Set(text.match(KEY_PATTERN))] : [];
 }

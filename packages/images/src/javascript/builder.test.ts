@@ -2,8 +2,12 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { levels } from '../../../../test/attacks/levels.ts';
-import { imageFolder, openImages } from '../../../../test/support/images.ts';
-import { npmRegistry, type FixturePackage, type NpmRegistry } from '../../../../test/support/npm-registry.ts';
+import { createImageFolder, openImages } from '../../../../test/support/images.ts';
+import {
+  openTestNpmRegistry,
+  type FixturePackage,
+  type NpmRegistry,
+} from '../../../../test/support/npm-registry.ts';
 import { sample } from '../../../../test/support/scale.ts';
 import type { ImageErrorCode } from '../error.ts';
 import type { ImageRecord } from '../record.ts';
@@ -40,7 +44,7 @@ async function build(
   dependencies: string[],
   settings?: BuildSettings,
 ): Promise<ImageRecord> {
-  const images = imagesOf(await npmRegistry(packages), settings);
+  const images = imagesOf(await openTestNpmRegistry(packages), settings);
   return images.build({ language: 'javascript', dependencies });
 }
 
@@ -76,7 +80,7 @@ describe('an image of npm packages', () => {
       packageOf('right', 'exports.value = 1;', { version: '1.2.0' }),
       packageOf('right', 'exports.value = 2;', { version: '2.0.0' }),
     ];
-    const images = imagesOf(await npmRegistry(packages));
+    const images = imagesOf(await openTestNpmRegistry(packages));
     const record = await images.build({ language: 'javascript', dependencies: ['left'] });
     expect(record).toMatchObject({ state: 'ready', packages: ['left 1.0.0', 'right 1.2.0'], warnings: [] });
     const { blobs, features } = await images.open(record.id);
@@ -84,7 +88,7 @@ describe('an image of npm packages', () => {
     expect(features).toEqual({ snapshot: true, modules: ['left'] });
   });
 
-  const IMPURE: readonly (readonly [what: string, source: string])[] = [
+  const IMPURE_PACKAGES: readonly (readonly [description: string, source: string])[] = [
     ['the clock', 'exports.at = Date.now();'],
     ['a new date', 'exports.at = new Date();'],
     ['random numbers', 'exports.seed = Math.random();'],
@@ -92,10 +96,10 @@ describe('an image of npm packages', () => {
     ['a timer', 'setTimeout(() => {}, 10);'],
   ];
 
-  it.each(sample(IMPURE, 1, 'packages that need a code cache'))(
+  it.each(sample(IMPURE_PACKAGES, 1, 'packages that need a code cache'))(
     'has only a code cache if a package uses %s while it loads',
     async (_what, source) => {
-      const images = imagesOf(await npmRegistry([packageOf('impure', source)]));
+      const images = imagesOf(await openTestNpmRegistry([packageOf('impure', source)]));
       const record = await images.build({ language: 'javascript', dependencies: ['impure'] });
       expect(record).toMatchObject({ state: 'ready', errorMessage: null });
       expect(record.warnings).toEqual([expect.stringContaining('loaded for each run')]);
@@ -104,7 +108,7 @@ describe('an image of npm packages', () => {
   );
 
   it('runs no install scripts, and warns about them', async () => {
-    const folder = imageFolder();
+    const folder = createImageFolder();
     const marker = join(folder, 'ran');
     const scripts = {
       preinstall: `echo > ${marker}`,
@@ -118,20 +122,20 @@ describe('an image of npm packages', () => {
   });
 
   it("is built with its registry's credentials without revealing them", async () => {
-    const registry = await npmRegistry([packageOf('private', '')]);
+    const registry = await openTestNpmRegistry([packageOf('private', '')]);
     const host = registry.url.replace('http:', '');
     const images = imagesOf(registry, { npm: { [`${host}/:_authToken`]: 'a-very-secret-token' } });
     expect(await images.build({ language: 'javascript', dependencies: ['private'] })).toMatchObject({
       state: 'ready',
     });
-    expect([...registry.tokens]).toEqual(['Bearer a-very-secret-token']);
+    expect([...registry.authorizationHeaders]).toEqual(['Bearer a-very-secret-token']);
     const failed = await images.build({ language: 'javascript', dependencies: ['ghost'] });
     expect(failed.errorCode).toBe('package_not_found');
     expect(JSON.stringify(failed)).not.toContain('a-very-secret-token');
   });
 
   it('unpacks no archive entry outside of its package', async () => {
-    const folder = imageFolder();
+    const folder = createImageFolder();
     const entries = [
       { path: 'package/../../../../../../escaped.js', content: 'bad' },
       { path: `${folder}/escaped.js`, content: 'bad' },
@@ -209,9 +213,12 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
   [
     'unsupported_package for packages that need files or native code',
     async () => {
-      const reads = packageOf('reads', "exports.text = require('node:fs').readFileSync('/etc/passwd');");
+      const fileReadingPackage = packageOf(
+        'reads',
+        "exports.text = require('node:fs').readFileSync('/etc/passwd');",
+      );
       await expectFailure(
-        build([reads], ['reads']),
+        build([fileReadingPackage], ['reads']),
         'unsupported_package',
         /reads cannot run.*fs\.readFileSync/,
       );
@@ -228,11 +235,11 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
   [
     'unsupported_package if an install script would have created a missing file',
     async () => {
-      const makes = packageOf('makes', "module.exports = require('./made.js');", {
+      const packageWithInstallScript = packageOf('makes', "module.exports = require('./made.js');", {
         manifest: { scripts: { install: 'echo > made.js' } },
       });
       await expectFailure(
-        build([makes], ['makes']),
+        build([packageWithInstallScript], ['makes']),
         'unsupported_package',
         /The package makes needs its install script, which runs only in native images.*made\.js/s,
       );
@@ -247,8 +254,8 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
         'bundle_failed',
         /broken\/index\.js:1/,
       );
-      const lost = packageOf('lost', "require('./nowhere.js');");
-      await expectFailure(build([lost], ['lost']), 'bundle_failed', /nowhere/);
+      const packageWithMissingFile = packageOf('lost', "require('./nowhere.js');");
+      await expectFailure(build([packageWithMissingFile], ['lost']), 'bundle_failed', /nowhere/);
     },
   ],
 
@@ -270,9 +277,9 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
   [
     'registry_unavailable',
     async () => {
-      const unreachable = { npm: { registry: 'http://127.0.0.1:9' } };
-      await expectFailure(build([], ['one'], unreachable), 'registry_unavailable', /registry/);
-      const registry = await npmRegistry([]);
+      const unreachableRegistry = { npm: { registry: 'http://127.0.0.1:9' } };
+      await expectFailure(build([], ['one'], unreachableRegistry), 'registry_unavailable', /registry/);
+      const registry = await openTestNpmRegistry([]);
       registry.intercept = (_request, response) => (response.writeHead(503).end(), true);
       const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
       await expectFailure(record, 'registry_unavailable', /registry/);
@@ -282,7 +289,7 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
   [
     'rate_limited',
     async () => {
-      const registry = await npmRegistry([]);
+      const registry = await openTestNpmRegistry([]);
       registry.intercept = (_request, response) => (response.writeHead(429).end(), true);
       const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
       await expectFailure(record, 'rate_limited', /too many/);
@@ -292,7 +299,7 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
   [
     'integrity_error if a package does not match its digest',
     async () => {
-      const forged = packageOf('forged', '', { forged: true });
+      const forged = packageOf('forged', '', { hasWrongHash: true });
       await expectFailure(build([forged], ['forged']), 'integrity_error', /does not match/);
     },
   ],
@@ -306,9 +313,9 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
       const limits = { builder: { limits: { bytes: 2 ** 20 } } };
       await expectFailure(build([bomb], ['bomb'], limits), 'image_too_large', /1 MiB/);
       const files = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`${index}.js`, '']));
-      const many = packageOf('many', '', { files });
+      const packageWithManyFiles = packageOf('many', '', { files });
       await expectFailure(
-        build([many], ['many'], { builder: { limits: { files: 20 } } }),
+        build([packageWithManyFiles], ['many'], { builder: { limits: { files: 20 } } }),
         'image_too_large',
         /20 files/,
       );
@@ -326,7 +333,7 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
   [
     'build_timeout if a registry never answers',
     async () => {
-      const registry = await npmRegistry([]);
+      const registry = await openTestNpmRegistry([]);
       registry.intercept = () => true;
       const record = imagesOf(registry, { buildTimeoutMs: 1_500 }).build({
         language: 'javascript',
@@ -339,7 +346,7 @@ const FAILURES: readonly (readonly [failure: string, test: () => Promise<void>])
   [
     'install_failed for unknown errors of npm',
     async () => {
-      const registry = await npmRegistry([]);
+      const registry = await openTestNpmRegistry([]);
       registry.intercept = (_request, response) => (response.writeHead(418).end('{}'), true);
       const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
       await expectFailure(record, 'install_failed', /.+/);

@@ -17,7 +17,7 @@ import { bundleAllModules, type PackageBundle } from './bundle-all.ts';
 import { readNpmLock, type ScriptedPackage } from './lockfile.ts';
 import { BundleLoader } from './bundle-loader.ts';
 import { findNpm } from './npm-settings.ts';
-import { installNpm, lockNpm, npmDependencies } from './npm-project.ts';
+import { installNpmLock, lockNpmPackages, npmDependencies } from './npm-project.ts';
 import { Npm } from './npm.ts';
 import { MAX_SIZE } from './size.ts';
 
@@ -71,14 +71,14 @@ function limitFailure(
 }
 
 function warningsOf(
-  { missing, warnings: bundleWarnings }: PackageBundle,
+  { missingBuiltins, warnings: bundleWarnings }: PackageBundle,
   scriptedNames: readonly string[],
   image: Extract<ImageReport, { t: 'made' }>,
 ): string[] {
   const warnings = [...bundleWarnings];
-  if (missing.length > 0)
+  if (missingBuiltins.length > 0)
     warnings.push(
-      `Packages import the Node.js builtins ${missing.join(', ')}: functions that use them fail.`,
+      `Packages import the Node.js builtins ${missingBuiltins.join(', ')}: functions that use them fail.`,
     );
   if (scriptedNames.length > 0) warnings.push(`Install scripts were not run: ${scriptedNames.join(', ')}.`);
   if (image.kind === 'cache') warnings.push(`The packages are loaded for each run, because ${image.why}.`);
@@ -96,7 +96,7 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
 
   return {
     runtime: 'isolate',
-    async runtimeParts() {
+    async runtimeKeyParts() {
       return {
         isolatedVm: sandboxVersions().isolatedVm,
         node: process.versions.node,
@@ -109,21 +109,21 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
     },
 
     async resolve(spec, context): Promise<Lock> {
-      const { lock, entries } = await lockNpm(npm, npmDependencies(spec), context);
+      const { lock, entries } = await lockNpmPackages(npm, npmDependencies(spec), context);
       return { entries, data: lock };
     },
 
     async assemble(lock, spec, context): Promise<AssembledImage> {
       const data = readNpmLock(lock.data);
-      context.progress('installing');
-      const { folder, scripted } = await installNpm(npm, data, context);
-      const scriptedNames = scripted.map(({ name }) => name);
-      context.progress('bundling');
+      context.reportProgress('installing');
+      const { folder, scriptedPackages } = await installNpmLock(npm, data, context);
+      const scriptedNames = scriptedPackages.map(({ name }) => name);
+      context.reportProgress('bundling');
       const modules = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
       const bundle = await bundleAllModules(folder, modules, context).catch((error: unknown) => {
-        throw explainMissingScript(error, scripted);
+        throw explainMissingScript(error, scriptedPackages);
       });
-      context.progress('loading');
+      context.reportProgress('loading');
       const report = await loader.load(
         { code: bundle.code, modules, cpuMs, memoryMiB, snapshot: true },
         context.signal,
@@ -136,9 +136,9 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
 }
 
 /** Returns the error to throw for `error`. If an install script would have created a missing file, it explains this. */
-function explainMissingScript(error: unknown, scripted: readonly ScriptedPackage[]): unknown {
+function explainMissingScript(error: unknown, scriptedPackages: readonly ScriptedPackage[]): unknown {
   if (!isImageError(error) || error.code !== 'bundle_failed') return error;
-  const unbuiltPackage = scripted.find(({ name }) => error.message.includes(`${name}/`));
+  const unbuiltPackage = scriptedPackages.find(({ name }) => error.message.includes(`${name}/`));
   if (unbuiltPackage === undefined) return error;
   return new ImageError(
     'unsupported_package',

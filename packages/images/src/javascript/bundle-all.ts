@@ -15,21 +15,21 @@ const MAX_BUNDLE_CHARS = 20 * 2 ** 20;
 interface BundleModules {
   readonly folder: string;
   /** The packages of the specification, loaded with the image. */
-  readonly eager: readonly ImageModule[];
+  readonly eagerModules: readonly ImageModule[];
   /** The other modules of each package, loaded on demand. */
-  readonly lazy: ReadonlyMap<string, readonly ImageModule[]>;
+  readonly lazyModules: ReadonlyMap<string, readonly ImageModule[]>;
 }
 
 const isSmallEnough = ({ code }: Bundle): boolean => code.length <= MAX_BUNDLE_CHARS;
 
 /** Returns the bundle, or undefined if it cannot be made or is too large. */
 async function tryBundle(
-  { folder, eager }: BundleModules,
+  { folder, eagerModules }: BundleModules,
   lazy: readonly ImageModule[],
   unresolved: ReadonlySet<string>,
 ): Promise<Bundle | undefined> {
   try {
-    const result = await bundle(folder, [...eager, ...lazy], unresolved);
+    const result = await bundle(folder, [...eagerModules, ...lazy], unresolved);
     return isSmallEnough(result) ? result : undefined;
   } catch (error) {
     if (isImageError(error)) return undefined;
@@ -38,7 +38,7 @@ async function tryBundle(
 }
 
 /** Returns the bundle with the other modules of as many packages as possible. */
-async function bundleMost(
+async function bundleMostModules(
   modules: BundleModules,
   unresolved: ReadonlySet<string>,
   mainBundle: Bundle,
@@ -47,18 +47,18 @@ async function bundleMost(
   const completeBundle =
     unresolved.size === 0
       ? undefined
-      : await tryBundle(modules, [...modules.lazy.values()].flat(), unresolved);
+      : await tryBundle(modules, [...modules.lazyModules.values()].flat(), unresolved);
   if (completeBundle !== undefined) return { ...completeBundle, warnings: [] };
-  let best = mainBundle;
-  let included: readonly ImageModule[] = [];
-  const excluded: string[] = [];
-  for (const [name, lazy] of modules.lazy) {
-    const result = await tryBundle(modules, [...included, ...lazy], unresolved);
-    if (result === undefined) excluded.push(name);
-    else [best, included] = [result, [...included, ...lazy]];
+  let bestBundle = mainBundle;
+  let includedModules: readonly ImageModule[] = [];
+  const excludedNames: string[] = [];
+  for (const [name, lazy] of modules.lazyModules) {
+    const result = await tryBundle(modules, [...includedModules, ...lazy], unresolved);
+    if (result === undefined) excludedNames.push(name);
+    else [bestBundle, includedModules] = [result, [...includedModules, ...lazy]];
   }
-  const warning = `Only the main module of these packages can be imported, because their other modules cannot be bundled: ${excluded.join(', ')}.`;
-  return { ...best, warnings: [warning] };
+  const warning = `Only the main module of these packages can be imported, because their other modules cannot be bundled: ${excludedNames.join(', ')}.`;
+  return { ...bestBundle, warnings: [warning] };
 }
 
 /**
@@ -72,31 +72,31 @@ export async function bundleAllModules(
   names: readonly string[],
   context: BuildContext,
 ): Promise<PackageBundle> {
-  const eager = names.map((name) => ({ name, eager: true }));
-  const lazy = new Map<string, readonly ImageModule[]>();
+  const eagerModules = names.map((name) => ({ name, eager: true }));
+  const lazyModules = new Map<string, readonly ImageModule[]>();
   for (const name of names) {
     const subpaths = await subpathsOf(name, join(folder, 'node_modules'));
     if (subpaths.length > 0)
-      lazy.set(
+      lazyModules.set(
         name,
         subpaths.map((subpath) => ({ name: subpath, eager: false })),
       );
   }
-  let unresolved: ReadonlySet<string> = new Set();
+  let unresolvedNames: ReadonlySet<string> = new Set();
   try {
-    const result = await bundle(folder, [...eager, ...[...lazy.values()].flat()]);
+    const result = await bundle(folder, [...eagerModules, ...[...lazyModules.values()].flat()]);
     if (isSmallEnough(result)) return { ...result, warnings: [] };
   } catch (error) {
-    if (!isImageError(error) || lazy.size === 0) throw error;
+    if (!isImageError(error) || lazyModules.size === 0) throw error;
     context.log(`With the other modules of the packages: ${error.message}`);
-    unresolved = unresolvedModules(error);
+    unresolvedNames = unresolvedModules(error);
   }
   // Errors of the packages themselves fail the image.
-  const mainBundle = await bundle(folder, eager);
+  const mainBundle = await bundle(folder, eagerModules);
   if (!isSmallEnough(mainBundle))
     throw new ImageError(
       'image_too_large',
       `The packages have ${Math.ceil(mainBundle.code.length / 2 ** 20)} MiB of code; the maximum is 20 MiB.`,
     );
-  return bundleMost({ folder, eager, lazy }, unresolved, mainBundle);
+  return bundleMostModules({ folder, eagerModules, lazyModules }, unresolvedNames, mainBundle);
 }

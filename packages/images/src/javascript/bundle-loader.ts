@@ -8,12 +8,12 @@ import {
 import { ConfinedProcesses } from '../confined-processes.ts';
 
 /** Time limit of one process for everything it does with a bundle, in milliseconds. */
-const DEADLINE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** The result of a loading process. */
 type LoadResult =
   | Exclude<ImageReport, { t: 'snapshot' }>
-  | { readonly t: 'died'; readonly inSnapshot: boolean };
+  | { readonly t: 'died'; readonly wasMakingSnapshot: boolean };
 
 /** Loads bundles of npm packages in sandbox processes, with the limits of a run. */
 export class BundleLoader {
@@ -26,27 +26,27 @@ export class BundleLoader {
   /** Loads the bundle. Throws ImageError provider_error if no process may run. */
   async load(request: ImageRequest, signal: AbortSignal): Promise<LoadResult> {
     await this.#processes.confinement();
-    const first = await this.#loadOnce(request, signal);
+    const firstResult = await this.#loadOnce(request, signal);
     // V8 crashes while it makes snapshots of some code; the same code may work without a snapshot.
-    return first.t === 'died' && first.inSnapshot
+    return firstResult.t === 'died' && firstResult.wasMakingSnapshot
       ? this.#loadOnce({ ...request, snapshot: false }, signal)
-      : first;
+      : firstResult;
   }
 
   async #loadOnce(request: ImageRequest, signal: AbortSignal): Promise<LoadResult> {
     const program = javascriptImageProgram();
-    let inSnapshot = false;
+    let isMakingSnapshot = false;
     let result: LoadResult | undefined;
     await this.#processes.run(program, request, {
-      deadlineMs: DEADLINE_MS,
+      timeoutMs: TIMEOUT_MS,
       signal,
       onMessage: (message) => {
         const report = readReport(message) as ImageReport | undefined;
-        if (report?.t === 'snapshot') inSnapshot = true;
-        else result ??= report ?? { t: 'died', inSnapshot };
+        if (report?.t === 'snapshot') isMakingSnapshot = true;
+        else result ??= report ?? { t: 'died', wasMakingSnapshot: isMakingSnapshot };
       },
       onTimeout: () => (result = { t: 'limit', limit: 'time' }),
     });
-    return result ?? { t: 'died', inSnapshot };
+    return result ?? { t: 'died', wasMakingSnapshot: isMakingSnapshot };
   }
 }

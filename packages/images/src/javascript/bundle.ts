@@ -66,7 +66,7 @@ const LODASH_CLOCK = {
 export interface Bundle {
   readonly code: string;
   /** Essential builtins that packages import and that the sandbox does not provide. */
-  readonly missing: readonly string[];
+  readonly missingBuiltins: readonly string[];
   /** Native addons that packages import. */
   readonly addons: readonly string[];
 }
@@ -90,7 +90,7 @@ function createStub(name: string): string {
 }
 
 /** Replaces builtins with shims and stubs; records missing essential ones, and native addons. */
-function builtinsPlugin(missing: Set<string>, addons: Set<string>): Plugin {
+function builtinsPlugin(missingBuiltins: Set<string>, addons: Set<string>): Plugin {
   return {
     name: 'builtins',
     setup(build: PluginBuild) {
@@ -101,11 +101,15 @@ function builtinsPlugin(missing: Set<string>, addons: Set<string>): Plugin {
           if (!BUILTINS.has(name) || pluginData === 'own' || importer === SHIMS_FILE) return undefined;
           if (!path.startsWith('node:')) {
             // A package with that name takes precedence over the builtin. `own` marks the plugin's own request.
-            const local = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
-            if (local.errors.length === 0 && !local.external && local.path.includes('node_modules'))
-              return local;
+            const localResult = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
+            if (
+              localResult.errors.length === 0 &&
+              !localResult.external &&
+              localResult.path.includes('node_modules')
+            )
+              return localResult;
           }
-          if (ESSENTIAL_BUILTINS.has(name)) missing.add(name);
+          if (ESSENTIAL_BUILTINS.has(name)) missingBuiltins.add(name);
           return { path: name, namespace: 'builtin' };
         },
       );
@@ -209,7 +213,7 @@ export async function bundle(
   modules: readonly ImageModule[],
   unresolved: ReadonlySet<string> = new Set(),
 ): Promise<Bundle> {
-  const missing = new Set<string>();
+  const missingBuiltins = new Set<string>();
   const addons = new Set<string>();
   // Imported here, so that processes that only run code need not load it.
   const esbuild = await import('esbuild');
@@ -235,12 +239,12 @@ export async function bundle(
       logLevel: 'silent',
       logLimit: 0,
       plugins: [
-        builtinsPlugin(missing, addons),
+        builtinsPlugin(missingBuiltins, addons),
         ...(unresolved.size > 0 ? [unresolvedModulesPlugin(unresolved)] : []),
       ],
     });
     const code = PREFIX + ((outputFiles[0]?.text ?? '') as string) + SUFFIX;
-    return { code, missing: [...missing].sort(), addons: [...addons].sort() };
+    return { code, missingBuiltins: [...missingBuiltins].sort(), addons: [...addons].sort() };
   } catch (error) {
     throw toImageError(error);
   }

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox, type FunctionOutcome } from '@heddle/sandbox';
 import type { EgressResponse } from '@heddle/sandbox/egress';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
 import { openImages } from '../../../../test/support/images.ts';
 import { openNpmRegistry, type FixturePackage } from '../../../../test/support/npm-registry.ts';
 import { createImages, type Images } from '../index.ts';
@@ -81,7 +81,7 @@ const PACKAGES: readonly FixturePackage[] = [
   },
   { name: 'impure', files: { 'index.js': 'exports.seed = crypto.randomUUID(); exports.at = Date.now();' } },
 ];
-const ALL = ['common', 'callable', '@scope/modern', 'uses-node'];
+const SHARED_DEPENDENCIES = ['common', 'callable', '@scope/modern', 'uses-node'];
 
 /** Builds an image named `tools` of packages from `PACKAGES`. */
 async function build(images: Images, dependencies: readonly string[]): Promise<ImageRecord> {
@@ -93,21 +93,24 @@ async function build(images: Images, dependencies: readonly string[]): Promise<I
 const builders = { javascript: javascriptBuilder({ npm: findNpm(process.env['PATH']) }) };
 const registry = await openNpmRegistry(PACKAGES);
 const registries = { npm: { registry: registry.url } };
-const folder = dataFolder(afterAll);
-const shared = createImages({ folder, builders, registries });
+const folder = createDataFolder(afterAll);
+const sharedImages = createImages({ folder, builders, registries });
 afterAll(async () => {
-  await shared.close();
+  await sharedImages.close();
   registry.close();
 });
 let sharedBuild: Promise<ImageRecord> | undefined;
 
 /**
  * Creates a sandbox with an image of packages. Returns a function that runs code in it, and the store and record of the
- * image. The image of `ALL` is built once, because a build takes a second.
+ * image. The image of `SHARED_DEPENDENCIES` is built once, because a build takes a second.
  */
 async function createRunner(dependencies: readonly string[]) {
-  const images = dependencies === ALL ? shared : openImages(builders, { registries });
-  const building = images === shared ? (sharedBuild ??= build(shared, ALL)) : build(images, dependencies);
+  const images = dependencies === SHARED_DEPENDENCIES ? sharedImages : openImages(builders, { registries });
+  const building =
+    images === sharedImages
+      ? (sharedBuild ??= build(sharedImages, SHARED_DEPENDENCIES))
+      : build(images, dependencies);
   const record = await building;
   const sandbox = createSandbox({ images, maxProcesses: 1 });
   onTestFinished(() => sandbox.close());
@@ -130,7 +133,7 @@ async function failureOf(outcome: Promise<FunctionOutcome>): Promise<object> {
 
 describe('code with an image', () => {
   it('imports and requires its packages with default, namespace and named imports', async () => {
-    const { run } = await createRunner(ALL);
+    const { run } = await createRunner(SHARED_DEPENDENCIES);
     const code = `
       import common, { next as step } from 'common';
       import callable from "callable"; import * as all from 'callable'
@@ -182,13 +185,13 @@ describe('code with an image', () => {
   });
 
   it('finds packages unchanged, whatever earlier code did', async () => {
-    const { run } = await createRunner(ALL);
+    const { run } = await createRunner(SHARED_DEPENDENCIES);
     await valueOf(
       run("const c = require('common'); c.next(); c.next = null; Object.prototype.x = 1; return 1"),
     );
     expect(await valueOf(run("return [require('common').next(), ({}).x]"))).toEqual([1, null]);
-    const randomNumber = () => valueOf(run('return Math.random()'));
-    const [first, second] = [await randomNumber(), await randomNumber()];
+    const readRandomNumber = () => valueOf(run('return Math.random()'));
+    const [first, second] = [await readRandomNumber(), await readRandomNumber()];
     expect(first).not.toBe(second);
   });
 
@@ -202,7 +205,7 @@ describe('code with an image', () => {
   });
 
   it('provides Node.js builtins to packages, and none to user code', async () => {
-    const { run } = await createRunner(ALL);
+    const { run } = await createRunner(SHARED_DEPENDENCIES);
     const code = `const n = require('uses-node');
       return [n.emit(), n.hash('abc'), n.join(), n.env(), typeof process, typeof __heddleImage];`;
     expect(await valueOf(run(code))).toEqual([
@@ -216,7 +219,7 @@ describe('code with an image', () => {
   });
 
   it('fails with the name and line of a missing module or export', async () => {
-    const { run } = await createRunner(ALL);
+    const { run } = await createRunner(SHARED_DEPENDENCIES);
     expect(await failureOf(run("\nimport x from 'lodash';"))).toMatchObject({
       code: 'MODULE_NOT_IN_IMAGE',
       message:
@@ -243,7 +246,7 @@ describe('code with an image', () => {
   });
 
   it('reports correct lines in its own errors and those of packages', async () => {
-    const { run } = await createRunner(ALL);
+    const { run } = await createRunner(SHARED_DEPENDENCIES);
     const threeLineImport = 'import {\n  next,\n} from "common";\n';
     expect(await failureOf(run(`${threeLineImport}missing();`))).toMatchObject({
       code: 'USER_ERROR',
@@ -262,7 +265,7 @@ describe('code with an image', () => {
   });
 
   it('may contain the word import in strings, comments and regular expressions', async () => {
-    const { run } = await createRunner(ALL);
+    const { run } = await createRunner(SHARED_DEPENDENCIES);
     const code =
       'const a = "import x from \'y\'"; /* import(z) */ // import q from "q"\n' +
       'const r = /import("x")/; return [a, `import ${"(b)"}`, r.source, { import: 1 }.import];';

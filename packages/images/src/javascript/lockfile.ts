@@ -44,7 +44,7 @@ export interface ScriptedPackage {
 /** The verified content of a lockfile. */
 export interface LockfileContent {
   readonly entries: readonly LockEntry[];
-  readonly scripted: readonly ScriptedPackage[];
+  readonly scriptedPackages: readonly ScriptedPackage[];
 }
 
 const nameOf = (path: string): string =>
@@ -69,7 +69,7 @@ function digestOf(integrity: string): string | undefined {
 export function readLockfile(text: string): LockfileContent {
   const { packages = {} } = JSON.parse(text) as Lockfile;
   const entries: LockEntry[] = [];
-  const scripted: ScriptedPackage[] = [];
+  const scriptedPackages: ScriptedPackage[] = [];
   for (const [path, installed] of Object.entries(packages)) {
     // Bundled packages are covered by the digest of the package that contains them.
     if (path === '' || installed.inBundle === true) continue;
@@ -82,7 +82,7 @@ export function readLockfile(text: string): LockfileContent {
       throw new ImageError('integrity_error', `The registry provides no digest for ${name} ${version}.`);
     entries.push({ name, version, digest });
     if (installed.hasInstallScript === true)
-      scripted.push({ name, path, optional: installed.optional === true });
+      scriptedPackages.push({ name, path, optional: installed.optional === true });
   }
-  return { entries, scripted };
+  return { entries, scriptedPackages };
 }

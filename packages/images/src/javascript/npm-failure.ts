@@ -39,7 +39,7 @@ const CODE_BY_NPM_CODE: Readonly<Record<string, ImageErrorCode>> = {
   EDQUOT: 'provider_error',
 };
 
-const SENTENCES: Readonly<Partial<Record<ImageErrorCode, string>>> = {
+const SENTENCE_BY_CODE: Readonly<Partial<Record<ImageErrorCode, string>>> = {
   invalid_specifier: 'A package depends on something that is not in a registry, which is not allowed.',
   package_not_found: 'The package is not in the registry.',
   version_not_found: 'The package does not have this version.',
@@ -71,20 +71,20 @@ function readError(stdout: string): NpmError | undefined {
   }
 }
 
-/** Returns the reason for a failure in one line, from the gate (the local proxy to the registry) or from npm. */
-function reasonOf(error: NpmError | undefined, npmCode: string, gateFailure: string | undefined): string {
-  // npm sees only that the gate to the registry refused a request.
-  if (gateFailure !== undefined && (npmCode === 'E403' || npmCode === 'E502')) return gateFailure;
+/** Returns the reason for a failure in one line, from the registry proxy or from npm. */
+function reasonOf(error: NpmError | undefined, npmCode: string, proxyFailure: string | undefined): string {
+  // npm sees only that the registry proxy refused a request.
+  if (proxyFailure !== undefined && (npmCode === 'E403' || npmCode === 'E502')) return proxyFailure;
   const lines = [error?.summary, error?.detail].map((part) => (part ?? '').trim().split('\n')[0] ?? '');
   return lines.find((part) => part !== '') ?? `npm ended with ${npmCode || 'an unknown error'}.`;
 }
 
-/** Returns the error for a failed npm run. `gateFailure` is why the gate to the registry failed one of its requests. */
-export function npmFailure(stdout: string, stderr: string, gateFailure: string | undefined): ImageError {
+/** Returns the error for a failed npm run. `proxyFailure` is why the registry proxy failed one of its requests. */
+export function npmFailure(stdout: string, stderr: string, proxyFailure: string | undefined): ImageError {
   const error = readError(stdout);
   const npmCode = error?.code ?? /npm error code (\w+)/.exec(stderr)?.[1] ?? '';
   const code =
     CODE_BY_NPM_CODE[npmCode] ?? (/^E5\d\d$/.test(npmCode) ? 'registry_unavailable' : 'install_failed');
-  const sentence = SENTENCES[code] ?? 'The packages could not be installed.';
-  return new ImageError(code, `${sentence} ${reasonOf(error, npmCode, gateFailure)}`.slice(0, 1_000));
+  const sentence = SENTENCE_BY_CODE[code] ?? 'The packages could not be installed.';
+  return new ImageError(code, `${sentence} ${reasonOf(error, npmCode, proxyFailure)}`.slice(0, 1_000));
 }

@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { levels } from '../../../../test/attacks/levels.ts';
 import { filterAlive, descendantPidsOf } from '../../../../test/attacks/processes.ts';
-import { imageFolder, openImages } from '../../../../test/support/images.ts';
-import { npmRegistry } from '../../../../test/support/npm-registry.ts';
+import { createImageFolder, openImages } from '../../../../test/support/images.ts';
+import { openTestNpmRegistry } from '../../../../test/support/npm-registry.ts';
 import { findNpm } from './npm-settings.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -22,7 +22,7 @@ const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 
 
 /** Creates a stand-in for npm that sends one request to the registry, and then runs until it is killed. */
 function createEndlessNpm(): string {
-  const folder = imageFolder();
+  const folder = createImageFolder();
   chmodSync(folder, 0o755);
   mkdirSync(join(folder, 'bin'));
   const program = join(folder, 'bin', 'npm-cli.js');
@@ -42,7 +42,7 @@ function startBuildProcess(
   npm: string | undefined,
   isolation: object,
 ): { hostPid: number; folder: string } {
-  const folder = imageFolder();
+  const folder = createImageFolder();
   const hostScript = join(folder, 'host.mjs');
   const indexUrl = JSON.stringify(new URL('../index.ts', import.meta.url).href);
   const options = { npm, isolation };
@@ -64,12 +64,17 @@ function startBuildProcess(
 /** Returns the build's work folder, and the folder of npm's files if npm's user cannot access the work folder. */
 function buildFoldersOf(folder: string): string[] {
   const [name = ''] = readdirSync(join(folder, 'work'));
-  const work = join(folder, 'work', name);
-  const links = readdirSync(work).filter((entry) => entry.startsWith('heddle-build-'));
-  return [work, ...links.map((link) => readlinkSync(join(work, link)))];
+  const workFolder = join(folder, 'work', name);
+  const links = readdirSync(workFolder).filter((entry) => entry.startsWith('heddle-build-'));
+  return [workFolder, ...links.map((link) => readlinkSync(join(workFolder, link)))];
 }
 
-type Case = [what: string, level: string, program: string | undefined | (() => string), isolation: object];
+type Case = [
+  description: string,
+  level: string,
+  program: string | undefined | (() => string),
+  isolation: object,
+];
 
 describe.runIf(process.platform === 'linux')('processes of a build whose host is killed', () => {
   const npmPath = findNpm(process.env['PATH']);
@@ -85,7 +90,7 @@ describe.runIf(process.platform === 'linux')('processes of a build whose host is
   ])(
     'end as well, and garbage collection removes their folders: %s at the isolation level %s',
     async (_what, _level, program, isolation) => {
-      const registry = await npmRegistry([]);
+      const registry = await openTestNpmRegistry([]);
       const firstRequest = new Promise<void>((resolve) => {
         // The registry never responds, so npm keeps waiting.
         registry.intercept = () => (resolve(), true);
@@ -96,11 +101,11 @@ describe.runIf(process.platform === 'linux')('processes of a build whose host is
         isolation,
       );
       await firstRequest;
-      const children = filterAlive(descendantPidsOf(hostPid));
+      const childPids = filterAlive(descendantPidsOf(hostPid));
       // npm sets its process title to its command.
-      expect(children.some((pid) => commandOf(pid).startsWith('npm install'))).toBe(true);
+      expect(childPids.some((pid) => commandOf(pid).startsWith('npm install'))).toBe(true);
       process.kill(hostPid, 'SIGKILL');
-      await expect.poll(() => filterAlive(children), { timeout: 10_000 }).toEqual([]);
+      await expect.poll(() => filterAlive(childPids), { timeout: 10_000 }).toEqual([]);
       const folders = buildFoldersOf(folder);
       expect(folders.map((path) => existsSync(path))).toEqual(folders.map(() => true));
       const now = (): number => Date.now() + 2 * DAY_MS;

@@ -14,19 +14,19 @@ import {
 import { ImageError } from '../error.ts';
 
 /** Maximum length of npm's output that is kept, in characters. */
-const OUTPUT_CHARS = 1_000_000;
-const OUTPUT_BYTES = 64 * 2 ** 20;
-const CPU_SECONDS = 1_800;
-const MEMORY_MIB = 2_048;
-const DATA_MIB = 8_192;
-const OPEN_FILES = 4_096;
-const THREADS = 64;
+const MAX_OUTPUT_CHARS = 1_000_000;
+const MAX_OUTPUT_BYTES = 64 * 2 ** 20;
+const MAX_CPU_SECONDS = 1_800;
+const MAX_MEMORY_MIB = 2_048;
+const MAX_DATA_MIB = 8_192;
+const MAX_OPEN_FILES = 4_096;
+const MAX_THREADS = 64;
 
 /** Paths of npm and of its folders in the sandbox. */
 const NPM_PATH = '/run/heddle/npm';
 const FOLDERS = { project: `${JAIL_PATHS.work}/project`, home: `${JAIL_PATHS.work}/home` };
 
-/** File that Node.js loads before npm. It sends npm's HTTP requests to the gate, the proxy to the registries. */
+/** File that Node.js loads before npm. It sends npm's HTTP requests to the registry proxy. */
 const PRELOADED_FILE = 'registry.cjs';
 
 /** One run of npm. */
@@ -37,8 +37,8 @@ interface NpmRun {
   /** Writable folders: the project in which it works, and its home. */
   readonly project: string;
   readonly home: string;
-  /** Socket of the gate to the registries. */
-  readonly gate: string;
+  /** Socket of the registry proxy. */
+  readonly proxySocket: string;
   /** Maximum size of a written file, in MiB. */
   readonly fileMiB: number;
   /** User id of the process; undefined for the host's user. */
@@ -54,17 +54,17 @@ interface NpmResult {
 
 interface EnvironmentPaths {
   readonly home: string;
-  readonly gate: string;
+  readonly proxySocket: string;
   readonly preloadedFile: string;
 }
 
-/** Returns npm's environment: a separate home folder, and access to the gate. */
-function environmentOf({ home, gate, preloadedFile }: EnvironmentPaths): Record<string, string> {
+/** Returns npm's environment: a separate home folder, and access to the registry proxy. */
+function environmentOf({ home, proxySocket, preloadedFile }: EnvironmentPaths): Record<string, string> {
   return {
     HOME: home,
     PATH: '/usr/bin:/bin',
     NODE_OPTIONS: `--require ${JSON.stringify(preloadedFile)}`,
-    HEDDLE_REGISTRY: gate,
+    HEDDLE_REGISTRY: proxySocket,
     npm_config_cache: join(home, 'cache'),
     npm_config_userconfig: join(home, '.npmrc'),
     npm_config_globalconfig: join(home, 'global-npmrc'),
@@ -77,25 +77,28 @@ function createOutputCollector() {
   return {
     output,
     onOutput: (data: Buffer, stream: 'stdout' | 'stderr'): void => {
-      if (stream === 'stdout' && output.stdout.length < OUTPUT_CHARS) output.stdout += data.toString();
-      if (stream === 'stderr') output.stderr = (output.stderr + data.toString()).slice(-OUTPUT_CHARS);
+      if (stream === 'stdout' && output.stdout.length < MAX_OUTPUT_CHARS) output.stdout += data.toString();
+      if (stream === 'stderr') output.stderr = (output.stderr + data.toString()).slice(-MAX_OUTPUT_CHARS);
     },
   };
 }
 
-/** Runs npm in a sandbox with only the host's Node.js and npm, no network except the gate, and no child processes. */
+/**
+ * Runs npm in a sandbox with only the host's Node.js and npm, no network except the registry proxy, and no child
+ * processes.
+ */
 async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmResult> {
-  const { execPath, readable, environment } = bareRoot();
+  const { execPath, readablePaths, environment } = bareRoot();
   const paths = {
     home: FOLDERS.home,
-    gate: JAIL_PATHS.proxy,
+    proxySocket: JAIL_PATHS.proxy,
     preloadedFile: `${JAIL_PATHS.boot}/${PRELOADED_FILE}`,
   };
   const { output, onOutput } = createOutputCollector();
   const end = await runTree(confinement, {
     jail: {
       execPath,
-      readable,
+      readablePaths,
       mounts: [
         ...['--ro-bind', dirname(dirname(run.program)), NPM_PATH],
         ...['--bind', run.project, FOLDERS.project, '--bind', run.home, FOLDERS.home],
@@ -103,27 +106,27 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
       folder: FOLDERS.project,
       command: [JAIL_PATHS.node, `${NPM_PATH}/bin/npm-cli.js`, ...run.args],
       environment: { ...environmentOf(paths), ...environment },
-      limits: { memoryMiB: MEMORY_MIB, diskMiB: 64, processes: THREADS },
+      limits: { memoryMiB: MAX_MEMORY_MIB, diskMiB: 64, processes: MAX_THREADS },
       fileMiB: run.fileMiB,
       mayStartProcesses: false,
-      cpuSeconds: CPU_SECONDS,
-      proxy: run.gate,
+      cpuSeconds: MAX_CPU_SECONDS,
+      proxy: run.proxySocket,
     },
     job: '',
     limits: {
-      cpuMs: CPU_SECONDS * 1_000,
-      wallMs: CPU_SECONDS * 1_000,
+      cpuMs: MAX_CPU_SECONDS * 1_000,
+      wallMs: MAX_CPU_SECONDS * 1_000,
       resultBytes: 0,
-      outputBytes: OUTPUT_BYTES,
+      outputBytes: MAX_OUTPUT_BYTES,
     },
     ...(run.uid !== undefined && { uid: run.uid }),
     signal,
-    output: onOutput,
+    onOutput,
   });
   if (end.stopReason === 'memory')
     throw new ImageError(
       'install_failed',
-      `npm needs more than ${MEMORY_MIB} MiB of memory for the packages.`,
+      `npm needs more than ${MAX_MEMORY_MIB} MiB of memory for the packages.`,
     );
   if (end.exitCode === null && end.stopReason === undefined)
     throw new ImageError(
@@ -135,10 +138,10 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
 
 /** Runs npm as a host process, with resource limits and another user id if available. */
 function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSignal): Promise<NpmResult> {
-  const { uid, home, gate, fileMiB } = run;
-  const limits = { dataMiB: DATA_MIB, cpuSeconds: CPU_SECONDS, files: OPEN_FILES, fileMiB };
+  const { uid, home, proxySocket, fileMiB } = run;
+  const limits = { dataMiB: MAX_DATA_MIB, cpuSeconds: MAX_CPU_SECONDS, files: MAX_OPEN_FILES, fileMiB };
   const { setpriv, prlimit } = tools;
-  const threads = uid === undefined ? undefined : THREADS;
+  const threads = uid === undefined ? undefined : MAX_THREADS;
   const commandLine = [
     ...(setpriv === undefined || level === 'basic'
       ? []
@@ -147,7 +150,11 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
     ...[process.execPath, run.program, ...run.args],
   ];
   const [file = '', ...args] = commandLine;
-  const env = environmentOf({ home, gate, preloadedFile: join(realpathSync(BOOT_FILES), PRELOADED_FILE) });
+  const env = environmentOf({
+    home,
+    proxySocket,
+    preloadedFile: join(realpathSync(BOOT_FILES), PRELOADED_FILE),
+  });
   return new Promise((resolve, reject) => {
     const child = spawn(file, args, {
       ...{ env, cwd: run.project, detached: true },

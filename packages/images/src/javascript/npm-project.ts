@@ -6,7 +6,7 @@ import { ImageError } from '../error.ts';
 import { dependencyName, npmRange } from '../grammar.ts';
 import { readLockfile, type NpmLock, type ScriptedPackage } from './lockfile.ts';
 import type { Npm } from './npm.ts';
-import { checkInstalled } from './size.ts';
+import { checkInstalledPackages } from './size.ts';
 
 /**
  * Returns the packages of a specification: name → range. Throws resolution_conflict for a package that is named twice.
@@ -34,7 +34,7 @@ async function createProject(files: Partial<NpmLock>, context: BuildContext): Pr
 }
 
 /** Resolves packages (name → range) to a lock. */
-export async function lockNpm(
+export async function lockNpmPackages(
   npm: Npm,
   dependencies: Readonly<Record<string, string>>,
   context: BuildContext,
@@ -50,15 +50,15 @@ export async function lockNpm(
  * Installs the packages of a lock without running scripts. Returns the project folder, its `node_modules`, and the
  * packages with scripts.
  */
-export async function installNpm(
+export async function installNpmLock(
   npm: Npm,
   lock: NpmLock,
   context: BuildContext,
-): Promise<{ folder: string; nodeModules: string; scripted: readonly ScriptedPackage[] }> {
-  const { scripted } = readLockfile(lock.lockfile);
+): Promise<{ folder: string; nodeModules: string; scriptedPackages: readonly ScriptedPackage[] }> {
+  const { scriptedPackages } = readLockfile(lock.lockfile);
   const folder = await createProject(lock, context);
   await npm.run(['ci'], folder, context);
   const nodeModules = join(folder, 'node_modules');
-  await checkInstalled(nodeModules, npm.maxSize);
-  return { folder, nodeModules, scripted };
+  await checkInstalledPackages(nodeModules, npm.maxSize);
+  return { folder, nodeModules, scriptedPackages };
 }

@@ -1,11 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { imageFolder } from '../../../../test/support/images.ts';
+import { createImageFolder } from '../../../../test/support/images.ts';
 import { findNpm, readNpmSettings } from './npm-settings.ts';
 
 it('registry settings come from the user, the project and the environment, in order of increasing precedence', () => {
-  const folder = imageFolder();
+  const folder = createImageFolder();
   const home = join(folder, 'home');
   const cwd = join(folder, 'project');
   for (const path of [home, cwd]) mkdirSync(path);
@@ -41,7 +41,7 @@ it('registry settings come from the user, the project and the environment, in or
 });
 
 it('npm is found through PATH or next to Node.js', () => {
-  const folder = imageFolder();
+  const folder = createImageFolder();
   expect(findNpm(folder, join(folder, 'bin', 'node'))).toBeUndefined();
   mkdirSync(join(folder, 'lib', 'node_modules', 'npm', 'bin'), { recursive: true });
   writeFileSync(join(folder, 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'), '');

@@ -4,19 +4,19 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { levels } from '../../../../test/attacks/levels.ts';
-import { imageFolder } from '../../../../test/support/images.ts';
-import { npmRegistry } from '../../../../test/support/npm-registry.ts';
+import { createImageFolder } from '../../../../test/support/images.ts';
+import { openTestNpmRegistry } from '../../../../test/support/npm-registry.ts';
 import type { BuildContext } from '../builder.ts';
 import { Npm } from './npm.ts';
 import { findNpm, type NpmSettings } from './npm-settings.ts';
 
 const SECRET = 'a-very-secret-token';
 const MAX_SIZE = { files: 1_000, bytes: 20 * 2 ** 20 };
-const strict = levels.find(({ name }) => name === 'strict');
+const strictLevel = levels.find(({ name }) => name === 'strict');
 
 /** Creates a folder that every user can enter. */
 function createFolder(): string {
-  const folder = imageFolder();
+  const folder = createImageFolder();
   chmodSync(folder, 0o755);
   return folder;
 }
@@ -29,12 +29,12 @@ function createContext(npm: NpmSettings, workFolder: string, signal = new AbortC
       workFolder,
       signal,
       registries: { npm },
-      progress: () => undefined,
+      reportProgress: () => undefined,
       now: Date.now,
       updateMaximum: () => undefined,
     },
     log: (line) => void lines.push(line),
-    ...{ fetchVerified: refuse, cachedFolder: refuse, fetchPage: refuse },
+    ...{ fetchVerified: refuse, findOrMakeFolder: refuse, fetchPage: refuse },
   };
   return { context, lines };
 }
@@ -58,7 +58,7 @@ function createHostileNpm(source: string): string {
 }
 
 /** Runs a hostile npm in a build. Returns its report, the build's log lines and the project's folder. */
-async function runHostile(source: string, level: (typeof levels)[number], npm: NpmSettings) {
+async function runHostileNpm(source: string, level: (typeof levels)[number], npm: NpmSettings) {
   const { context, lines } = createContext(npm, createFolder());
   const project = join(context.workFolder, 'project');
   mkdirSync(project);
@@ -80,7 +80,7 @@ async function startServer(): Promise<{ port: number; requests: string[] }> {
   return { port: (server.address() as AddressInfo).port, requests };
 }
 
-const STATUS_OF = `
+const STATUS_OF_SOURCE = `
   const statusOf = (url, options = {}) => new Promise((resolve) => {
     const request = require('http').request(url, options, (response) => (response.resume(), resolve(response.statusCode)));
     request.on('error', (error) => resolve(error.code));
@@ -88,28 +88,28 @@ const STATUS_OF = `
   });`;
 
 describe.each(levels)('npm in a build at the level $name', (level) => {
-  it('has no credentials; the gate adds them to its requests', async () => {
+  it('has no credentials; the registry proxy adds them to its requests', async () => {
     const { port, requests } = await startServer();
     const npm = { registry: `http://127.0.0.1:${port}/`, [`//127.0.0.1:${port}/:_authToken`]: SECRET };
-    const source = `${STATUS_OF}
+    const source = `${STATUS_OF_SOURCE}
       const fs = require('fs');
       report.status = await statusOf('http://127.0.0.1:${port}/one', { headers: { authorization: 'Bearer mine' } });
       report.env = process.env;
       report.files = fs.readdirSync(process.env.HOME).map((name) => fs.readFileSync(process.env.HOME + '/' + name, 'utf8'));`;
-    const { report } = await runHostile(source, level, npm);
+    const { report } = await runHostileNpm(source, level, npm);
     expect(report).toMatchObject({ status: 200 });
     expect(JSON.stringify(report)).not.toContain(SECRET);
     expect(requests).toEqual([`GET /one Bearer ${SECRET}`]);
   });
 
-  it('reaches only hosts in its settings through the gate, and can only read from them', async () => {
+  it('reaches only hosts in its settings through the registry proxy, and can only read from them', async () => {
     const registry = await startServer();
     const other = await startServer();
-    const source = `${STATUS_OF}
+    const source = `${STATUS_OF_SOURCE}
       report.other = await statusOf('http://127.0.0.1:${other.port}/');
       report.metadata = await statusOf('http://169.254.169.254/latest/meta-data');
       report.put = await statusOf('http://127.0.0.1:${registry.port}/one', { method: 'PUT' });`;
-    const { report } = await runHostile(source, level, { registry: `http://127.0.0.1:${registry.port}/` });
+    const { report } = await runHostileNpm(source, level, { registry: `http://127.0.0.1:${registry.port}/` });
     expect(report).toEqual({ other: 403, metadata: 403, put: 403 });
     expect([...registry.requests, ...other.requests]).toEqual([]);
   });
@@ -121,7 +121,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
       fs.writeFileSync('node_modules/a/run', '', { mode: 0o4777 });
       fs.writeFileSync('node_modules/a/read', '', { mode: 0o600 });
       fs.writeFileSync('elsewhere', '');`;
-    const { project } = await runHostile(source, level, {});
+    const { project } = await runHostileNpm(source, level, {});
     const stat = (name: string) => statSync(join(project, 'node_modules/a', name));
     expect([stat('run').uid, stat('read').uid]).toEqual([process.geteuid!(), process.geteuid!()]);
     expect(existsSync(join(project, 'elsewhere'))).toBe(false);
@@ -167,7 +167,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
   });
 
   it('follows registry redirects for tarballs without credentials', async () => {
-    const registry = await npmRegistry([{ name: 'one', files: { 'index.js': '' } }]);
+    const registry = await openTestNpmRegistry([{ name: 'one', files: { 'index.js': '' } }]);
     const host = registry.url.replace('http:', '');
     const target = await startServer();
     registry.intercept = (request, response) => {
@@ -190,11 +190,11 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     // The file at the redirect target has different content.
     await expect(npm.run(['install'], project, context)).rejects.toMatchObject({ code: 'integrity_error' });
     expect(new Set(target.requests)).toEqual(new Set(['GET /one.tgz anonymous']));
-    expect([...registry.tokens]).toEqual([`Bearer ${SECRET}`]);
+    expect([...registry.authorizationHeaders]).toEqual([`Bearer ${SECRET}`]);
   });
 });
 
-describe.skipIf(strict === undefined)('the sandbox of npm', () => {
+describe.skipIf(strictLevel === undefined)('the sandbox of npm', () => {
   it('exposes nothing of the host (files, users, processes, network), and lets npm start no processes', async () => {
     const { port, requests } = await startServer();
     const source = `
@@ -213,7 +213,7 @@ describe.skipIf(strict === undefined)('the sandbox of npm', () => {
       });
       report.names = await new Promise((resolve) => require('dns').lookup('registry.npmjs.org', (error) => resolve(error?.code)));
       report.interfaces = Object.keys(require('os').networkInterfaces());`;
-    const { report } = await runHostile(source, strict!, { registry: `http://127.0.0.1:${port}/` });
+    const { report } = await runHostileNpm(source, strictLevel!, { registry: `http://127.0.0.1:${port}/` });
     expect(report).toEqual({
       root: ['dev', 'lib', 'lib64', 'opt', 'proc', 'run', 'tmp', 'usr', 'work'].filter(
         (name) => !name.startsWith('lib') || (report['root'] as string[]).includes(name),
@@ -236,10 +236,10 @@ describe.skipIf(strict === undefined)('the sandbox of npm', () => {
       const fs = require('fs');
       const file = fs.openSync('large', 'w');
       process.on('SIGXFSZ', () => {});
-      try { for (let at = 0; at < 200; at++) fs.writeSync(file, Buffer.alloc(2 ** 20)); } catch (error) { report.large = error.code; }
+      try { for (let index = 0; index < 200; index++) fs.writeSync(file, Buffer.alloc(2 ** 20)); } catch (error) { report.large = error.code; }
       report.bytes = fs.statSync('large').size;
       fs.rmSync('large');`;
-    const { report } = await runHostile(source, strict!, {});
+    const { report } = await runHostileNpm(source, strictLevel!, {});
     expect(report).toMatchObject({ large: 'EFBIG', bytes: 84 * 2 ** 20 });
   });
 });

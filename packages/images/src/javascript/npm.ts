@@ -11,7 +11,7 @@ import { openWorkArea, chownTree, move, reclaimTree, type WorkArea } from '../ow
 import { npmFailure } from './npm-failure.ts';
 import { runNpm } from './npm-process.ts';
 import type { NpmSettings } from './npm-settings.ts';
-import { RegistryGate } from './registry-gate.ts';
+import { RegistryProxy } from './registry-proxy.ts';
 import { watchSize, type Size } from './size.ts';
 
 /** Flags of every run: no scripts, packages only from registries, no audit requests. */
@@ -81,17 +81,17 @@ export class Npm {
 
   async #runIn(workArea: WorkArea, run: RequestedRun, context: BuildContext): Promise<void> {
     const { confinement, uid, program, folder } = run;
-    const gate = await RegistryGate.open(context.registries.npm ?? {});
+    const proxy = await RegistryProxy.open(context.registries.npm ?? {});
     const sizeWatch = watchSize(workArea.folder, this.maxSize, context.signal);
     try {
-      const folders = await prepareFolders(workArea, run, gate.settings);
+      const folders = await prepareFolders(workArea, run, proxy.settings);
       const { code, stdout, stderr } = await runNpm(
         {
           ...folders,
           program,
           uid,
           args: [...run.args, ...FLAGS],
-          gate: gate.path,
+          proxySocket: proxy.path,
           fileMiB: Math.ceil(this.maxSize.bytes / 2 ** 20) + 64,
         },
         confinement,
@@ -101,14 +101,14 @@ export class Npm {
       sizeWatch.signal.throwIfAborted();
       if (code !== 0) {
         context.log(stdout);
-        throw npmFailure(stdout, stderr, gate.failureReason);
+        throw npmFailure(stdout, stderr, proxy.failureReason);
       }
       if (uid !== undefined) await reclaimTree(folders.project);
       await moveResults(folders.project, folder);
       await rm(folders.project, { recursive: true, force: true });
     } finally {
       sizeWatch.stop();
-      await gate.close();
+      await proxy.close();
     }
   }
 }

@@ -15,14 +15,14 @@ interface Credentials {
   /** The Authorization header. */
   readonly authorization?: string;
   /** The client certificate and its private key, in PEM format. */
-  readonly client?: { readonly cert: string; readonly key: string };
+  readonly clientCertificate?: { readonly cert: string; readonly key: string };
 }
 
 const NO_CREDENTIALS: Credentials = {};
 
 const basicAuth = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 
-function readSetting(setting: string, path: string): string {
+function readSettingFile(setting: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
@@ -77,21 +77,21 @@ export class RegistrySettings {
   }
 
   /** Returns how to connect to a registry, and through which proxy, if any. */
-  connectionFor(url: URL, { client }: Credentials): ConnectionOptions {
+  connectionFor(url: URL, { clientCertificate }: Credentials): ConnectionOptions {
     const { cafile, ca, 'node-extra-ca-certs': extraCaFile } = this.#settings;
     const trustedCertificates =
       cafile !== undefined
-        ? [readSetting('cafile', cafile)]
+        ? [readSettingFile('cafile', cafile)]
         : ca !== undefined && ca !== 'null'
           ? [ca.replaceAll('\\n', '\n')]
           : extraCaFile !== undefined
-            ? [...rootCertificates, readSetting('NODE_EXTRA_CA_CERTS', extraCaFile)]
+            ? [...rootCertificates, readSettingFile('NODE_EXTRA_CA_CERTS', extraCaFile)]
             : undefined;
     const proxy = this.#proxyFor(url);
     return {
       verify: this.#settings['strict-ssl'] !== 'false',
       ...(trustedCertificates && { ca: trustedCertificates }),
-      ...(client && { client }),
+      ...(clientCertificate && { client: clientCertificate }),
       ...(proxy !== undefined && { proxy }),
     };
   }
@@ -108,12 +108,17 @@ export class RegistrySettings {
       if (token !== undefined) return { authorization: `Bearer ${token}` };
       if (auth !== undefined) return { authorization: `Basic ${auth}` };
       if (user !== undefined && password !== undefined) {
-        const decoded = Buffer.from(password, 'base64').toString('utf8');
-        return { authorization: basicAuth(`${user}:${decoded}`) };
+        const decodedPassword = Buffer.from(password, 'base64').toString('utf8');
+        return { authorization: basicAuth(`${user}:${decodedPassword}`) };
       }
       const [certfile, keyfile] = [get('certfile'), get('keyfile')];
       if (certfile !== undefined && keyfile !== undefined)
-        return { client: { cert: readSetting('certfile', certfile), key: readSetting('keyfile', keyfile) } };
+        return {
+          clientCertificate: {
+            cert: readSettingFile('certfile', certfile),
+            key: readSettingFile('keyfile', keyfile),
+          },
+        };
     }
     return NO_CREDENTIALS;
   }

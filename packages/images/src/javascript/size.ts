@@ -10,7 +10,7 @@ export interface Size {
 
 export const MAX_SIZE: Readonly<Size> = { files: 50_000, bytes: 500 * 2 ** 20 };
 /** Factor for the limits of a work folder, which contains the packages twice: cached and unpacked. */
-const COPIES = 2.5;
+const SIZE_FACTOR = 2.5;
 const POLL_MS = 1_000;
 
 const tooLargeError = ({ files, bytes }: Size): ImageError =>
@@ -39,16 +39,16 @@ async function measure(folder: string, size: Size, max: Readonly<Size>): Promise
 
 /**
  * Measures a folder every `pollMs` milliseconds while it is being written. Returns a signal that is aborted when the
- * folder exceeds `copies` times the limits, or when `signal` is aborted.
+ * folder exceeds `factor` times the limits, or when `signal` is aborted.
  */
 export function watchSize(
   folder: string,
   max: Readonly<Size>,
   signal: AbortSignal,
-  { copies = COPIES, pollMs = POLL_MS }: { copies?: number; pollMs?: number } = {},
+  { factor = SIZE_FACTOR, pollMs = POLL_MS }: { factor?: number; pollMs?: number } = {},
 ): { signal: AbortSignal; stop: () => void } {
   const sizeController = new AbortController();
-  const limits = { files: max.files * copies, bytes: max.bytes * copies };
+  const limits = { files: max.files * factor, bytes: max.bytes * factor };
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   const schedule = (): void => {
@@ -72,7 +72,7 @@ export function watchSize(
  * Throws ImageError if the installed packages exceed the limits, or contain something that is not a file, a folder or a
  * link within them.
  */
-export async function checkInstalled(folder: string, max: Readonly<Size>): Promise<void> {
+export async function checkInstalledPackages(folder: string, max: Readonly<Size>): Promise<void> {
   await measure(folder, { files: 0, bytes: 0 }, max);
   await checkLinks(folder, await realpath(folder));
 }

@@ -14,7 +14,7 @@ const MAX_UNNAMED_BYTES = 512 * 1024;
 const MAX_FILES = 10_000;
 
 /** Files that user code can import. */
-const LOADABLE = /\.(?:[cm]?js|json)$/;
+const LOADABLE_FILE = /\.(?:[cm]?js|json)$/;
 /** Export conditions of the bundler for `require`. */
 const CONDITIONS: ReadonlySet<string> = new Set(['worker', 'browser', 'import', 'require', 'default']);
 
@@ -24,7 +24,7 @@ const CONDITIONS: ReadonlySet<string> = new Set(['worker', 'browser', 'import', 
 const SKIPPED_FOLDERS =
   /^(?:node_modules|dist|src|es|esm|cjs|umd|test|tests|docs|examples|bin|scripts|types)$/;
 /** Files that are not modules: minified copies, configuration. */
-const NOT_MODULES =
+const NON_MODULE_FILE =
   /^[._]|\.min\.|\.config\.|file\.js$|^(?:tsconfig.*|bower|component|composer|manifest|npm-shrinkwrap|package-lock|jsr|deno)\.json$/;
 
 interface PackageJson {
@@ -61,17 +61,17 @@ async function filesBelow(packageFolder: string, folder: string, files: string[]
 }
 
 /** Splits `a*b` at the star. */
-function splitPattern(pattern: string): readonly [before: string, after: string] {
-  const [before = '', after = ''] = pattern.split('*');
-  return [before, after];
+function splitPattern(pattern: string): readonly [prefix: string, suffix: string] {
+  const [prefix = '', suffix = ''] = pattern.split('*');
+  return [prefix, suffix];
 }
 
 /** Returns the text that the star matches; undefined if the pattern does not match. */
 function starMatch(text: string, pattern: string): string | undefined {
-  const [before, after] = splitPattern(pattern);
+  const [prefix, suffix] = splitPattern(pattern);
   const isMatch =
-    text.startsWith(before) && text.endsWith(after) && text.length > before.length + after.length;
-  return isMatch ? text.slice(before.length, text.length - after.length) : undefined;
+    text.startsWith(prefix) && text.endsWith(suffix) && text.length > prefix.length + suffix.length;
+  return isMatch ? text.slice(prefix.length, text.length - suffix.length) : undefined;
 }
 
 /** A module that a package offers: its name, which begins with `./`, and its file. */
@@ -82,8 +82,8 @@ interface OfferedModule {
 
 /** The modules that a package offers: those it names, and those found by search. */
 interface PackageModules {
-  readonly named: readonly OfferedModule[];
-  readonly unnamed: readonly OfferedModule[];
+  readonly namedModules: readonly OfferedModule[];
+  readonly unnamedModules: readonly OfferedModule[];
 }
 
 /** Returns the modules of an entry of `exports` with a star: its name is `key`, and its files match `target`. */
@@ -92,31 +92,31 @@ async function modulesOfPattern(
   key: string,
   target: string,
 ): Promise<OfferedModule[]> {
-  const [before, after] = splitPattern(key);
+  const [prefix, suffix] = splitPattern(key);
   const pattern = posix.normalize(target);
   const files = await filesBelow(packageFolder, posix.dirname(`${splitPattern(pattern)[0]}x`));
   return files.flatMap((file): OfferedModule[] => {
     const star = starMatch(file, pattern);
-    return star === undefined ? [] : [{ path: before + star + after, file }];
+    return star === undefined ? [] : [{ path: prefix + star + suffix, file }];
   });
 }
 
 /** Returns the modules in `exports`, with patterns expanded. */
 async function modulesOfExports(packageFolder: string, exports: object): Promise<PackageModules> {
   const entries = Object.entries(exports).filter(([key]) => key.startsWith('./'));
-  const named: OfferedModule[] = [];
-  const unnamed: OfferedModule[] = [];
+  const namedModules: OfferedModule[] = [];
+  const unnamedModules: OfferedModule[] = [];
   for (const [path, value] of entries) {
     const file = targetOf(value);
     if (file === undefined) continue;
     if (path.includes('*'))
-      for (const offered of await modulesOfPattern(packageFolder, path, file)) unnamed.push(offered);
-    else named.push({ path, file });
+      for (const offered of await modulesOfPattern(packageFolder, path, file)) unnamedModules.push(offered);
+    else namedModules.push({ path, file });
   }
-  const excluded = entries.filter(([key, value]) => key.includes('*') && value === null);
+  const excludedEntries = entries.filter(([key, value]) => key.includes('*') && value === null);
   const isIncluded = ({ path }: OfferedModule): boolean =>
-    !excluded.some(([key]) => starMatch(path, key) !== undefined);
-  return { named, unnamed: unnamed.filter(isIncluded) };
+    !excludedEntries.some(([key]) => starMatch(path, key) !== undefined);
+  return { namedModules, unnamedModules: unnamedModules.filter(isIncluded) };
 }
 
 /** Returns the modules in one folder of a package, by names with and without the extension, as `require` does. */
@@ -124,7 +124,7 @@ async function modulesIn(packageFolder: string, folder: string): Promise<Offered
   const entries = await readdir(join(packageFolder, folder), { withFileTypes: true }).catch(() => []);
   return entries.flatMap((entry): OfferedModule[] => {
     const file = posix.join(folder, entry.name);
-    if (!entry.isFile() || !LOADABLE.test(entry.name) || NOT_MODULES.test(entry.name)) return [];
+    if (!entry.isFile() || !LOADABLE_FILE.test(entry.name) || NON_MODULE_FILE.test(entry.name)) return [];
     const withoutExtension = file.replace(/\.(?:js|json)$/, '');
     const paths = withoutExtension === file ? [file] : [file, withoutExtension];
     return paths.map((path) => ({ path: `./${path}`, file }));
@@ -141,8 +141,8 @@ async function modulesOfFolders(packageFolder: string, main: string): Promise<Pa
   for (const entry of await readdir(packageFolder, { withFileTypes: true }))
     if (entry.isDirectory() && !entry.name.startsWith('.') && !SKIPPED_FOLDERS.test(entry.name))
       folders.add(entry.name);
-  const inner = await Promise.all([...folders].map((folder) => modulesIn(packageFolder, folder)));
-  return { named: await modulesIn(packageFolder, '.'), unnamed: inner.flat() };
+  const innerModules = await Promise.all([...folders].map((folder) => modulesIn(packageFolder, folder)));
+  return { namedModules: await modulesIn(packageFolder, '.'), unnamedModules: innerModules.flat() };
 }
 
 /** Modules that exist and can be loaded: names, and files with their sizes. */
@@ -165,16 +165,16 @@ function isDuplicate(file: string, allFiles: ReadonlySet<string>): boolean {
 /** Returns the modules whose files exist and can be loaded, each in one format. */
 async function selectLoadable(
   packageFolder: string,
-  offered: readonly OfferedModule[],
+  offeredModules: readonly OfferedModule[],
 ): Promise<LoadableModules> {
-  const allFiles = new Set(offered.map(({ file }) => file));
+  const allFiles = new Set(offeredModules.map(({ file }) => file));
   const files = new Map<string, number>();
   for (const file of allFiles) {
-    if (!LOADABLE.test(file) || isDuplicate(file, allFiles)) continue;
+    if (!LOADABLE_FILE.test(file) || isDuplicate(file, allFiles)) continue;
     const fileStat = await stat(join(packageFolder, file)).catch(() => undefined);
     if (fileStat?.isFile() === true) files.set(file, fileStat.size);
   }
-  return { paths: offered.filter(({ file }) => files.has(file)).map(({ path }) => path), files };
+  return { paths: offeredModules.filter(({ file }) => files.has(file)).map(({ path }) => path), files };
 }
 
 /** Returns the modules that a package offers besides its main module, such as `dayjs/plugin/utc`, within the limits. */
@@ -182,12 +182,12 @@ export async function subpathsOf(name: string, nodeModules: string): Promise<str
   const packageFolder = join(nodeModules, name);
   const json = await readFile(join(packageFolder, 'package.json'), 'utf8');
   const { exports, main } = JSON.parse(json) as PackageJson;
-  const { named, unnamed } =
+  const { namedModules, unnamedModules } =
     exports === undefined
       ? await modulesOfFolders(packageFolder, typeof main === 'string' ? main : 'index.js')
       : await modulesOfExports(packageFolder, typeof exports === 'object' && exports !== null ? exports : {});
-  const loadableNamed = await selectLoadable(packageFolder, named);
-  const loadableUnnamed = await selectLoadable(packageFolder, unnamed);
+  const loadableNamed = await selectLoadable(packageFolder, namedModules);
+  const loadableUnnamed = await selectLoadable(packageFolder, unnamedModules);
   const bytes = [...loadableUnnamed.files.values()].reduce((sum, size) => sum + size, 0);
   const includesUnnamed =
     bytes <= MAX_UNNAMED_BYTES &&

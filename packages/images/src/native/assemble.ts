@@ -12,7 +12,7 @@ import { unpackDeb } from './debian/unpack.ts';
 import { MAX_PACKAGE_BYTES, MAX_SIZE } from './limits.ts';
 import type { LockedDeb, NativeLockData } from './lock.ts';
 import { readNpmLock } from '../javascript/lockfile.ts';
-import { installNpm } from '../javascript/npm-project.ts';
+import { installNpmLock } from '../javascript/npm-project.ts';
 import { runScripts } from './scripts.ts';
 import { readWheelLock } from './python/lock.ts';
 import { installWheels } from './python/wheels.ts';
@@ -24,7 +24,7 @@ import { recipeOf } from './tools/lock-tools.ts';
 const PYTHON_CACHE = `${HEDDLE_FOLDER}/pycache`;
 
 /** Modules that are not compiled, because code in a sandbox does not use them. */
-const EXCLUDED = '/(tests?|idlelib|lib2to3|ensurepip|distutils|pydoc_data|tkinter|turtledemo)/';
+const EXCLUDED_MODULES = '/(tests?|idlelib|lib2to3|ensurepip|distutils|pydoc_data|tkinter|turtledemo)/';
 
 /**
  * Compiles as many modules as possible and writes them to standard output as an archive. Python does not check them
@@ -34,7 +34,7 @@ const COMPILE_SCRIPT = `
 stdlib=$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
 export PYTHONPYCACHEPREFIX=$HOME/cache
 mkdir -p $HOME/cache
-python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash -x '${EXCLUDED}' \\
+python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash -x '${EXCLUDED_MODULES}' \\
   "$stdlib" /usr/lib/python3/dist-packages /${HEDDLE_FOLDER}/python > /dev/null 2>&1 < /dev/null
 exec tar -C $HOME/cache -cf - .
 `;
@@ -63,9 +63,9 @@ export async function unpackDebs(
   const writer = new TreeWriter(root, MAX_SIZE, 'The image');
   for (const { name, version, url, sha256 } of debs) {
     context.signal.throwIfAborted();
-    context.progress(`unpacking ${name} ${version}`);
+    context.reportProgress(`unpacking ${name} ${version}`);
     const deb = await context.fetchVerified(url, `sha256:${sha256}`, { maxBytes: MAX_PACKAGE_BYTES });
-    const tree = await context.cachedFolder(`deb:${UNPACK_REVISION}:${sha256}`, (folder) =>
+    const tree = await context.findOrMakeFolder(`deb:${UNPACK_REVISION}:${sha256}`, (folder) =>
       unpackDeb(deb.path, folder, `The package ${name} ${version}`),
     );
     await mergeTree(tree.path, writer);
@@ -97,11 +97,11 @@ async function installNpmPackages(
   context: BuildContext,
 ): Promise<InstalledPackages> {
   if (data.npm === null) return NO_PACKAGES;
-  context.progress('installing');
-  const { nodeModules, scripted } = await installNpm(npm, readNpmLock(data.npm), context);
+  context.reportProgress('installing');
+  const { nodeModules, scriptedPackages } = await installNpmLock(npm, readNpmLock(data.npm), context);
   await mkdir(join(root, HEDDLE_FOLDER), { recursive: true });
   await rename(nodeModules, join(root, HEDDLE_FOLDER, 'node_modules'));
-  const warnings = await runScripts(scripted, { root, folder: HEDDLE_FOLDER, npm, checker }, context);
+  const warnings = await runScripts(scriptedPackages, { root, folder: HEDDLE_FOLDER, npm, checker }, context);
   const names = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
   return {
     modules: names,
@@ -146,23 +146,24 @@ export async function assembleRoot(
   const { spec, data, checker } = installation;
   await unpackDebs(root, data.debs, context);
   const install = spec.language === 'javascript' ? installNpmPackages : installPythonPackages;
-  const installed = await install(root, installation, context);
-  const warnings = [...data.warnings, ...installed.warnings];
+  const installedPackages = await install(root, installation, context);
+  const warnings = [...data.warnings, ...installedPackages.warnings];
   for (const tool of data.tools)
     warnings.push(...(await installTool(tool, root, installation, withCredentials(context))));
   if (data.debs.some(({ name }) => name === 'python3')) {
-    context.progress('compiling');
+    context.reportProgress('compiling');
     if (!(await compilePython(root, checker))) context.log('The Python modules were not compiled.');
   }
-  context.progress('loading');
+  context.reportProgress('loading');
   const { language } = spec;
   await checker.load(
     language,
     language === 'python' ? 'import sys, ssl, json' : 'return 1',
     'The interpreter',
   );
-  for (const [name, statement] of installed.loadStatements)
+  for (const [name, statement] of installedPackages.loadStatements)
     await checker.load(language, statement, `The package ${name}`);
-  for (const { id } of data.tools) await checker.command(recipeOf(id).verify, `The command-line tool ${id}`);
-  return { modules: installed.modules, warnings: [...new Set(warnings)] };
+  for (const { id } of data.tools)
+    await checker.runCommand(recipeOf(id).verifyCommand, `The command-line tool ${id}`);
+  return { modules: installedPackages.modules, warnings: [...new Set(warnings)] };
 }

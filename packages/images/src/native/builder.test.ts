@@ -2,29 +2,29 @@ import { chmodSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
-import { debianMirror, type FixtureDeb } from '../../../../test/support/debian-mirror.ts';
-import { imageFolder, openImages } from '../../../../test/support/images.ts';
-import { npmRegistry, type FixturePackage } from '../../../../test/support/npm-registry.ts';
-import { type IndexedWheel, pythonIndex } from '../../../../test/support/python/python-index.ts';
+import { findBubblewrap } from '../../../../test/support/bubblewrap.ts';
+import { openTestDebianMirror, type FixtureDeb } from '../../../../test/support/debian-mirror.ts';
+import { createImageFolder, openImages } from '../../../../test/support/images.ts';
+import { openTestNpmRegistry, type FixturePackage } from '../../../../test/support/npm-registry.ts';
+import { type IndexedWheel, openTestPythonIndex } from '../../../../test/support/python/python-index.ts';
 import { findNpm } from '../javascript/npm-settings.ts';
 import { CLI_TOOLS } from '../grammar.ts';
 import type { ImageRecord } from '../record.ts';
 import { nativeBuilder } from './builder.ts';
 import { RECIPES } from './tools/recipes.ts';
 
-const bubblewrapPath = process.platform === 'linux' ? bubblewrap() : undefined;
+const bubblewrapPath = process.platform === 'linux' ? findBubblewrap() : undefined;
 const isolation = bubblewrapPath === undefined ? {} : { bubblewrap: bubblewrapPath };
 
 /** The packages of every image; a test may replace them. */
-const BASE = [
+const BASE_PACKAGES = [
   ...['mawk', 'base-files', 'bash', 'ca-certificates', 'coreutils', 'dash', 'debianutils'],
   ...['findutils', 'grep', 'gzip', 'libc-bin', 'libstdc++6', 'sed', 'tar', 'python3'],
 ];
 
-function withBase(debs: readonly FixtureDeb[]): FixtureDeb[] {
+function withBasePackages(debs: readonly FixtureDeb[]): FixtureDeb[] {
   const names = new Set(debs.map(({ name }) => name));
-  return [...BASE.filter((name) => !names.has(name)).map((name) => ({ name })), ...debs];
+  return [...BASE_PACKAGES.filter((name) => !names.has(name)).map((name) => ({ name })), ...debs];
 }
 
 interface BuildSettings {
@@ -47,9 +47,9 @@ async function build(
   systemPackages: readonly string[],
   { responses = {}, keyring, mirror, index, registry, spec, ...imageOptions }: BuildSettings = {},
 ): Promise<ImageRecord> {
-  const { url } = await debianMirror(withBase(debs), responses);
+  const { url } = await openTestDebianMirror(withBasePackages(debs), responses);
   const debian = { mirror: mirror ?? url, suite: 'stable', ...(keyring !== undefined && { keyring }) };
-  const folder = imageFolder();
+  const folder = createImageFolder();
   // Native jobs run under other user ids, which must be able to read this folder.
   chmodSync(folder, 0o755);
   const registries = {
@@ -83,7 +83,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
       'integrity_error',
       [{ name: 'aa', servedBytes: Buffer.from('another') }],
       ['aa'],
-      /does not match its announced digest/,
+      /does not match its expected digest/,
     ],
     [
       'unsupported_package',
@@ -93,7 +93,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     ],
     [
       'unsupported_package',
-      [{ name: 'aa', files: [{ path: './etc', type: '2', link: '/etc' }] }],
+      [{ name: 'aa', files: [{ path: './etc', type: '2', linkTarget: '/etc' }] }],
       ['aa'],
       /The image has etc, which is a folder of another package/,
     ],
@@ -117,7 +117,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
 
   it.each([
     ['rate_limited', 429, /too many requests/],
-    ['registry_unavailable', 503, /answered 503/],
+    ['registry_unavailable', 503, /responded with 503/],
   ])('reports %s for a mirror that answers %i', async (code, status, message) => {
     const responses = { '/dists/stable/InRelease': status };
     expect(failureOf(await build([], ['sed'], { responses }))).toEqual(expectedFailure(code, message));
@@ -132,7 +132,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     expect(failureOf(record)).toEqual(expectedFailure('build_timeout', /took more than/));
   });
 
-  it.each<[code: string, what: string, wheel: IndexedWheel, dependency: string, message: RegExp]>([
+  it.each<[code: string, description: string, wheel: IndexedWheel, dependency: string, message: RegExp]>([
     [
       'no_compatible_wheel',
       'wheels for other systems',
@@ -145,16 +145,16 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     [
       'incompatible_platform',
       'another version of Python',
-      { name: 'alpha', python: '<3.8' },
+      { name: 'alpha', requiresPython: '<3.8' },
       'alpha',
       /supports Python 3\.11\.2: Python <3\.8 is required/,
     ],
     [
       'integrity_error',
       'a file that does not match its digest',
-      { name: 'alpha', hasSeparateMetadata: true, forged: true },
+      { name: 'alpha', hasSeparateMetadata: true, hasWrongHash: true },
       'alpha',
-      /does not match its announced digest/,
+      /does not match its expected digest/,
     ],
     [
       'unsupported_package',
@@ -164,13 +164,13 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
       /evil/,
     ],
   ])('reports %s for Python packages: %s', async (code, _what, wheel, ...[dependency, message]) => {
-    const { url: index } = await pythonIndex([wheel]);
+    const { url: index } = await openTestPythonIndex([wheel]);
     const spec = { language: 'python', dependencies: [dependency], systemPackages: ['sed'] };
     const record = await build([{ name: 'python3', version: '3.11.2-1' }], [], { index, spec });
     expect(failureOf(record)).toEqual(expectedFailure(code, message));
   });
 
-  it.each<[code: string, what: string, entry: FixturePackage, dependency: string, message: RegExp]>([
+  it.each<[code: string, description: string, entry: FixturePackage, dependency: string, message: RegExp]>([
     ['package_not_found', 'an unknown package', { name: 'one' }, 'ghost', /ghost/],
     ['version_not_found', 'an unknown version', { name: 'one' }, 'one@^9', /one@\^9/],
     [
@@ -190,12 +190,12 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
     [
       'integrity_error',
       'a file that does not match its digest',
-      { name: 'one', forged: true },
+      { name: 'one', hasWrongHash: true },
       'one',
       /does not match/,
     ],
   ])('reports %s for npm packages: %s', async (code, _what, entry, ...[dependency, message]) => {
-    const { url: registry } = await npmRegistry([entry]);
+    const { url: registry } = await openTestNpmRegistry([entry]);
     const spec = { language: 'javascript', dependencies: [dependency], systemPackages: ['sed'] };
     expect(failureOf(await build([], [], { registry, spec }))).toEqual(expectedFailure(code, message));
   });
@@ -217,7 +217,7 @@ describe.skipIf(bubblewrapPath === undefined)('a failing build of a native image
   });
 
   it('reports unsupported_package for a tool without a checksum', async () => {
-    const { url } = await debianMirror(withBase([]));
+    const { url } = await openTestDebianMirror(withBasePackages([]));
     const registries = { debian: { mirror: url, suite: 'stable' } };
     const images = openImages({ native: nativeBuilder({ isolation }) }, { registries });
     const record = await images.build({ language: 'javascript', cliTools: ['terraform@1.15.8-r1'] });

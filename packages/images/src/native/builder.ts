@@ -17,7 +17,7 @@ import { closureOf, parseRequest } from './debian/closure.ts';
 import { MAX_SIZE } from './limits.ts';
 import { readNativeLock, type LockedTool, type NativeLockData } from './lock.ts';
 import type { NpmLock } from '../javascript/lockfile.ts';
-import { lockNpm, npmDependencies } from '../javascript/npm-project.ts';
+import { lockNpmPackages, npmDependencies } from '../javascript/npm-project.ts';
 import { lockWheels } from './python/lock.ts';
 import { ASSUMED_PACKAGES, basePackages } from './root.ts';
 import { checkRecipe, lockTool, recipeOf } from './tools/lock-tools.ts';
@@ -58,7 +58,7 @@ async function lockDependencies(
 ): Promise<LockedDependencies> {
   if (spec.dependencies.length === 0) return { npm: null, python: null, entries: [] };
   if (spec.language === 'javascript') {
-    const { lock, entries } = await lockNpm(npm, npmDependencies(spec), context);
+    const { lock, entries } = await lockNpmPackages(npm, npmDependencies(spec), context);
     return { npm: lock, python: null, entries };
   }
   const { data, entries } = await lockWheels(spec.dependencies, packages, context);
@@ -91,9 +91,9 @@ async function lockNative(
   }));
   const tools: LockedTool[] = [];
   for (const { id } of recipes) {
-    const locked = await lockTool(id, { npm, packages, checksums }, context);
-    tools.push(locked.tool);
-    entries.push(...locked.entries);
+    const lockResult = await lockTool(id, { npm, packages, checksums }, context);
+    tools.push(lockResult.tool);
+    entries.push(...lockResult.entries);
   }
   const dependencies = await lockDependencies(spec, { npm, packages }, context);
   const data: NativeLockData = { debs, tools, npm: dependencies.npm, python: dependencies.python, warnings };
@@ -108,14 +108,14 @@ export function nativeBuilder(options: NativeBuilderOptions = {}): ImageBuilder 
   const checksums = options.checksums ?? {};
 
   const requireSupportedHost = async (): Promise<void> => {
-    const refusal = await host.refusal();
+    const refusal = await host.findRefusal();
     if (refusal !== undefined) throw new ImageError('provider_error', refusal);
   };
 
   return {
     runtime: 'native',
 
-    async runtimeParts() {
+    async runtimeKeyParts() {
       return {
         revision: String(REVISION),
         node: process.versions.node,

@@ -19,10 +19,10 @@ import type { OutputListener } from '../log.ts';
 import { MAX_SIZE } from './limits.ts';
 
 /** Time limit of one check. Packages are large and loaded for the first time. */
-const CHECK_MS = 120_000;
-const RESULT_BYTES = 1 << 20;
-const MEMORY_MIB = 1_024;
-const DISK_MIB = 512;
+const MAX_CHECK_MS = 120_000;
+const MAX_RESULT_BYTES = 1 << 20;
+const MAX_MEMORY_MIB = 1_024;
+const MAX_DISK_MIB = 512;
 /** First character of a result that is a value. A result that is an error begins with `E`. */
 const VALUE_PREFIX = 'D';
 
@@ -45,7 +45,7 @@ export class Checker {
   async confinement(): Promise<Confinement> {
     // The process's user must be able to traverse the work folder.
     await chmod(this.#context.workFolder, 0o711);
-    const confinement = await this.#host.confinement();
+    const confinement = await this.#host.getConfinement();
     if (confinement.uids !== undefined && unreadablePart(this.#rootfs) !== undefined)
       throw new ImageError(
         'provider_error',
@@ -69,13 +69,18 @@ export class Checker {
         execPath: this.#host.execPath,
         command: [JAIL_PATHS.node, `${JAIL_PATHS.boot}/boot.cjs`],
         environment: jailEnvironment(false),
-        limits: { ...NATIVE_LIMITS, memoryMiB: MEMORY_MIB, diskMiB: DISK_MIB },
-        cpuSeconds: kernelCpuSeconds(CHECK_MS),
+        limits: { ...NATIVE_LIMITS, memoryMiB: MAX_MEMORY_MIB, diskMiB: MAX_DISK_MIB },
+        cpuSeconds: kernelCpuSeconds(MAX_CHECK_MS),
       },
       job: JSON.stringify(job),
-      limits: { cpuMs: CHECK_MS, wallMs: CHECK_MS, resultBytes: RESULT_BYTES, outputBytes: MAX_SIZE.bytes },
+      limits: {
+        cpuMs: MAX_CHECK_MS,
+        wallMs: MAX_CHECK_MS,
+        resultBytes: MAX_RESULT_BYTES,
+        outputBytes: MAX_SIZE.bytes,
+      },
       signal,
-      output,
+      onOutput: output,
     });
   }
 
@@ -105,7 +110,7 @@ export class Checker {
     if (end.result.startsWith(VALUE_PREFIX)) return;
     const message = readObject(end.result.slice(1))?.['message'];
     const limit =
-      end.stopReason === undefined ? '' : ` within ${MEMORY_MIB} MiB and ${CHECK_MS / 1_000} seconds`;
+      end.stopReason === undefined ? '' : ` within ${MAX_MEMORY_MIB} MiB and ${MAX_CHECK_MS / 1_000} seconds`;
     const reason =
       typeof message === 'string'
         ? message
@@ -117,7 +122,7 @@ export class Checker {
    * Runs a command of a tool. Messages call the tool `subject`. Throws ImageError install_failed if the exit code is
    * not 0.
    */
-  async command(command: readonly string[], subject: string): Promise<void> {
+  async runCommand(command: readonly string[], subject: string): Promise<void> {
     const end = await this.run({ language: 'command', command });
     this.#context.signal.throwIfAborted();
     if (end.exitCode === 0) return;
@@ -125,7 +130,7 @@ export class Checker {
     const reason =
       end.stopReason === undefined
         ? end.stderr.split('\n').at(-1) || `exit code ${end.exitCode}`
-        : `it needs more than ${CHECK_MS / 1_000} seconds or ${MEMORY_MIB} MiB`;
+        : `it needs more than ${MAX_CHECK_MS / 1_000} seconds or ${MAX_MEMORY_MIB} MiB`;
     throw new ImageError(
       'install_failed',
       `${subject} does not work in the image: ${command.join(' ')} failed: ${reason}.`,
@@ -141,6 +146,6 @@ function errorWithoutExitCode({ stderr, stopReason }: TreeEnd): ImageError {
       )
     : new ImageError(
         'load_failed',
-        `The packages take more than ${CHECK_MS / 1_000} seconds or ${MEMORY_MIB} MiB.`,
+        `The packages take more than ${MAX_CHECK_MS / 1_000} seconds or ${MAX_MEMORY_MIB} MiB.`,
       );
 }

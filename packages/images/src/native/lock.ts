@@ -13,7 +13,7 @@ export interface LockedDeb {
 }
 
 /** The sources of a tool and the toolchain that compiles it. */
-export interface LockedGo {
+export interface LockedGoBuild {
   readonly toolchain: GoModule;
   readonly modules: readonly [GoSource, ...GoSource[]];
 }
@@ -23,7 +23,7 @@ export interface LockedTool {
   readonly id: string;
   readonly npm?: NpmLock;
   readonly python?: PythonLockData;
-  readonly go?: LockedGo;
+  readonly go?: LockedGoBuild;
   /** Digest of the publisher's file, hexadecimal. */
   readonly sha256?: string;
 }

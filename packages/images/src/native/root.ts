@@ -9,7 +9,7 @@ import type { ImageSpec } from '../builder.ts';
  * Packages of every root file system: a shell, common tools, certificates, and the libraries that the host's Node.js
  * needs.
  */
-const BASE = [
+const BASE_PACKAGES = [
   // First, because other packages need an awk.
   'mawk',
   'base-files',
@@ -40,7 +40,7 @@ export const ASSUMED_PACKAGES: ReadonlySet<string> = new Set([
 
 /** Returns the Debian packages of an image in addition to those of its specification. */
 export function basePackages(spec: ImageSpec, needsPython: boolean): string[] {
-  return [...BASE, ...(spec.language === 'python' || needsPython ? ['python3'] : [])];
+  return [...BASE_PACKAGES, ...(spec.language === 'python' || needsPython ? ['python3'] : [])];
 }
 
 /**

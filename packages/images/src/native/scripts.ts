@@ -16,18 +16,18 @@ import { chownTree, reclaimTree } from '../ownership.ts';
 import type { ScriptedPackage } from '../javascript/lockfile.ts';
 import type { Npm } from '../javascript/npm.ts';
 import type { NpmSettings } from '../javascript/npm-settings.ts';
-import { RegistryGate } from '../javascript/registry-gate.ts';
-import { checkInstalled, watchSize } from '../javascript/size.ts';
+import { RegistryProxy } from '../javascript/registry-proxy.ts';
+import { checkInstalledPackages, watchSize } from '../javascript/size.ts';
 import type { Checker } from './check.ts';
 
 /** Time limit of one package's scripts, which may compile. */
-const SCRIPT_MS = 600_000;
+const MAX_SCRIPT_MS = 600_000;
 const LIMITS = { memoryMiB: 2_048, diskMiB: 512, processes: 256 };
-const OUTPUT_BYTES = 16 * 2 ** 20;
+const MAX_OUTPUT_BYTES = 16 * 2 ** 20;
 
 /** Paths of npm and of the Node.js headers while scripts run. */
-const NPM = '/run/heddle/npm';
-const HEADERS = '/run/heddle/headers';
+const NPM_PATH = '/run/heddle/npm';
+const HEADERS_PATH = '/run/heddle/headers';
 
 /** The location of packages, and the programs that run their scripts. */
 interface ScriptEnvironment {
@@ -41,8 +41,8 @@ interface ScriptEnvironment {
 
 /** Returns the installation folder of the host's Node.js, or undefined if it has no headers. */
 function nodeFolderWithHeaders(execPath: string): string | undefined {
-  const home = dirname(dirname(execPath));
-  return existsSync(join(home, 'include', 'node', 'node_version.h')) ? home : undefined;
+  const nodeFolder = dirname(dirname(execPath));
+  return existsSync(join(nodeFolder, 'include', 'node', 'node_version.h')) ? nodeFolder : undefined;
 }
 
 function environmentOf(hasHeaders: boolean, settings: NpmSettings): Record<string, string> {
@@ -53,14 +53,15 @@ function environmentOf(hasHeaders: boolean, settings: NpmSettings): Record<strin
     NODE_OPTIONS: `--require ${JAIL_PATHS.boot}/registry.cjs`,
     HEDDLE_REGISTRY: JAIL_PATHS.proxy,
     npm_config_cache: `${JAIL_PATHS.work}/.npm`,
-    ...(hasHeaders && { npm_config_nodedir: HEADERS }),
+    ...(hasHeaders && { npm_config_nodedir: HEADERS_PATH }),
   };
 }
 
 /** Returns the line that states why a script failed; the surrounding lines of npm and node-gyp are less specific. */
 function reasonOf({ stderr, stopReason, exitCode }: TreeEnd): string {
   if (stopReason === 'memory') return `it took more than ${LIMITS.memoryMiB} MiB of memory`;
-  if (stopReason !== undefined) return `it took more than ${SCRIPT_MS / 60_000} minutes, or printed too much`;
+  if (stopReason !== undefined)
+    return `it took more than ${MAX_SCRIPT_MS / 60_000} minutes, or printed too much`;
   const lines = stderr.split('\n').map((line) => line.trim());
   const scriptLines = lines.filter(
     (line) => line !== '' && !/^(?:npm |gyp (?:info|verb)|node:|at |Node\.js v)/.test(line),
@@ -80,29 +81,29 @@ export async function runScripts(
 ): Promise<readonly string[]> {
   if (packages.length === 0) return [];
   const { uids } = await environment.checker.confinement();
-  const modules = join(environment.root, environment.folder, 'node_modules');
+  const nodeModules = join(environment.root, environment.folder, 'node_modules');
   const uid = uids === undefined ? undefined : takeSlotUid(uids);
-  const gate = await RegistryGate.open(context.registries.npm ?? {});
-  const sizeWatcher = watchSize(modules, environment.npm.maxSize, context.signal);
+  const proxy = await RegistryProxy.open(context.registries.npm ?? {});
+  const sizeWatcher = watchSize(nodeModules, environment.npm.maxSize, context.signal);
   try {
-    if (uid !== undefined) await chownTree(modules, uid);
+    if (uid !== undefined) await chownTree(nodeModules, uid);
     const warnings: string[] = [];
     for (const each of packages) {
-      context.progress(`running the install script of ${each.name}`);
-      const end = await runScript(each, { ...environment, gate, uid, signal: sizeWatcher.signal }, context);
+      context.reportProgress(`running the install script of ${each.name}`);
+      const end = await runScript(each, { ...environment, proxy, uid, signal: sizeWatcher.signal }, context);
       sizeWatcher.signal.throwIfAborted();
       if (end.exitCode === 0) continue;
-      const failure = failureOf(each, end, gate.failureReason);
+      const failure = failureOf(each, end, proxy.failureReason);
       if (!each.optional) throw failure;
       await rm(join(environment.root, environment.folder, each.path), { recursive: true, force: true });
       warnings.push(`${failure.message} It is optional and was not installed.`);
     }
-    await reclaimTree(modules);
-    await checkInstalled(modules, environment.npm.maxSize);
+    await reclaimTree(nodeModules);
+    await checkInstalledPackages(nodeModules, environment.npm.maxSize);
     return warnings;
   } finally {
     sizeWatcher.stop();
-    await gate.close();
+    await proxy.close();
     if (uid !== undefined) freeSlotUid(uid);
   }
 }
@@ -114,11 +115,11 @@ async function runScript(
     folder,
     npm,
     checker,
-    gate,
+    proxy,
     uid,
     signal,
   }: ScriptEnvironment & {
-    readonly gate: RegistryGate;
+    readonly proxy: RegistryProxy;
     readonly uid: number | undefined;
     readonly signal: AbortSignal;
   },
@@ -126,41 +127,52 @@ async function runScript(
 ): Promise<TreeEnd> {
   const { execPath } = process;
   const nodeFolder = nodeFolderWithHeaders(execPath);
-  const modules = `${folder}/node_modules`;
-  const scriptFlags = ['--foreground-scripts', '--dangerously-allow-all-scripts', '--no-audit', '--no-fund'];
-  const quietFlags = ['--no-update-notifier', '--no-progress', '--logs-max=0', '--loglevel=error'];
+  const nodeModules = `${folder}/node_modules`;
   const tree = {
     jail: {
       rootfs: root,
       execPath,
       command: [JAIL_PATHS.node, `${JAIL_PATHS.boot}/boot.cjs`],
-      environment: environmentOf(nodeFolder !== undefined, gate.settings),
+      environment: environmentOf(nodeFolder !== undefined, proxy.settings),
       limits: LIMITS,
-      cpuSeconds: SCRIPT_MS / 1_000,
-      proxy: gate.path,
+      cpuSeconds: MAX_SCRIPT_MS / 1_000,
+      proxy: proxy.path,
       folder: `/${folder}`,
       mounts: [
-        ...['--bind', join(root, modules), `/${modules}`, '--ro-bind', dirname(dirname(npm.program)), NPM],
-        ...(nodeFolder === undefined ? [] : ['--ro-bind', join(nodeFolder, 'include'), `${HEADERS}/include`]),
+        ...[
+          '--bind',
+          join(root, nodeModules),
+          `/${nodeModules}`,
+          '--ro-bind',
+          dirname(dirname(npm.program)),
+          NPM_PATH,
+        ],
+        ...(nodeFolder === undefined
+          ? []
+          : ['--ro-bind', join(nodeFolder, 'include'), `${HEADERS_PATH}/include`]),
       ],
     },
-    job: JSON.stringify({
-      language: 'command',
-      command: [
-        JAIL_PATHS.node,
-        `${NPM}/bin/npm-cli.js`,
-        'rebuild',
-        `./${path}`,
-        ...scriptFlags,
-        ...quietFlags,
-      ],
-    }),
-    limits: { cpuMs: SCRIPT_MS, wallMs: SCRIPT_MS, resultBytes: 0, outputBytes: OUTPUT_BYTES },
+    job: JSON.stringify({ language: 'command', command: rebuildCommand(path) }),
+    limits: { cpuMs: MAX_SCRIPT_MS, wallMs: MAX_SCRIPT_MS, resultBytes: 0, outputBytes: MAX_OUTPUT_BYTES },
     ...(uid !== undefined && { uid }),
     signal,
   };
   const confinement = await checker.confinement();
-  return logLines(context, (output) => runTree(confinement, { ...tree, output }));
+  return logLines(context, (output) => runTree(confinement, { ...tree, onOutput: output }));
+}
+
+/** Returns the command of npm that runs the install scripts of the package at a path. */
+function rebuildCommand(path: string): readonly string[] {
+  const scriptFlags = ['--foreground-scripts', '--dangerously-allow-all-scripts', '--no-audit', '--no-fund'];
+  const quietFlags = ['--no-update-notifier', '--no-progress', '--logs-max=0', '--loglevel=error'];
+  return [
+    JAIL_PATHS.node,
+    `${NPM_PATH}/bin/npm-cli.js`,
+    'rebuild',
+    `./${path}`,
+    ...scriptFlags,
+    ...quietFlags,
+  ];
 }
 
 function failureOf({ name }: ScriptedPackage, end: TreeEnd, requestFailure: string | undefined): ImageError {

@@ -1,14 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { imageFolder, openImages } from '../../../../test/support/images.ts';
+import { createImageFolder, openImages } from '../../../../test/support/images.ts';
 import {
   type IndexedWheel,
   type PythonIndex,
-  pythonIndex,
+  openTestPythonIndex,
   type PythonIndexOptions,
 } from '../../../../test/support/python/python-index.ts';
-import { wheelBytes, wheelFilename } from '../../../../test/support/python/wheel.ts';
+import { encodeWheel, formatWheelFilename } from '../../../../test/support/python/wheel.ts';
 import { sample } from '../../../../test/support/scale.ts';
 import type { Registries } from '../builder.ts';
 import type { ImageErrorCode } from '../error.ts';
@@ -25,12 +25,12 @@ async function build(
 }
 
 /** Builds an image from an index with these packages. Returns its record. */
-async function buildFrom(
+async function buildFromIndex(
   wheels: readonly IndexedWheel[],
   dependencies: readonly string[],
   options?: PythonIndexOptions,
 ): Promise<{ record: ImageRecord; index: PythonIndex }> {
-  const index = await pythonIndex(wheels, options);
+  const index = await openTestPythonIndex(wheels, options);
   return { record: await build(dependencies, { index: index.url }), index };
 }
 
@@ -50,7 +50,7 @@ const bomb = { path: 'alpha/bomb', content: new Uint8Array(8 * 2 ** 20) };
 describe('failed builds', { timeout: 120_000 }, () => {
   const FAILURES: readonly (readonly [
     code: ImageErrorCode,
-    what: string,
+    description: string,
     wheels: IndexedWheel[],
     dependencies: string[],
     message: RegExp,
@@ -92,21 +92,21 @@ describe('failed builds', { timeout: 120_000 }, () => {
     [
       'incompatible_platform',
       'another Python',
-      [{ name: 'alpha', python: '<3.14' }],
+      [{ name: 'alpha', requiresPython: '<3.14' }],
       ['alpha'],
       /Python <3\.14 is required/,
     ],
     [
       'integrity_error',
       'a file that does not match its digest',
-      [{ name: 'alpha', hasSeparateMetadata: true, forged: true }],
+      [{ name: 'alpha', hasSeparateMetadata: true, hasWrongHash: true }],
       ['alpha'],
-      /does not match its announced digest/,
+      /does not match its expected digest/,
     ],
     [
       'integrity_error',
       'requirements that differ from the index',
-      [{ name: 'alpha', hasSeparateMetadata: true, requires: ['beta'], publishedRequires: [] }],
+      [{ name: 'alpha', hasSeparateMetadata: true, requires: ['beta'], publishedRequirements: [] }],
       ['alpha'],
       /requirements differ from those in the index/,
     ],
@@ -170,7 +170,7 @@ describe('failed builds', { timeout: 120_000 }, () => {
   it.each(sample(FAILURES, 4, 'failed builds of Python packages'))(
     '%s: %s',
     async (code, _what, ...[wheels, dependencies, message]) => {
-      const { record } = await buildFrom(wheels, dependencies);
+      const { record } = await buildFromIndex(wheels, dependencies);
       expectFailure(record, code, message);
     },
   );
@@ -180,7 +180,7 @@ describe('failed builds', { timeout: 120_000 }, () => {
     ['registry_unavailable', 403],
     ['rate_limited', 429],
   ])('%s: the index responds with %i', async (code, status) => {
-    const index = await pythonIndex([]);
+    const index = await openTestPythonIndex([]);
     index.intercept = (_request, response) => {
       response.writeHead(status).end();
       return true;
@@ -194,7 +194,7 @@ describe('failed builds', { timeout: 120_000 }, () => {
       'registry_unavailable',
       /./,
     );
-    const index = await pythonIndex([]);
+    const index = await openTestPythonIndex([]);
     index.intercept = (_request, response) => {
       response.end('{"hello": 1}');
       return true;
@@ -205,14 +205,14 @@ describe('failed builds', { timeout: 120_000 }, () => {
       /something that is not an index page/,
     );
     expectFailure(
-      await build(['alpha'], { wheelhouse: join(imageFolder(), 'none') }),
+      await build(['alpha'], { wheelhouse: join(createImageFolder(), 'none') }),
       'registry_unavailable',
       /folder of wheels cannot be read/,
     );
   });
 
   it('image_too_large: an image that is larger than maxImageMiB', async () => {
-    const index = await pythonIndex([{ name: 'alpha' }]);
+    const index = await openTestPythonIndex([{ name: 'alpha' }]);
     expectFailure(
       await build(['alpha'], { index: index.url }, { maxImageMiB: 1 }),
       'image_too_large',
@@ -221,7 +221,7 @@ describe('failed builds', { timeout: 120_000 }, () => {
   });
 
   it('build_timeout: an index that does not answer', async () => {
-    const index = await pythonIndex([]);
+    const index = await openTestPythonIndex([]);
     index.intercept = () => true;
     expectFailure(await build(['alpha'], { index: index.url }, { buildTimeoutMs: 50 }), 'build_timeout', /./);
   });
@@ -233,15 +233,15 @@ describe('failed builds', { timeout: 120_000 }, () => {
 });
 
 describe('metadata is read', () => {
-  const large = {
+  const largeEntry = {
     path: 'alpha/data.bin',
     content: Buffer.from(Array.from({ length: 400_000 }, (_, index) => (index * 7919) % 251)),
     deflate: false,
   };
-  const alpha: IndexedWheel = { name: 'alpha', requires: ['ghost'], entries: [large] };
+  const alpha: IndexedWheel = { name: 'alpha', requires: ['ghost'], entries: [largeEntry] };
   const file = '/files/alpha-1.0-py3-none-any.whl';
 
-  it.each<[what: string, wheel: IndexedWheel, options: PythonIndexOptions, files: string[]]>([
+  it.each<[description: string, wheel: IndexedWheel, options: PythonIndexOptions, files: string[]]>([
     ['from a separate file', { ...alpha, hasSeparateMetadata: true }, {}, [`${file}.metadata`]],
     [
       'from a separate file, with an HTML page',
@@ -253,7 +253,7 @@ describe('metadata is read', () => {
     ['from the whole wheel, without range support', alpha, { supportsRanges: false }, [file, file]],
     ['from the whole wheel, if its size is unknown', alpha, { format: 'html' }, [file]],
   ])('%s', async (_what, wheel, options, files) => {
-    const { record, index } = await buildFrom([wheel], ['alpha'], options);
+    const { record, index } = await buildFromIndex([wheel], ['alpha'], options);
     expectFailure(record, 'package_not_found', /ghost/);
     const requests = index.requests.filter((path) => path.startsWith('/files/'));
     expect(requests.map((path) => path.replace(/\d+-\d+$/, 'N'))).toEqual(files);
@@ -268,10 +268,10 @@ describe('wheelhouses', { timeout: 120_000 }, () => {
   };
 
   it('take precedence over the index', async () => {
-    const folder = imageFolder();
+    const folder = createImageFolder();
     mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, wheelFilename(wheel)), wheelBytes(wheel));
-    const index = await pythonIndex([{ name: 'alpha', version: '9.0' }]);
+    writeFileSync(join(folder, formatWheelFilename(wheel)), encodeWheel(wheel));
+    const index = await openTestPythonIndex([{ name: 'alpha', version: '9.0' }]);
     expectFailure(
       await build(['alpha'], { wheelhouse: folder, index: index.url }),
       'load_failed',

@@ -9,11 +9,11 @@ import { ImageError } from '../error.ts';
 import { makeMemorySnapshot } from './build/memory-snapshot.ts';
 import { makePackageArchive } from './build/site.ts';
 import { PythonLoader } from './build/python-loader.ts';
-import { lockPython, readLockData } from './lock.ts';
+import { lockPythonPackages, readLockData } from './lock.ts';
 import { parseRequirement } from './pep/requirement.ts';
 import { type Distribution, targetOf } from './pep/target.ts';
 import { withCredentials } from './sources/credentials.ts';
-import type { PyodideWheels } from './sources/pyodide.ts';
+import type { PyodideWheelDigests } from './sources/pyodide.ts';
 
 export interface PythonBuilderOptions {
   /** Confinement of the processes that load packages: the same options as `isolation` of `createSandbox`. */
@@ -23,7 +23,7 @@ export interface PythonBuilderOptions {
 /** The file that the build of @heddle/sandbox writes about its Pyodide distribution. */
 interface BuiltDistribution extends Distribution {
   readonly version: string;
-  readonly wheels: PyodideWheels;
+  readonly wheels: PyodideWheelDigests;
 }
 
 /** Builds images of Python packages for the isolate, from wheels. Package code runs only in the sandbox. */
@@ -32,7 +32,7 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
   return {
     runtime: 'isolate',
 
-    async runtimeParts() {
+    async runtimeKeyParts() {
       const { version, python, abiVersion } = await readDistribution();
       return {
         pyodide: version,
@@ -47,23 +47,23 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
 
     async resolve(spec, context) {
       const distribution = await readDistribution();
-      const runtime = { target: targetOf(distribution), wheels: distribution.wheels };
-      return lockPython(spec, withCredentials(context), runtime);
+      const runtime = { target: targetOf(distribution), wheelDigests: distribution.wheels };
+      return lockPythonPackages(spec, withCredentials(context), runtime);
     },
 
     async assemble(lock, spec, context): Promise<AssembledImage> {
       const { wheels, warnings } = readLockData(lock);
       const site = await makePackageArchive(wheels, loader, withCredentials(context));
       const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);
-      const imported = await makeMemorySnapshot([...new Set(names)], site, loader, context);
+      const importResult = await makeMemorySnapshot([...new Set(names)], site, loader, context);
       const { version, python } = await readDistribution();
       return {
         blobs: {
           'site.zip': site.path,
-          ...(imported.path !== undefined && { 'memory.snap': imported.path }),
+          ...(importResult.path !== undefined && { 'memory.snap': importResult.path }),
         },
-        features: { snapshot: imported.path !== undefined, modules: imported.modules },
-        warnings: [...warnings, ...site.warnings, ...imported.warnings],
+        features: { snapshot: importResult.path !== undefined, modules: importResult.modules },
+        warnings: [...warnings, ...site.warnings, ...importResult.warnings],
         tools: { pyodide: version, python },
       };
     },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { pythonImage } from '../../../../test/support/python/image.ts';
-import { type IndexedWheel, pythonIndex } from '../../../../test/support/python/python-index.ts';
+import { buildPythonImage } from '../../../../test/support/python/image.ts';
+import { type IndexedWheel, openTestPythonIndex } from '../../../../test/support/python/python-index.ts';
 
 const WHEELS: readonly IndexedWheel[] = [
   {
@@ -27,8 +27,8 @@ const WHEELS: readonly IndexedWheel[] = [
 
 describe('an image of Python packages', { timeout: 120_000 }, () => {
   it('has the requested packages in every run, but no state or random values of earlier runs', async () => {
-    const { url } = await pythonIndex(WHEELS);
-    const { record, images, run } = await pythonImage(['alpha.pkg[more]==1.*'], { index: url });
+    const { url } = await openTestPythonIndex(WHEELS);
+    const { record, images, run } = await buildPythonImage(['alpha.pkg[more]==1.*'], { index: url });
     expect(record).toMatchObject({
       state: 'ready',
       runtime: 'isolate',
@@ -61,12 +61,15 @@ return [alpha_pkg.TEXT, alpha_pkg.VERSION, beta.STATE, os.environ.get("EVIL"), a
   });
 
   it('reports errors of packages at the line of the calling code', async () => {
-    const { url } = await pythonIndex(WHEELS);
-    const { run } = await pythonImage(['alpha-pkg'], { index: url });
-    const failed = await run('import alpha_pkg\n\nalpha_pkg.fail()');
-    expect(failed).toMatchObject({ ok: false, error: { code: 'USER_ERROR', name: 'KeyError', line: 3 } });
-    const missing = await run('x = 1\nimport numpy');
-    expect(missing).toMatchObject({
+    const { url } = await openTestPythonIndex(WHEELS);
+    const { run } = await buildPythonImage(['alpha-pkg'], { index: url });
+    const failedOutcome = await run('import alpha_pkg\n\nalpha_pkg.fail()');
+    expect(failedOutcome).toMatchObject({
+      ok: false,
+      error: { code: 'USER_ERROR', name: 'KeyError', line: 3 },
+    });
+    const missingModuleOutcome = await run('x = 1\nimport numpy');
+    expect(missingModuleOutcome).toMatchObject({
       ok: false,
       error: {
         code: 'MODULE_NOT_IN_IMAGE',
@@ -74,7 +77,10 @@ return [alpha_pkg.TEXT, alpha_pkg.VERSION, beta.STATE, os.environ.get("EVIL"), a
         line: 2,
       },
     });
-    const broken = await run('import alpha_pkg.template');
-    expect(broken).toMatchObject({ ok: false, error: { code: 'USER_ERROR', name: 'SyntaxError' } });
+    const syntaxErrorOutcome = await run('import alpha_pkg.template');
+    expect(syntaxErrorOutcome).toMatchObject({
+      ok: false,
+      error: { code: 'USER_ERROR', name: 'SyntaxError' },
+    });
   });
 });

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { imageFolder } from '../../../../test/support/images.ts';
+import { createImageFolder } from '../../../../test/support/images.ts';
 import { target } from '../../../../test/support/python/releases.ts';
-import { pythonIndex } from '../../../../test/support/python/python-index.ts';
-import { wheelBytes } from '../../../../test/support/python/wheel.ts';
+import { openTestPythonIndex } from '../../../../test/support/python/python-index.ts';
+import { encodeWheel } from '../../../../test/support/python/wheel.ts';
 import type { BuildContext, Registries } from '../builder.ts';
 import { ImageError } from '../error.ts';
-import { lockPython, readLockData } from './lock.ts';
+import { lockPythonPackages, readLockData } from './lock.ts';
 import { withCredentials } from './sources/credentials.ts';
 
 const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
@@ -19,7 +19,7 @@ function contextOf(
   files: Readonly<Record<string, Uint8Array>>,
   requests: string[] = [],
 ): BuildContext {
-  const workFolder = imageFolder();
+  const workFolder = createImageFolder();
   const contentAt = (url: string, headers: Readonly<Record<string, string>> = {}): Uint8Array | undefined => {
     requests.push(`${url} ${headers['authorization'] ?? ''}`.trim());
     return files[url];
@@ -29,7 +29,7 @@ function contextOf(
     registries: { python },
     signal: new AbortController().signal,
     log: () => undefined,
-    progress: () => undefined,
+    reportProgress: () => undefined,
     fetchPage: (url, { headers }) => {
       const body = contentAt(url, headers);
       return Promise.resolve({ status: body ? 200 : 404, url, body: body ?? new Uint8Array() });
@@ -51,13 +51,16 @@ const specOf = (...dependencies: string[]) =>
 
 describe('wheels of a Pyodide distribution', () => {
   const filename = 'alpha-1.0-cp314-cp314-pyemscripten_2026_0_wasm32.whl';
-  const bytes = wheelBytes({ name: 'alpha', tags: 'cp314-cp314-pyemscripten_2026_0_wasm32' });
+  const bytes = encodeWheel({ name: 'alpha', tags: 'cp314-cp314-pyemscripten_2026_0_wasm32' });
   const mirror = 'https://mirror.test/full';
   const files = { [`${mirror}/${filename}`]: bytes };
 
   it("are fetched from the mirror by the digest in the distribution's lock file", async () => {
     const wheels = { [filename]: sha256(bytes), 'libthing-1.0.zip': '00' };
-    const lock = await lockPython(specOf('alpha'), contextOf({ pyodide: mirror }, files), { target, wheels });
+    const lock = await lockPythonPackages(specOf('alpha'), contextOf({ pyodide: mirror }, files), {
+      target,
+      wheelDigests: wheels,
+    });
     expect(lock.entries).toEqual([{ name: 'alpha', version: '1.0', digest: `sha256:${sha256(bytes)}` }]);
     expect(readLockData(lock).wheels[0]).toMatchObject({
       source: 'pyodide',
@@ -68,7 +71,7 @@ describe('wheels of a Pyodide distribution', () => {
   it('are refused if the mirror has a different file', async () => {
     const context = contextOf({ pyodide: mirror }, files);
     await expect(
-      lockPython(specOf('alpha'), context, { target, wheels: { [filename]: '0'.repeat(64) } }),
+      lockPythonPackages(specOf('alpha'), context, { target, wheelDigests: { [filename]: '0'.repeat(64) } }),
     ).rejects.toMatchObject({
       code: 'integrity_error',
     });
@@ -76,7 +79,10 @@ describe('wheels of a Pyodide distribution', () => {
 
   it('are not available without a mirror', async () => {
     await expect(
-      lockPython(specOf('alpha'), contextOf({}, files), { target, wheels: { [filename]: sha256(bytes) } }),
+      lockPythonPackages(specOf('alpha'), contextOf({}, files), {
+        target,
+        wheelDigests: { [filename]: sha256(bytes) },
+      }),
     ).rejects.toMatchObject({
       code: 'package_not_found',
     });
@@ -105,7 +111,7 @@ describe('locks', () => {
   });
 
   it('are equal for the same index', async () => {
-    const { url } = await pythonIndex([
+    const { url } = await openTestPythonIndex([
       { name: 'alpha', requires: ['beta'] },
       { name: 'beta' },
       { name: 'beta', version: '0.9' },
@@ -116,13 +122,13 @@ describe('locks', () => {
       ...contextOf({ index: url }, {}),
       fetchPage: async (path) => ({ status: 200, url: path, body: await fetchBytes(path) }),
       fetchVerified: async (path, digest) => {
-        const file = join(imageFolder(), 'file');
+        const file = join(createImageFolder(), 'file');
         writeFileSync(file, await fetchBytes(path));
         return { path: file, sha256: digest, size: 0 };
       },
     };
     const locks = await Promise.all(
-      [1, 2].map(() => lockPython(specOf('alpha'), context, { target, wheels: {} })),
+      [1, 2].map(() => lockPythonPackages(specOf('alpha'), context, { target, wheelDigests: {} })),
     );
     expect(locks[0]).toEqual(locks[1]);
     expect(locks[0]?.entries.map(({ name, version }) => `${name} ${version}`)).toEqual([
@@ -134,17 +140,17 @@ describe('locks', () => {
 
 it('credentials are sent only to their own origin, for pages and files', async () => {
   const requests: string[] = [];
-  const inner = contextOf({ index: 'https://me:s%20cret@private.test/simple/' }, {}, requests);
-  const context = withCredentials(inner);
+  const innerContext = contextOf({ index: 'https://me:s%20cret@private.test/simple/' }, {}, requests);
+  const context = withCredentials(innerContext);
   await context.fetchPage('https://private.test/simple/a/', { maxBytes: 1 });
   await context.fetchPage('https://files.test/a.whl', { maxBytes: 1 });
   expect(() => context.fetchVerified('https://private.test/a.whl', 'sha256:0', { maxBytes: 1 })).toThrow(
     'a.whl',
   );
-  const basic = `Basic ${Buffer.from('me:s cret').toString('base64')}`;
+  const basicAuth = `Basic ${Buffer.from('me:s cret').toString('base64')}`;
   expect(requests).toEqual([
-    `https://private.test/simple/a/ ${basic}`,
+    `https://private.test/simple/a/ ${basicAuth}`,
     'https://files.test/a.whl',
-    `https://private.test/a.whl ${basic}`,
+    `https://private.test/a.whl ${basicAuth}`,
   ]);
 });

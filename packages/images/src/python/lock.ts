@@ -2,7 +2,7 @@ import type { BuildContext, ImageSpec, Lock } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import type { Target } from './pep/target.ts';
 import { type ChosenRelease, resolveRequirements } from './solve/resolution.ts';
-import { type PyodideWheels, pyodideMirror } from './sources/pyodide.ts';
+import { type PyodideWheelDigests, pyodideMirror } from './sources/pyodide.ts';
 import { simpleIndex } from './sources/simple-index.ts';
 import type { Source, SourceKind } from './sources/source.ts';
 import { wheelhouse } from './sources/wheelhouse.ts';
@@ -32,25 +32,25 @@ const PYPI = 'https://pypi.org/simple/';
 /** The interpreter for which wheels are chosen. */
 export interface PythonRuntime {
   readonly target: Target;
-  /** The wheels of the Pyodide distribution; empty for other interpreters. */
-  readonly wheels: PyodideWheels;
+  /** The SHA-256 of the wheels of the Pyodide distribution, by file name; empty for other interpreters. */
+  readonly wheelDigests: PyodideWheelDigests;
 }
 
 /**
  * Resolves a specification's dependencies to wheels.
  * @throws ImageError with the codes of `resolveRequirements`, or integrity_error for a wheel without a digest.
  */
-export async function lockPython(
+export async function lockPythonPackages(
   spec: ImageSpec,
   context: BuildContext,
   runtime: PythonRuntime,
 ): Promise<Lock> {
-  const { chosen, warnings } = await resolveRequirements(spec.dependencies, {
+  const { chosenReleases, warnings } = await resolveRequirements(spec.dependencies, {
     sources: sourcesOf(context, runtime),
     target: runtime.target,
     signal: context.signal,
   });
-  const wheels = chosen.map(toLockedWheel);
+  const wheels = chosenReleases.map(toLockedWheel);
   for (const { filename, source } of wheels) context.log(`Chose ${filename} (${source})`);
   const data: PythonLockData = { wheels, warnings };
   return { entries: wheels.map(({ name, version, digest }) => ({ name, version, digest })), data };
@@ -60,17 +60,17 @@ export async function lockPython(
  * Returns the sources in the order in which they are queried. The wheelhouse and extra indexes come first, so that
  * private names are not requested from the public index.
  */
-function sourcesOf(context: BuildContext, { wheels }: PythonRuntime): Source[] {
+function sourcesOf(context: BuildContext, { wheelDigests }: PythonRuntime): Source[] {
   const { wheelhouse: folder, index = PYPI, extraIndexes = [], pyodide } = context.registries.python ?? {};
   return [
     ...(folder === undefined ? [] : [wheelhouse(folder)]),
     ...[...extraIndexes, index].map((url) => simpleIndex(url, context)),
-    ...(pyodide === undefined ? [] : [pyodideMirror(pyodide, wheels, context)]),
+    ...(pyodide === undefined ? [] : [pyodideMirror(pyodide, wheelDigests, context)]),
   ];
 }
 
-function toLockedWheel({ name, version, offer, requires }: ChosenRelease): LockedWheel {
-  const { filename, digest, location, source } = offer;
+function toLockedWheel({ name, version, availableWheel, requires }: ChosenRelease): LockedWheel {
+  const { filename, digest, location, source } = availableWheel;
   if (digest === undefined) throw new ImageError('integrity_error', `There is no digest for ${filename}.`);
   return { name, version, filename, digest, location, source, requires };
 }

@@ -1,14 +1,14 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { imageFolder } from '../../../../test/support/images.ts';
+import { createImageFolder } from '../../../../test/support/images.ts';
 import { readPipSettings } from './pip-settings.ts';
 
-const pypi = { index: 'https://pypi.org/simple/', files: 'https://files.pythonhosted.org/' };
+const pypi = { index: 'https://pypi.org/simple/', filesUrl: 'https://files.pythonhosted.org/' };
 
 /** Creates a home folder with a pip.conf, which takes precedence over the files of the test machine. */
 function createHome(conf: string): string {
-  const home = imageFolder();
+  const home = createImageFolder();
   mkdirSync(join(home, '.config', 'pip'), { recursive: true });
   writeFileSync(join(home, '.config', 'pip', 'pip.conf'), conf);
   return home;

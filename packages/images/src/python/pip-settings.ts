@@ -4,7 +4,7 @@ import type { Registries, UserEnvironment } from '../builder.ts';
 
 type Settings = Record<string, string>;
 
-const PYPI = { index: 'https://pypi.org/simple/', files: 'https://files.pythonhosted.org/' };
+const PYPI = { index: 'https://pypi.org/simple/', filesUrl: 'https://files.pythonhosted.org/' };
 
 /** Sections of pip's configuration files that apply to downloads; later ones take precedence. */
 const SECTIONS = ['global', 'download', 'install'];
@@ -18,10 +18,10 @@ export function readPipSettings({ env, home }: UserEnvironment): NonNullable<Reg
   for (const file of configFilesOf(env, home)) Object.assign(settings, readConfigFile(file));
   Object.assign(settings, readEnvironment(env));
   const index = settings['index-url'];
-  const extraIndexes = wordsOf(settings['extra-index-url']).filter(isIndex);
+  const extraIndexes = wordsOf(settings['extra-index-url']).filter(isIndexUrl);
   const wheelhouse = wordsOf(settings['find-links']).find(isFolder);
   return {
-    ...(index !== undefined && isIndex(index) ? { index } : PYPI),
+    ...(index !== undefined && isIndexUrl(index) ? { index } : PYPI),
     ...(extraIndexes.length > 0 && { extraIndexes }),
     ...(wheelhouse !== undefined && { wheelhouse }),
   };
@@ -72,7 +72,7 @@ function wordsOf(text = ''): string[] {
   return text.split(/\s+/).filter((word) => word !== '');
 }
 
-function isIndex(url: string): boolean {
+function isIndexUrl(url: string): boolean {
   return URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 }
 

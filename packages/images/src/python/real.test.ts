@@ -1,13 +1,13 @@
 import { homedir } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { imageFolder } from '../../../../test/support/images.ts';
-import { pythonImage } from '../../../../test/support/python/image.ts';
+import { createImageFolder } from '../../../../test/support/images.ts';
+import { buildPythonImage } from '../../../../test/support/python/image.ts';
 import { writeSourceWheel } from '../../../../test/support/python/source-wheel.ts';
-import { isFull, reportSkipped } from '../../../../test/support/scale.ts';
+import { isFullRun, reportSkipped } from '../../../../test/support/scale.ts';
 import { readPipSettings } from './pip-settings.ts';
 
-const python = readPipSettings({ env: process.env, home: homedir() });
-const { index = '' } = python;
+const pythonSettings = readPipSettings({ env: process.env, home: homedir() });
+const { index = '' } = pythonSettings;
 
 /** Returns why the index cannot be used, or undefined. */
 async function unreachableReason(): Promise<string | undefined> {
@@ -26,7 +26,10 @@ describe.skipIf(reason !== undefined)(
   `packages from the real index${reason === undefined ? '' : ` (unreachable: ${reason})`}`,
   () => {
     it('pydantic, msgpack and jiter work, with their extension modules', { timeout: 300_000 }, async () => {
-      const { record, images, run } = await pythonImage(['jiter', 'msgpack', 'pydantic>=2'], python);
+      const { record, images, run } = await buildPythonImage(
+        ['jiter', 'msgpack', 'pydantic>=2'],
+        pythonSettings,
+      );
       expect(record.warnings).toEqual([]);
       // Extension modules are not in the snapshot; every run loads them after the restore.
       const { features } = await images.open(record.id);
@@ -62,15 +65,18 @@ return [order.model_dump(), faults, msgpack.unpackb(msgpack.packb([1, 2.5])), ms
       ]);
     });
 
-    if (!isFull) reportSkipped('beautifulsoup4, jinja2 and pyyaml of the real index');
-    it.runIf(isFull)(
+    if (!isFullRun) reportSkipped('beautifulsoup4, jinja2 and pyyaml of the real index');
+    it.runIf(isFullRun)(
       'beautifulsoup4, jinja2 and pyyaml work with pure Python wheels from a wheelhouse',
       { timeout: 300_000 },
       async () => {
-        const wheelhouse = imageFolder();
+        const wheelhouse = createImageFolder();
         await writeSourceWheel({ name: 'markupsafe', version: '3.0.3', folder: 'src' }, index, wheelhouse);
         await writeSourceWheel({ name: 'pyyaml', version: '6.0.3', folder: 'lib' }, index, wheelhouse);
-        const { run } = await pythonImage(['beautifulsoup4', 'jinja2', 'pyyaml'], { ...python, wheelhouse });
+        const { run } = await buildPythonImage(['beautifulsoup4', 'jinja2', 'pyyaml'], {
+          ...pythonSettings,
+          wheelhouse,
+        });
         const outcome = await run(`
 from bs4 import BeautifulSoup
 from jinja2 import Environment
@@ -88,8 +94,8 @@ return [page, items, yaml.safe_load("a: [1, 2]\\nb: {c: null}"), yaml.safe_dump(
       },
     );
 
-    it('numpy fails without a wheel, and the message names a hint', { timeout: 60_000 }, async () => {
-      await expect(pythonImage(['numpy'], python)).rejects.toThrow(NO_WHEEL);
+    it('numpy fails without a wheel, and the message contains a hint', { timeout: 60_000 }, async () => {
+      await expect(buildPythonImage(['numpy'], pythonSettings)).rejects.toThrow(NO_WHEEL);
     });
   },
 );

@@ -8,19 +8,19 @@ describe('guest messages', () => {
     expect(readMessage('T7:1500')).toEqual({ kind: 'timer', id: 7, ms: 1500 });
     expect(readMessage('C3:fetch:+2:{}body')).toEqual({
       kind: 'call',
-      call: 3,
+      callId: 3,
       op: 'fetch',
       head: '{}',
       body: 'body',
     });
     expect(readMessage('C3:fetch:-2:{}')).toEqual({
       kind: 'call',
-      call: 3,
+      callId: 3,
       op: 'fetch',
       head: '{}',
       body: undefined,
     });
-    expect(readMessage('R16')).toEqual({ kind: 'random', bytes: 16 });
+    expect(readMessage('R16')).toEqual({ kind: 'random', byteCount: 16 });
   });
 
   it.each([

@@ -8,7 +8,7 @@ export type GuestMessage =
   | { readonly kind: 'clear'; readonly id: number }
   | {
       readonly kind: 'call';
-      readonly call: number;
+      readonly callId: number;
       readonly op: string;
       readonly head: string;
       readonly body: string | undefined;
@@ -18,7 +18,7 @@ export type GuestMessage =
   | { readonly kind: 'sleep'; readonly ms: number }
   /** The job's realm must not be used again. */
   | { readonly kind: 'taint' }
-  | { readonly kind: 'random'; readonly bytes: number }
+  | { readonly kind: 'random'; readonly byteCount: number }
   /** Requests guest code that is not in the snapshot. */
   | { readonly kind: 'chunk'; readonly name: string }
   | {
@@ -28,7 +28,7 @@ export type GuestMessage =
       readonly data: string;
     };
 
-const HASHES: Readonly<Record<string, string>> = {
+const HASH_ALGORITHMS: Readonly<Record<string, string>> = {
   '1': 'sha1',
   '256': 'sha256',
   '384': 'sha384',
@@ -53,7 +53,7 @@ function readCall(content: string): GuestMessage | undefined {
   if (end > content.length) return undefined;
   const body = match[3] === '+' ? content.slice(end) : undefined;
   const head = content.slice(start, end);
-  return { kind: 'call', call: Number(match[1]), op: match[2] as string, head, body };
+  return { kind: 'call', callId: Number(match[1]), op: match[2] as string, head, body };
 }
 
 function readSync(content: string): GuestMessage | undefined {
@@ -75,7 +75,12 @@ function readHash(content: string): GuestMessage | undefined {
   const end = start + Number(match[2] ?? 0);
   if (end > content.length) return undefined;
   const key = match[2] === undefined ? undefined : content.slice(start, end);
-  return { kind: 'hash', algorithm: HASHES[match[1] as string] as string, key, data: content.slice(end) };
+  return {
+    kind: 'hash',
+    algorithm: HASH_ALGORITHMS[match[1] as string] as string,
+    key,
+    data: content.slice(end),
+  };
 }
 
 function readClear(content: string): GuestMessage | undefined {
@@ -85,7 +90,7 @@ function readClear(content: string): GuestMessage | undefined {
 
 function readRandom(content: string): GuestMessage | undefined {
   const bytes = parseWholeNumber(content, MAX_RANDOM_BYTES);
-  return bytes === undefined ? undefined : { kind: 'random', bytes };
+  return bytes === undefined ? undefined : { kind: 'random', byteCount: bytes };
 }
 
 /**
@@ -133,8 +138,8 @@ export function readMessage(text: unknown): GuestMessage | undefined {
 }
 
 /** Returns random bytes as a binary string. */
-export function random(bytes: number): string {
-  return randomBytes(bytes).toString('latin1');
+export function randomBinaryString(byteCount: number): string {
+  return randomBytes(byteCount).toString('latin1');
 }
 
 /** Returns the digest (or with a key the HMAC) of a binary string, as a binary string. */

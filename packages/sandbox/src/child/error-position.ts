@@ -55,15 +55,15 @@ export function addErrorPosition(json: string, request: RunRequest, isolate: Iso
   if (jobUnit === undefined) return json;
   const { source, ...errorFields } = error;
   // `source` is the code in which the guest replaced imports by calls. It has the same number of lines.
-  const compiled = typeof source === 'string' ? { ...jobUnit, code: source } : jobUnit;
+  const compiledUnit = typeof source === 'string' ? { ...jobUnit, code: source } : jobUnit;
   const kind = request.mode === 'function' ? 'function' : 'expression';
   try {
-    isolate.compileScriptSync(wrap(compiled, kind), { filename: USER_FILE }).release();
+    isolate.compileScriptSync(wrap(compiledUnit, kind), { filename: USER_FILE }).release();
   } catch (syntaxError) {
     const { message } = syntaxError as Error;
     const match = new RegExp(`\\[${USER_FILE}:(\\d+):(\\d+)\\]$`).exec(String(message));
     // The error may be detected after the last line of the code, but it still belongs to the user's code.
-    const lineCount = compiled.code.split(/\r\n|[\n\r\u2028\u2029]/).length;
+    const lineCount = compiledUnit.code.split(/\r\n|[\n\r\u2028\u2029]/).length;
     if (match === null) return JSON.stringify(errorFields);
     const { line, column } = userPosition(kind, Number(match[1]), Number(match[2]));
     return JSON.stringify({ ...errorFields, line: Math.min(line, lineCount), column });

@@ -1,5 +1,5 @@
 import type { EndCode, ChildRequest, RunRequest, ChildMessage } from '../protocol.ts';
-import { hash, random, readMessage, type GuestMessage } from './bridge.ts';
+import { hash, randomBinaryString, readMessage, type GuestMessage } from './bridge.ts';
 import { LIMIT_MESSAGES } from './limit-messages.ts';
 import type { Realm, RealmUser, Realms } from './realms.ts';
 import { Stdout } from './stdout.ts';
@@ -10,7 +10,7 @@ export interface ProcessContext {
   readonly realms: Realms;
   /** Milliseconds spent in guests since the process started. */
   busyMs: number;
-  send(report: ChildMessage): void;
+  send(message: ChildMessage): void;
   /** Tells the supervisor which job's code runs next, unless it already knows. */
   announce(id: number): void;
   reportEnd(
@@ -63,8 +63,8 @@ const MAX_DELAY_MS = 2 ** 31 - 1;
 const ENDED = -1;
 
 /**
- * One job inside the process: its budgets, timers and messages, and its entries. An entry is one call from the process
- * into the guest, which runs code of the job.
+ * One job inside the process: its budgets, timers and messages, and its invocations. An invocation is one call from the
+ * process into the guest, which runs code of the job.
  */
 export class Execution implements RealmUser {
   readonly id: number;
@@ -76,9 +76,9 @@ export class Execution implements RealmUser {
   readonly #stdout: Stdout;
   readonly #timers = new JobTimers();
   readonly #startedAtMs = performance.now();
-  readonly #busyBeforeMs: number;
+  readonly #initialBusyMs: number;
   #cpuMs = 0;
-  /** Time within the current entry in which the code did not run, in milliseconds. */
+  /** Time within the current invocation in which the code did not run, in milliseconds. */
   #waitedMs = 0;
   #callCount = 0;
   /** Calls that are not answered yet. */
@@ -87,7 +87,7 @@ export class Execution implements RealmUser {
   #exchangedChars = 0;
   #wallTimer: NodeJS.Timeout | undefined;
   #end: { code: EndCode; text: string } | undefined;
-  #isInEntry = false;
+  #isInInvocation = false;
   #isTainted = false;
   #isReported = false;
 
@@ -95,14 +95,14 @@ export class Execution implements RealmUser {
     this.id = request.id;
     this.#request = request;
     this.#context = context;
-    this.#busyBeforeMs = context.busyMs;
+    this.#initialBusyMs = context.busyMs;
     this.#stdout = new Stdout(request.limits.stdoutChars, request.limits.logLines);
     this.#realm = context.realms.lease(this, request.key, request.limits.memoryMiB);
     this.isPrebuilt = this.#realm.isPrebuilt;
     this.#realm.onGuestMessage = (text) => this.#receive(text);
   }
 
-  /** Makes the first entry. A job that does not wait ends in it. */
+  /** Makes the first invocation. A job that does not wait ends in it. */
   start(): void {
     this.#enter(['run', this.#request.mode, ...this.#request.args]);
     if (this.#isReported) return;
@@ -121,7 +121,7 @@ export class Execution implements RealmUser {
     this.#enter(['answer', answer.call, answer.ok, answer.head, body]);
   }
 
-  /** Ends the job between two entries. */
+  /** Ends the job between two invocations. */
   stop(code: EndCode, text: string): void {
     this.#setEnd(code, text);
     this.#finish();
@@ -131,18 +131,18 @@ export class Execution implements RealmUser {
     this.stop('LOST', 'Another block of the same run used up the memory they share.');
   }
 
-  #enter(entry: (string | number | boolean)[]): void {
+  #enter(invocation: (string | number | boolean)[]): void {
     if (this.#isReported) return;
     const { cpuMs } = this.#request.limits;
     this.#context.announce(this.id);
     const startMs = performance.now();
-    this.#isInEntry = true;
+    this.#isInInvocation = true;
     try {
-      this.#realm.enter(entry, Math.max(1, Math.ceil(cpuMs - this.#cpuMs)));
+      this.#realm.enter(invocation, Math.max(1, Math.ceil(cpuMs - this.#cpuMs)));
     } catch (error) {
       this.#setErrorEnd(error, performance.now() - startMs - this.#waitedMs);
     }
-    this.#isInEntry = false;
+    this.#isInInvocation = false;
     const spentMs = performance.now() - startMs - this.#waitedMs;
     this.#waitedMs = 0;
     this.#context.busyMs += spentMs;
@@ -152,8 +152,8 @@ export class Execution implements RealmUser {
   }
 
   /**
-   * Sets the end of the job for an entry that threw. The guest catches its own errors, so this is a limit or an error
-   * from an abandoned promise.
+   * Sets the end of the job for an invocation that threw. The guest catches its own errors, so this is a limit or an
+   * error from an abandoned promise.
    */
   #setErrorEnd(error: unknown, spentMs: number): void {
     const { cpuMs } = this.#request.limits;
@@ -174,7 +174,7 @@ export class Execution implements RealmUser {
   #remainingWallMs(): number {
     const elapsedMs = performance.now() - this.#startedAtMs;
     // Time in which other jobs held the thread does not count for this job.
-    const otherJobsMs = this.#context.busyMs - this.#busyBeforeMs - this.#cpuMs;
+    const otherJobsMs = this.#context.busyMs - this.#initialBusyMs - this.#cpuMs;
     return this.#request.limits.wallMs - (elapsedMs - otherJobsMs);
   }
 
@@ -185,7 +185,7 @@ export class Execution implements RealmUser {
     this.#wallTimer = setTimeout(() => this.#watchWallTime(), Math.ceil(remainingMs));
   }
 
-  /** Waits inside an entry. If the job ends in the meantime, its code is interrupted. */
+  /** Waits inside an invocation. If the job ends in the meantime, its code is interrupted. */
   #wait(work: () => string | undefined): string | undefined {
     const startMs = performance.now();
     const response = work();
@@ -250,7 +250,7 @@ export class Execution implements RealmUser {
       case 'sleep':
         return this.#wait(() => sleepSync(Math.min(message.ms, this.#remainingWallMs())));
       case 'random':
-        return this.#charge(message.bytes) ? random(message.bytes) : undefined;
+        return this.#charge(message.byteCount) ? randomBinaryString(message.byteCount) : undefined;
       case 'hash':
         return hash(message);
       case 'chunk':
@@ -261,7 +261,7 @@ export class Execution implements RealmUser {
     }
   }
 
-  /** Handles a message without a response. The answer to a host call is delivered in a later entry. */
+  /** Handles a message without a response. The answer to a host call is delivered in a later invocation. */
   #handleOneWay(message: GuestMessage): void {
     switch (message.kind) {
       case 'result':
@@ -317,7 +317,7 @@ export class Execution implements RealmUser {
     this.#context.send({
       t: 'call',
       id: this.id,
-      call: message.call,
+      call: message.callId,
       op: message.op,
       head: message.head,
       body,
@@ -325,12 +325,12 @@ export class Execution implements RealmUser {
   }
 
   #finish(): void {
-    if (this.#end === undefined || this.#isInEntry || this.#isReported) return;
+    if (this.#end === undefined || this.#isInInvocation || this.#isReported) return;
     this.#isReported = true;
     // Callbacks still pending for this job must not run during another job.
-    const hasPending = this.#timers.size > 0 || this.#pendingCalls > 0;
+    const hasPendingCallbacks = this.#timers.size > 0 || this.#pendingCalls > 0;
     const isRegularEnd = this.#end.code === 'OK' || this.#end.code === 'GUEST_ERROR';
-    if (hasPending || !isRegularEnd) this.#isTainted ||= this.#realm.isShared;
+    if (hasPendingCallbacks || !isRegularEnd) this.#isTainted ||= this.#realm.isShared;
     clearTimeout(this.#wallTimer);
     this.#timers.clearAll();
     this.#realm.onGuestMessage = () => undefined;

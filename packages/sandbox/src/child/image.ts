@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { CachedDataResult, Context, Isolate, Reference, Script } from 'isolated-vm';
 import { flatten } from '../image-protocol.ts';
 import type { ImageRequest, ImageReport, ModuleFailure } from '../image-protocol.ts';
-import { hash, random, readMessage } from './bridge.ts';
+import { hash, randomBinaryString, readMessage } from './bridge.ts';
 import { CONTEXT_FLAGS } from './context-flags.ts';
 import type { IsolatedVm } from './realms.ts';
 
@@ -39,7 +39,7 @@ const USE_DETECTOR = `(() => {
 /** Runs once in a temporary context, so that the snapshot contains the compiled code of these globals. */
 const WARM_UP = '__heddle(() => undefined)("run", "function", 0, 1, "return [URL, Buffer]", 0)';
 
-type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
+type EnterFunction = Reference<(...invocation: (string | number | boolean)[]) => void>;
 
 interface LoadReport {
   readonly failed: readonly ModuleFailure[];
@@ -57,9 +57,9 @@ class LimitError extends Error {
   }
 }
 
-function withLimits<T>(isolate: Isolate, act: () => T): T {
+function withLimitErrors<T>(isolate: Isolate, action: () => T): T {
   try {
-    return act();
+    return action();
   } catch (error) {
     if (isolate.isDisposed) throw new LimitError('memory');
     if (String((error as Error | null)?.message).includes('timed out')) throw new LimitError('time');
@@ -80,7 +80,7 @@ function readLoadReport(json: unknown): LoadReport {
 }
 
 function evaluate(isolate: Isolate, context: Context, code: string, timeout: number): unknown {
-  return withLimits(isolate, () => context.evalSync(code, { timeout }) as unknown);
+  return withLimitErrors(isolate, () => context.evalSync(code, { timeout }) as unknown);
 }
 
 /** Loads the bundle without a connection to the host, as when a snapshot is created. */
@@ -89,9 +89,9 @@ function loadUnconnected({ code, cpuMs, memoryMiB }: ImageRequest): LoadReport {
   try {
     const context = isolate.createContextSync();
     for (const script of [GUEST, USE_DETECTOR, code]) evaluate(isolate, context, script, cpuMs);
-    const loaded = readLoadReport(evaluate(isolate, context, '__heddleImage.report()', cpuMs));
+    const loadReport = readLoadReport(evaluate(isolate, context, '__heddleImage.report()', cpuMs));
     const used = evaluate(isolate, context, '__heddleUsed()', cpuMs) === true;
-    return { ...loaded, usedHost: loaded.usedHost || used };
+    return { ...loadReport, usedHost: loadReport.usedHost || used };
   } finally {
     if (!isolate.isDisposed) isolate.dispose();
   }
@@ -103,19 +103,19 @@ function connect(
   context: Context,
   timeout: number,
   onEnd: (message: string) => void,
-): Enter {
+): EnterFunction {
   const post = new vm.Callback((text: unknown) => {
     const message = readMessage(text);
-    if (message?.kind === 'random') return random(message.bytes);
+    if (message?.kind === 'random') return randomBinaryString(message.byteCount);
     if (message?.kind === 'hash') return hash(message);
     if (message?.kind === 'result' || message?.kind === 'error') onEnd(String(text));
     return undefined;
   });
-  return withLimits(isolate, () => {
+  return withLimitErrors(isolate, () => {
     const boot = context.evalSync('__heddle', { timeout, reference: true }) as Reference<
       (post: unknown) => unknown
     >;
-    return boot.applySync(undefined, [post], { timeout, result: { reference: true } }) as Enter;
+    return boot.applySync(undefined, [post], { timeout, result: { reference: true } }) as EnterFunction;
   });
 }
 
@@ -123,10 +123,10 @@ function connect(
 const LOADED = 'D"loaded"';
 
 /** Runs a job that requires all modules. */
-function requireAll(isolate: Isolate, enter: Enter, { modules, cpuMs }: ImageRequest): void {
+function requireAll(isolate: Isolate, enter: EnterFunction, { modules, cpuMs }: ImageRequest): void {
   // Avoids built-ins that packages may have replaced, such as the array iterator.
   const code = `${modules.map((name) => `require(${JSON.stringify(name)});`).join(' ')} return 'loaded';`;
-  withLimits(isolate, () =>
+  withLimitErrors(isolate, () =>
     enter.applySync(undefined, ['run', 'function', 0, 1, code, 0], { timeout: cpuMs }),
   );
 }
@@ -138,7 +138,7 @@ function unusableFailure(endMessage: string): ModuleFailure {
 }
 
 /** Loads the bundle with a connection to the host, as in runs of an image without a snapshot. Makes V8's code cache. */
-function loadConnected(request: ImageRequest): { loaded: LoadReport; cache: Uint8Array } {
+function loadConnected(request: ImageRequest): { loadReport: LoadReport; cache: Uint8Array } {
   const { code, cpuMs, memoryMiB } = request;
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
   try {
@@ -147,14 +147,14 @@ function loadConnected(request: ImageRequest): { loaded: LoadReport; cache: Uint
     let endMessage = '';
     const enter = connect(isolate, context, cpuMs, (message) => (endMessage ||= message));
     const script = isolate.compileScriptSync(code, { produceCachedData: true }) as Script & CachedDataResult;
-    withLimits(isolate, () => script.runSync(context, { timeout: cpuMs }) as unknown);
-    let loaded = readLoadReport(evaluate(isolate, context, '__heddleImage.report()', cpuMs));
-    if (loaded.failed.length === 0) {
+    withLimitErrors(isolate, () => script.runSync(context, { timeout: cpuMs }) as unknown);
+    let loadReport = readLoadReport(evaluate(isolate, context, '__heddleImage.report()', cpuMs));
+    if (loadReport.failed.length === 0) {
       requireAll(isolate, enter, request);
       // For example a module that freezes the global object: no job could start after it.
-      if (endMessage !== LOADED) loaded = { ...loaded, failed: [unusableFailure(endMessage)] };
+      if (endMessage !== LOADED) loadReport = { ...loadReport, failed: [unusableFailure(endMessage)] };
     }
-    return { loaded, cache: new Uint8Array(script.cachedData?.copy() ?? new ArrayBuffer(0)) };
+    return { loadReport, cache: new Uint8Array(script.cachedData?.copy() ?? new ArrayBuffer(0)) };
   } finally {
     if (!isolate.isDisposed) isolate.dispose();
   }
@@ -179,8 +179,8 @@ function isUsable(snapshot: ArrayBuffer, request: ImageRequest): boolean {
 }
 
 function makeImage(request: ImageRequest): ImageReport {
-  const unconnected = loadUnconnected(request);
-  const isPure = unconnected.failed.length === 0 && !unconnected.usedHost;
+  const unconnectedReport = loadUnconnected(request);
+  const isPure = unconnectedReport.failed.length === 0 && !unconnectedReport.usedHost;
   if (isPure && request.snapshot) {
     process.send?.(flatten({ t: 'snapshot' } satisfies ImageReport));
     const snapshot = vm.Isolate.createSnapshot([{ code: GUEST }, { code: request.code }], WARM_UP).copy();
@@ -188,12 +188,12 @@ function makeImage(request: ImageRequest): ImageReport {
     if (isUsable(snapshot, request))
       return { t: 'made', kind: 'snapshot', data: new Uint8Array(snapshot), why: '' };
   }
-  const { loaded, cache } = loadConnected(request);
-  if (loaded.failed.length > 0) return { t: 'failed', modules: loaded.failed };
-  const why = isPure
+  const { loadReport, cache } = loadConnected(request);
+  if (loadReport.failed.length > 0) return { t: 'failed', modules: loadReport.failed };
+  const reason = isPure
     ? 'they cannot be stored in a snapshot'
     : 'they read the time, random numbers or the host while they load';
-  return { t: 'made', kind: 'cache', data: cache, why };
+  return { t: 'made', kind: 'cache', data: cache, why: reason };
 }
 
 process.on('message', (request: ImageRequest) => {

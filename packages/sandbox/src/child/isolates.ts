@@ -31,7 +31,7 @@ interface CacheStatus extends CachedDataResult {
 }
 
 /** Time limit for connecting the guest runtime, in milliseconds. Packages of an image may have tampered with it. */
-const BOOT_MS = 1_000;
+const BOOT_TIMEOUT_MS = 1_000;
 
 /** The inputs for new isolates. */
 export interface IsolateSource {
@@ -43,13 +43,13 @@ export interface IsolateSource {
   readonly chunks: ReadonlyMap<string, string>;
 }
 
-type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
+type EnterFunction = Reference<(...invocation: (string | number | boolean)[]) => void>;
 
 /** A context that has run no user code yet, with the guest runtime connected. */
 class ContextRealm implements Realm {
   readonly isolate: GuestIsolate;
   readonly #context: Context;
-  readonly #enter: Enter;
+  readonly #enter: EnterFunction;
   readonly isShared = false;
   isPrebuilt = false;
   onGuestMessage: OnGuestMessage = () => undefined;
@@ -59,46 +59,46 @@ class ContextRealm implements Realm {
   constructor(isolate: GuestIsolate, { vm, bundle }: IsolateSource) {
     this.isolate = isolate;
     this.#bundle = bundle;
-    this.#context = isolate.native.createContextSync();
+    this.#context = isolate.v8Isolate.createContextSync();
     // Called directly, since a script would have to be compiled. The function is that of the guest runtime, which user
     // code cannot replace.
     const boot = this.#context.global.getSync('__heddle', { accessors: true, reference: true }) as Reference;
     // The only host object that the guest gets: a function that takes and returns primitives.
     const postMessage = new vm.Callback((message: unknown) => this.onGuestMessage(message));
-    const options = { timeout: BOOT_MS, result: { reference: true } } as const;
-    this.#enter = boot.applySync(undefined, [postMessage], options) as Enter;
+    const options = { timeout: BOOT_TIMEOUT_MS, result: { reference: true } } as const;
+    this.#enter = boot.applySync(undefined, [postMessage], options) as EnterFunction;
     boot.release();
   }
 
   get isDisposed(): boolean {
-    return this.isolate.native.isDisposed;
+    return this.isolate.v8Isolate.isDisposed;
   }
 
   get memoryMiB(): number {
     return this.isolate.memoryMiB;
   }
 
-  enter(entry: (string | number | boolean)[], budgetMs: number): void {
+  enter(invocation: (string | number | boolean)[], budgetMs: number): void {
     let remainingMs = budgetMs;
     if (this.#bundle !== undefined) {
       const startMs = performance.now();
-      this.#bundle.load(this.isolate.native, this.#context, budgetMs);
+      this.#bundle.load(this.isolate.v8Isolate, this.#context, budgetMs);
       this.#bundle = undefined;
       remainingMs = Math.max(1, Math.ceil(budgetMs - (performance.now() - startMs)));
     }
-    this.#enter.applySync(undefined, entry, { timeout: remainingMs });
+    this.#enter.applySync(undefined, invocation, { timeout: remainingMs });
   }
 
   interrupt(): void {
-    this.isolate.native.dispose();
+    this.isolate.v8Isolate.dispose();
   }
 
   addErrorDetails(json: string, request: RunRequest): string {
-    return addErrorPosition(json, request, this.isolate.native);
+    return addErrorPosition(json, request, this.isolate.v8Isolate);
   }
 
   release(): void {
-    if (this.isolate.native.isDisposed) return;
+    if (this.isolate.v8Isolate.isDisposed) return;
     this.#enter.release();
     this.#context.release();
   }
@@ -106,7 +106,7 @@ class ContextRealm implements Realm {
 
 /** A V8 isolate for the jobs of one key, each in its own realm. */
 class GuestIsolate {
-  readonly native: Isolate;
+  readonly v8Isolate: Isolate;
   readonly memoryMiB: number;
   /** Jobs inside the isolate. */
   readonly users = new Set<RealmUser>();
@@ -120,17 +120,17 @@ class GuestIsolate {
   constructor(source: IsolateSource, memoryMiB: number) {
     this.#source = source;
     this.memoryMiB = memoryMiB;
-    this.native = new source.vm.Isolate({ memoryLimit: memoryMiB, snapshot: source.snapshot });
+    this.v8Isolate = new source.vm.Isolate({ memoryLimit: memoryMiB, snapshot: source.snapshot });
   }
 
   /** Makes the next realm before its job arrives. */
   prepare(): void {
-    if (this.nextRealm !== undefined || this.native.isDisposed) return;
+    if (this.nextRealm !== undefined || this.v8Isolate.isDisposed) return;
     this.nextRealm = this.#createRealm();
   }
 
   /** Returns the prepared realm, or makes one. */
-  take(): ContextRealm {
+  takeRealm(): ContextRealm {
     const realm = this.nextRealm;
     if (realm === undefined) return this.#createRealm();
     this.nextRealm = undefined;
@@ -144,7 +144,7 @@ class GuestIsolate {
   }
 
   dispose(): void {
-    if (!this.native.isDisposed) this.native.dispose();
+    if (!this.v8Isolate.isDisposed) this.v8Isolate.dispose();
   }
 }
 
@@ -158,11 +158,11 @@ const MAX_IDLE_ISOLATES = 16;
 /** The isolates of one process by key, with one spare isolate built in advance. */
 export class Isolates implements Realms {
   readonly chunks: ReadonlyMap<string, string>;
-  readonly #byKey = new Map<string, GuestIsolate>();
+  readonly #isolatesByKey = new Map<string, GuestIsolate>();
   readonly #source: IsolateSource;
   readonly #memoryMiB: number;
-  #spare: GuestIsolate | undefined;
-  #lastUsed: GuestIsolate | undefined;
+  #spareIsolate: GuestIsolate | undefined;
+  #lastUsedIsolate: GuestIsolate | undefined;
 
   constructor(source: IsolateSource, memoryMiB: number) {
     this.chunks = source.chunks;
@@ -173,25 +173,26 @@ export class Isolates implements Realms {
   /** Returns a realm for one job. An empty key gets a new isolate. */
   lease(user: RealmUser, key: string, memoryMiB: number): ContextRealm {
     const mapKey = key === '' ? '' : `${memoryMiB}/${key}`;
-    let isolate = key === '' ? undefined : this.#byKey.get(mapKey);
-    if (isolate === undefined || isolate.isRetired || isolate.native.isDisposed) {
+    let isolate = key === '' ? undefined : this.#isolatesByKey.get(mapKey);
+    if (isolate === undefined || isolate.isRetired || isolate.v8Isolate.isDisposed) {
       isolate = this.#newIsolate(memoryMiB);
       if (key === '') isolate.isRetired = true;
-      else this.#byKey.set(mapKey, isolate);
-    } else if (this.#byKey.delete(mapKey)) {
+      else this.#isolatesByKey.set(mapKey, isolate);
+    } else if (this.#isolatesByKey.delete(mapKey)) {
       // Insertion order is the order of last use.
-      this.#byKey.set(mapKey, isolate);
+      this.#isolatesByKey.set(mapKey, isolate);
     }
     isolate.users.add(user);
-    this.#lastUsed = isolate;
-    return isolate.take();
+    this.#lastUsedIsolate = isolate;
+    return isolate.takeRealm();
   }
 
   endLease(user: RealmUser, realm: ContextRealm, isTainted: boolean): void {
     const { isolate } = realm;
     isolate.users.delete(user);
     if (isTainted || isolate.realmCount >= MAX_REALMS) isolate.isRetired = true;
-    if (isolate.native.isDisposed) for (const other of [...isolate.users]) other.onIsolateDestroyed();
+    if (isolate.v8Isolate.isDisposed)
+      for (const otherUser of [...isolate.users]) otherUser.onIsolateDestroyed();
     if (isolate.isRetired && isolate.users.size === 0) isolate.dispose();
     else realm.release();
     this.#evict();
@@ -199,30 +200,30 @@ export class Isolates implements Realms {
 
   /** Disposes the isolates of a key once their jobs are done. */
   release(key: string): void {
-    for (const [mapKey, isolate] of this.#byKey) {
+    for (const [mapKey, isolate] of this.#isolatesByKey) {
       if (mapKey.slice(mapKey.indexOf('/') + 1) === key) this.#drop(mapKey, isolate);
     }
   }
 
   prepare(): void {
-    if (this.#lastUsed?.isRetired === false) this.#lastUsed.prepare();
-    if (this.#spare === undefined) {
-      this.#spare = new GuestIsolate(this.#source, this.#memoryMiB);
-      this.#spare.prepare();
+    if (this.#lastUsedIsolate?.isRetired === false) this.#lastUsedIsolate.prepare();
+    if (this.#spareIsolate === undefined) {
+      this.#spareIsolate = new GuestIsolate(this.#source, this.#memoryMiB);
+      this.#spareIsolate.prepare();
     }
   }
 
   #newIsolate(memoryMiB: number): GuestIsolate {
-    if (this.#spare === undefined || memoryMiB !== this.#memoryMiB)
+    if (this.#spareIsolate === undefined || memoryMiB !== this.#memoryMiB)
       return new GuestIsolate(this.#source, memoryMiB);
-    const isolate = this.#spare;
-    this.#spare = undefined;
+    const isolate = this.#spareIsolate;
+    this.#spareIsolate = undefined;
     return isolate;
   }
 
   #evict(): void {
-    if (this.#byKey.size <= MAX_IDLE_ISOLATES) return;
-    for (const [mapKey, isolate] of this.#byKey) {
+    if (this.#isolatesByKey.size <= MAX_IDLE_ISOLATES) return;
+    for (const [mapKey, isolate] of this.#isolatesByKey) {
       if (isolate.users.size > 0) continue;
       this.#drop(mapKey, isolate);
       return;
@@ -230,7 +231,7 @@ export class Isolates implements Realms {
   }
 
   #drop(mapKey: string, isolate: GuestIsolate): void {
-    this.#byKey.delete(mapKey);
+    this.#isolatesByKey.delete(mapKey);
     isolate.isRetired = true;
     if (isolate.users.size === 0) isolate.dispose();
   }

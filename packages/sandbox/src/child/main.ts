@@ -15,17 +15,17 @@ const WARM_UP =
 
 const vm = require(process.argv[2] as string).ivm;
 
-const externalCopy = ({ buffer, byteOffset, byteLength }: Uint8Array): ExternalCopy<ArrayBuffer> =>
+const createExternalCopy = ({ buffer, byteOffset, byteLength }: Uint8Array): ExternalCopy<ArrayBuffer> =>
   new vm.ExternalCopy(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
 
 serve(({ snapshot, memoryMiB, image }) => {
   let newSnapshot: Uint8Array | undefined;
   let snapshotCopy: ExternalCopy<ArrayBuffer>;
-  if (image?.kind === 'snapshot') snapshotCopy = externalCopy(image.snapshot);
+  if (image?.kind === 'snapshot') snapshotCopy = createExternalCopy(image.snapshot);
   else if (snapshot === null) {
     snapshotCopy = vm.Isolate.createSnapshot([{ code: GUEST_SOURCE }], WARM_UP);
     newSnapshot = new Uint8Array(snapshotCopy.copy());
-  } else snapshotCopy = externalCopy(snapshot);
+  } else snapshotCopy = createExternalCopy(snapshot);
   // Snapshots of images were made with another hash seed.
   const flags = image?.kind === 'snapshot' ? CONTEXT_FLAGS : [...CONTEXT_FLAGS, ...OWN_SNAPSHOT_FLAGS];
   for (const flag of flags) setFlagsFromString(flag);

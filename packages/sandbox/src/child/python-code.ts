@@ -6,7 +6,7 @@ import type { IsolatedVm } from './realms.ts';
 const FILENAME = 'heddle-python.js';
 
 /** Heap of the isolate that keeps the compiled module alive; no code runs in it. */
-const HOLDER_MIB = 64;
+const HOLDER_MEMORY_MIB = 64;
 
 /** Reads a whole open file from its start; can be repeated. */
 function readDescriptor(descriptor: number): Buffer {
@@ -33,20 +33,20 @@ export function transferFile(vm: IsolatedVm, file: string | number): unknown {
 export class PythonCode {
   readonly #vm: IsolatedVm;
   readonly #folder: string;
-  readonly #text: string;
+  readonly #source: string;
   #codeCache: ExternalCopy<ArrayBuffer> | undefined;
   #holder: Isolate | undefined;
 
   constructor(vm: IsolatedVm, folder: string) {
     this.#vm = vm;
     this.#folder = folder;
-    this.#text = readFileSync(join(folder, 'guest.js'), 'utf8');
+    this.#source = readFileSync(join(folder, 'guest.js'), 'utf8');
   }
 
   /** Compiles the guest's script in an isolate, from the code cache if there is one. */
   compile(isolate: Isolate): Script {
     const cachedData = this.#codeCache;
-    return isolate.compileScriptSync(this.#text, {
+    return isolate.compileScriptSync(this.#source, {
       filename: FILENAME,
       ...(cachedData !== undefined && { cachedData }),
     });
@@ -59,15 +59,15 @@ export class PythonCode {
   createCache(isolate: Isolate): void {
     if (this.#codeCache !== undefined) return;
     const options = { filename: FILENAME, produceCachedData: true };
-    const script = isolate.compileScriptSync(this.#text, options) as Script & CachedDataResult;
+    const script = isolate.compileScriptSync(this.#source, options) as Script & CachedDataResult;
     this.#codeCache = script.cachedData;
     script.release();
   }
 
   /** Keeps the compiled WebAssembly alive. Call it while an interpreter exists, so that nothing is compiled again. */
-  keepCompiled(): void {
+  keepWasmCompiled(): void {
     if (this.#holder !== undefined) return;
-    this.#holder = new this.#vm.Isolate({ memoryLimit: HOLDER_MIB });
+    this.#holder = new this.#vm.Isolate({ memoryLimit: HOLDER_MEMORY_MIB });
     const context = this.#holder.createContextSync();
     context.global.setSync('code', transferFile(this.#vm, join(this.#folder, 'pyodide.asm.wasm')));
     context.evalSync('globalThis.module = new WebAssembly.Module(code); delete globalThis.code; 0');

@@ -16,13 +16,13 @@ const [addon, folder] = process.argv.slice(2) as [string, string];
 const vm = require(addon).ivm;
 
 /** Time limit for compiling. It is long, because compiling runs no code of packages. */
-const COMPILE_MS = 600_000;
+const COMPILE_TIMEOUT_MS = 600_000;
 
 /**
  * Maximum number of attempts to make a snapshot. After each attempt, modules that cannot be in a snapshot are omitted,
  * and the others are retried in a fresh interpreter.
  */
-const MAX_PASSES = 5;
+const MAX_ATTEMPTS = 5;
 
 /** Runs a Python program of this package. Returns the string that its function `main` returns for `argument`. */
 function callMain(interpreter: Interpreter, source: string, argument: unknown, budgetMs: number): string {
@@ -48,7 +48,7 @@ function compile(): PythonReport {
   return withInterpreter(BASE_SNAPSHOT, (interpreter) => {
     const target = '/tmp/compiled.zip';
     const uncompiled = JSON.parse(
-      callMain(interpreter, compileSource, [SITE, target], COMPILE_MS),
+      callMain(interpreter, compileSource, [SITE, target], COMPILE_TIMEOUT_MS),
     ) as string[];
     return { t: 'compiled', archive: interpreter.readFile(target), uncompiled };
   });
@@ -62,10 +62,10 @@ function load(request: Extract<PythonRequest, { t: 'load' }>): PythonReport {
   });
 }
 
-function snapshot(request: Extract<PythonRequest, { t: 'snapshot' }>): PythonReport {
+function createSnapshot(request: Extract<PythonRequest, { t: 'snapshot' }>): PythonReport {
   let modules = request.modules;
   const refused: Record<string, string> = {};
-  for (let pass = 0; pass < MAX_PASSES; pass++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     const memory = withInterpreter(undefined, (interpreter) => {
       const text = callMain(interpreter, preimportSource, modules, request.cpuMs);
       const outcome = JSON.parse(text) as { imported: string[]; refused: Record<string, string> };
@@ -76,13 +76,13 @@ function snapshot(request: Extract<PythonRequest, { t: 'snapshot' }>): PythonRep
     });
     if (memory !== undefined) return { t: 'snapshot', memory, imported: modules, refused };
   }
-  return { t: 'failed', message: `Importing the modules failed in each of ${MAX_PASSES} attempts.` };
+  return { t: 'failed', message: `Importing the modules failed in each of ${MAX_ATTEMPTS} attempts.` };
 }
 
 function handle(request: PythonRequest): PythonReport {
   try {
     if (request.t === 'compile') return compile();
-    return request.t === 'load' ? load(request) : snapshot(request);
+    return request.t === 'load' ? load(request) : createSnapshot(request);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (message.includes('timed out')) return { t: 'limit', limit: 'time' };

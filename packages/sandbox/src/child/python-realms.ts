@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import type { Isolate, Reference } from 'isolated-vm';
 import { readObject } from '../failure.ts';
-import { random, readMessage } from './bridge.ts';
+import { randomBinaryString, readMessage } from './bridge.ts';
 import { LIMIT_MESSAGES } from './limit-messages.ts';
 import { type PythonCode, transferFile } from './python-code.ts';
 import type { IsolatedVm, OnGuestMessage, Realm, Realms, RealmUser } from './realms.ts';
@@ -15,9 +15,9 @@ const MIN_FREE_MIB = 16;
 const PAGES_PER_MIB = 16;
 /** Heap of the surrounding isolate: in-memory files, the interpreter's JavaScript, values in transit. */
 const ISOLATE_MIB = 192;
-const BOOT_MS = 30_000;
+const BOOT_TIMEOUT_MS = 30_000;
 /** Time limit of a start without a snapshot, which takes about a second of CPU time on an idle machine. */
-const FIRST_BOOT_MS = 240_000;
+const FIRST_BOOT_TIMEOUT_MS = 240_000;
 
 /** The files and the memory snapshot from which an interpreter starts. */
 export interface InterpreterSource {
@@ -31,13 +31,13 @@ export interface InterpreterSource {
 }
 
 /** Returns the memory of an interpreter for a requested size: enough for its snapshot, at most the process maximum. */
-export function memoryFor(requestedMiB: number, snapshot: InterpreterSource['snapshot']): number {
+export function computeMemoryMiB(requestedMiB: number, snapshot: InterpreterSource['snapshot']): number {
   if (snapshot === undefined) return WASM_MIB;
   const { size } = typeof snapshot === 'string' ? statSync(snapshot) : fstatSync(snapshot);
   return Math.min(WASM_MIB, Math.max(requestedMiB, Math.ceil(size / 2 ** 20) + MIN_FREE_MIB));
 }
 
-type Enter = Reference<(...entry: (string | number | boolean)[]) => unknown>;
+type EnterFunction = Reference<(...invocation: (string | number | boolean)[]) => unknown>;
 
 /** Limits all WebAssembly memory that grows from now on. There is one interpreter at a time. */
 function limitMemory(mib: number): void {
@@ -45,12 +45,12 @@ function limitMemory(mib: number): void {
 }
 
 /**
- * Calls `act`, which makes or uses a code cache, with the maximum memory limit, which remains set. V8 accepts a cache
- * only with the flags with which it was made, and the memory limit is one of them.
+ * Calls `action`, which makes or uses a code cache, with the maximum memory limit, which remains set. V8 accepts a
+ * cache only with the flags with which it was made, and the memory limit is one of them.
  */
-function withCacheFlags<T>(act: () => T): T {
+function withCacheFlags<T>(action: () => T): T {
   limitMemory(WASM_MIB);
-  return act();
+  return action();
 }
 
 /** A Python interpreter in its own V8 isolate. */
@@ -63,7 +63,7 @@ export class Interpreter implements Realm {
   /** True if a job has run in it. */
   isUsed = false;
   readonly #isolate: Isolate;
-  readonly #enter: Enter;
+  readonly #enter: EnterFunction;
   #isInterrupted = false;
 
   constructor(vm: IsolatedVm, source: InterpreterSource, code: PythonCode) {
@@ -81,8 +81,8 @@ export class Interpreter implements Realm {
       source.site === undefined ? null : transferFile(vm, source.site),
     ];
     const options = { result: { reference: true } } as const;
-    this.#enter = connect.applySync(undefined, [postMessage, ...files], options) as Enter;
-    this.#boot(source.snapshot === undefined ? FIRST_BOOT_MS : BOOT_MS);
+    this.#enter = connect.applySync(undefined, [postMessage, ...files], options) as EnterFunction;
+    this.#boot(source.snapshot === undefined ? FIRST_BOOT_TIMEOUT_MS : BOOT_TIMEOUT_MS);
     if (source.snapshot !== undefined) withCacheFlags(() => code.createCache(this.#isolate));
     limitMemory(this.memoryMiB);
   }
@@ -91,9 +91,9 @@ export class Interpreter implements Realm {
     return this.#isolate.isDisposed && !this.#isInterrupted;
   }
 
-  enter(entry: (string | number | boolean)[], budgetMs: number): void {
+  enter(invocation: (string | number | boolean)[], budgetMs: number): void {
     this.isUsed = true;
-    this.#enter.applySync(undefined, entry, { timeout: budgetMs });
+    this.#enter.applySync(undefined, invocation, { timeout: budgetMs });
   }
 
   /** Disposes the interpreter: after an interruption its state is undefined. */
@@ -110,7 +110,7 @@ export class Interpreter implements Realm {
 
   /** Returns a snapshot of the interpreter's memory for other interpreters. */
   makeSnapshot(): Uint8Array {
-    return new Uint8Array(this.#call(['snapshot'], BOOT_MS) as ArrayBuffer);
+    return new Uint8Array(this.#call(['snapshot'], BOOT_TIMEOUT_MS) as ArrayBuffer);
   }
 
   /** Returns the value of Python code as a string; discards its output. */
@@ -120,19 +120,19 @@ export class Interpreter implements Realm {
 
   /** Returns the bytes of a file in the interpreter's file system. */
   readFile(path: string): Uint8Array {
-    return new Uint8Array(this.#call(['read', path], BOOT_MS) as ArrayBuffer);
+    return new Uint8Array(this.#call(['read', path], BOOT_TIMEOUT_MS) as ArrayBuffer);
   }
 
   /** Calls the guest and returns its value. Throws an error that the guest reports. */
-  #call(entry: string[], timeout: number): unknown {
+  #call(invocation: string[], timeout: number): unknown {
     let error = '';
     this.onGuestMessage = (text) => {
       const message = readMessage(text);
-      if (message?.kind === 'random') return random(message.bytes);
+      if (message?.kind === 'random') return randomBinaryString(message.byteCount);
       if (message?.kind === 'error') error = String(text);
       return undefined;
     };
-    const value = this.#enter.applySync(undefined, entry, { timeout, result: { copy: true } });
+    const value = this.#enter.applySync(undefined, invocation, { timeout, result: { copy: true } });
     this.onGuestMessage = () => undefined;
     if (error !== '') throw new Error(error.slice(0, 4_000));
     return value;
@@ -146,7 +146,7 @@ export class Interpreter implements Realm {
     let failure = 'no response';
     this.onGuestMessage = (text) => {
       const message = readMessage(text);
-      if (message?.kind === 'random') return random(message.bytes);
+      if (message?.kind === 'random') return randomBinaryString(message.byteCount);
       if (message?.kind === 'result') failure = '';
       else if (message?.kind === 'error' || message?.kind === 'log') failure = String(text);
       return undefined;
@@ -161,10 +161,10 @@ export class Interpreter implements Realm {
 export class Interpreters implements Realms {
   /** Empty: this guest loads no code on demand. */
   readonly chunks: ReadonlyMap<string, string> = new Map();
-  readonly #make: (memoryMiB: number) => Interpreter;
-  readonly #memoryFor: (requestedMiB: number) => number;
+  readonly #makeInterpreter: (memoryMiB: number) => Interpreter;
+  readonly #computeMemoryMiB: (requestedMiB: number) => number;
   /** Memory of the next prebuilt interpreter, in MiB. */
-  #nextMiB: number;
+  #nextMemoryMiB: number;
   #interpreter: Interpreter | undefined;
   #key = '';
   #isBusy = false;
@@ -175,19 +175,20 @@ export class Interpreters implements Realms {
     source: InterpreterSource,
     memoryMiB: number,
   ) {
-    this.#make = (jobMiB) => make({ ...source, memoryMiB: jobMiB });
-    this.#memoryFor = (requestedMiB) => memoryFor(requestedMiB, source.snapshot);
-    this.#nextMiB = this.#memoryFor(memoryMiB);
+    this.#makeInterpreter = (jobMiB) => make({ ...source, memoryMiB: jobMiB });
+    this.#computeMemoryMiB = (requestedMiB) => computeMemoryMiB(requestedMiB, source.snapshot);
+    this.#nextMemoryMiB = this.#computeMemoryMiB(memoryMiB);
   }
 
   /** Returns the interpreter for one job. With an empty key no other job gets it. */
   lease(_user: RealmUser, key: string, requestedMiB: number): Interpreter {
     const interpreter = this.#interpreter;
-    this.#nextMiB = this.#memoryFor(requestedMiB);
+    this.#nextMemoryMiB = this.#computeMemoryMiB(requestedMiB);
     const isUsable =
-      interpreter?.memoryMiB === this.#nextMiB && (!interpreter.isUsed || (key !== '' && key === this.#key));
+      interpreter?.memoryMiB === this.#nextMemoryMiB &&
+      (!interpreter.isUsed || (key !== '' && key === this.#key));
     if (!isUsable) this.#drop();
-    this.#interpreter ??= this.#make(this.#nextMiB);
+    this.#interpreter ??= this.#makeInterpreter(this.#nextMemoryMiB);
     this.#key = key;
     this.#isBusy = true;
     return this.#interpreter;
@@ -203,7 +204,7 @@ export class Interpreters implements Realms {
   }
 
   prepare(): void {
-    if (!this.#isBusy) this.#interpreter ??= this.#make(this.#nextMiB);
+    if (!this.#isBusy) this.#interpreter ??= this.#makeInterpreter(this.#nextMemoryMiB);
   }
 
   #drop(): void {

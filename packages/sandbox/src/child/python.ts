@@ -31,8 +31,8 @@ function makeSnapshot(): Uint8Array {
   return snapshot;
 }
 
-const SNAPSHOTS: Readonly<Record<string, number>> = { own: FILES_FD, memory: FILES_FD + 1 };
-const snapshot = SNAPSHOTS[task ?? ''] ?? join(folder, 'memory.snap');
+const SNAPSHOT_FDS: Readonly<Record<string, number>> = { own: FILES_FD, memory: FILES_FD + 1 };
+const snapshot = SNAPSHOT_FDS[task ?? ''] ?? join(folder, 'memory.snap');
 const source = { folder, snapshot, site: task === 'site' || task === 'memory' ? FILES_FD : undefined };
 
 if (task === 'snapshot') writeFileSync(String(file), makeSnapshot());
@@ -46,7 +46,7 @@ else if (task === 'make') {
     ({ memoryMiB }) => {
       const interpreters = new Interpreters(createInterpreter, source, memoryMiB);
       interpreters.prepare();
-      code.keepCompiled();
+      code.keepWasmCompiled();
       return { realms: interpreters };
     },
     { jobsPerMeasurement: 1 },

@@ -23,7 +23,7 @@ export interface Realm {
   /** Memory limit of its job, in MiB. */
   readonly memoryMiB: number;
   /** Enters the guest for at most `budgetMs`. */
-  enter(entry: (string | number | boolean)[], budgetMs: number): void;
+  enter(invocation: (string | number | boolean)[], budgetMs: number): void;
   /** Ends the running code. Called while the process handles one of its messages. */
   interrupt(): void;
   /** Returns the guest's error with details that only the process knows, such as the position of a syntax error. */

@@ -29,7 +29,7 @@ const lateJobs = new Set<number>();
 /** The job that the supervisor believes to be running. */
 let announcedId = 0;
 let isScheduled = false;
-let servedJobs = 0;
+let servedJobCount = 0;
 let rssMiB = 0;
 
 /** Number of jobs between measurements of the process size. */
@@ -49,7 +49,7 @@ const processContext: { -readonly [K in keyof ProcessContext]: ProcessContext[K]
   reportEnd(id, report) {
     executions.delete(id);
     announcedId = queue[0]?.id ?? 0;
-    if (servedJobs++ % jobsPerMeasurement === 0) rssMiB = measureRssMiB();
+    if (servedJobCount++ % jobsPerMeasurement === 0) rssMiB = measureRssMiB();
     send({ t: 'done', ...report, late: lateJobs.delete(id), next: announcedId, rssMiB });
     schedule();
   },

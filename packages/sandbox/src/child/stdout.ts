@@ -1,7 +1,7 @@
 /** Collects the console output of one job within its limits. */
 export class Stdout {
   #text = '';
-  #lines = 0;
+  #lineCount = 0;
   #isFull = false;
   readonly #maxChars: number;
   readonly #maxLines: number;
@@ -14,16 +14,16 @@ export class Stdout {
   /** Adds a line. Returns false once the limit is reached. */
   add(line: string): boolean {
     if (this.#isFull) return false;
-    const text = this.#lines === 0 ? line : '\n' + line;
+    const text = this.#lineCount === 0 ? line : '\n' + line;
     const remainingChars = this.#maxChars - this.#text.length;
-    if (this.#lines === this.#maxLines || text.length > remainingChars) {
+    if (this.#lineCount === this.#maxLines || text.length > remainingChars) {
       this.#text +=
-        (this.#lines === this.#maxLines ? '' : text.slice(0, remainingChars)) + '\n[stdout truncated]';
+        (this.#lineCount === this.#maxLines ? '' : text.slice(0, remainingChars)) + '\n[stdout truncated]';
       this.#isFull = true;
       return false;
     }
     this.#text += text;
-    this.#lines++;
+    this.#lineCount++;
     return true;
   }
 

@@ -1,5 +1,5 @@
 import { readSync, writeSync } from 'node:fs';
-import { MAX_HEAD_CHARS, readFrame, writeFrame } from '../frames.ts';
+import { MAX_HEAD_CHARS, decodeFrame, encodeFrame } from '../frames.ts';
 import { SYNC_FD } from '../isolation/program.ts';
 
 const cell = new Int32Array(new SharedArrayBuffer(4));
@@ -11,16 +11,16 @@ export function sleepSync(ms: number): string {
 }
 
 function writeAll(bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length;) at += writeSync(SYNC_FD, bytes, at);
+  for (let offset = 0; offset < bytes.length;) offset += writeSync(SYNC_FD, bytes, offset);
 }
 
 function readAll(length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
-  for (let at = 0; at < length;) {
-    const count = readSync(SYNC_FD, bytes, at, length - at, null);
+  for (let offset = 0; offset < length;) {
+    const count = readSync(SYNC_FD, bytes, offset, length - offset, null);
     // The supervisor has exited, so the job's result is not needed.
     if (count === 0) process.exit(0);
-    at += count;
+    offset += count;
   }
   return bytes;
 }
@@ -41,8 +41,8 @@ const TOO_LONG_ANSWER = JSON.stringify({
 /** Sends a host call and blocks. Returns its answer: `+` or `-`, the length of the head, a colon, head and body. */
 export function callHostSync({ op, head, body }: SyncCall, id: number): string {
   if (head.length > MAX_HEAD_CHARS) return `-${TOO_LONG_ANSWER.length}:${TOO_LONG_ANSWER}`;
-  writeAll(writeFrame({ id, op, head }, body === undefined ? null : Buffer.from(body, 'latin1')));
-  const answer = readFrame<{ ok: boolean; head: string }>(readAll(readAll(4).readUInt32LE(0)));
+  writeAll(encodeFrame({ id, op, head }, body === undefined ? null : Buffer.from(body, 'latin1')));
+  const answer = decodeFrame<{ ok: boolean; head: string }>(readAll(readAll(4).readUInt32LE(0)));
   const text = `${answer.fields.ok ? '+' : '-'}${answer.fields.head.length}:${answer.fields.head}`;
   return answer.body === null ? text : text + Buffer.from(answer.body).toString('latin1');
 }

@@ -29,7 +29,7 @@ const RESERVED_4 = rangesOf(
   '240.0.0.0/4',
 );
 /** Addresses of cloud metadata services. Most of them look private; 168.63.129.16 looks public. */
-const METADATA = rangesOf(
+const METADATA_SERVICES = rangesOf(
   '100.100.100.200/32',
   '168.63.129.16/32',
   'fd00:c1::a9fe:a9fe/128',
@@ -44,7 +44,7 @@ const GLOBAL_6 = rangesOf('2000::/3');
 const SPECIAL_6 = rangesOf('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
 /** Returns the IPv4 address of a mapped IPv6 address (`::ffff:a.b.c.d`), otherwise the address itself. */
-export function normalize(address: IpAddress): IpAddress {
+export function normalizeAddress(address: IpAddress): IpAddress {
   if (address.family !== 6) return address;
   const hostname = new URL(`http://[${address.address.split('%')[0] ?? ''}]/`).hostname.slice(1, -1);
   const match = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(hostname);
@@ -57,7 +57,7 @@ export function normalize(address: IpAddress): IpAddress {
 /** Returns the class of a normalized address. */
 export function classOf({ address, family }: IpAddress): AddressClass {
   const type = family === 4 ? 'ipv4' : 'ipv6';
-  if (METADATA.check(address, type)) return 'reserved';
+  if (METADATA_SERVICES.check(address, type)) return 'reserved';
   if (family === 4)
     return PRIVATE_4.check(address, type)
       ? 'private'

@@ -33,8 +33,8 @@ function hostOf(text: string): string | undefined {
 
 /** Splits a destination into host or range and port. An IPv6 address with a port is in brackets. */
 function splitPort(text: string): { host: string; port: string | undefined } {
-  const bracketed = /^\[([^\]]*)\](\/\d+)?(?::(\d+|\*))?$/.exec(text);
-  if (bracketed) return { host: `${bracketed[1]}${bracketed[2] ?? ''}`, port: bracketed[3] };
+  const bracketMatch = /^\[([^\]]*)\](\/\d+)?(?::(\d+|\*))?$/.exec(text);
+  if (bracketMatch) return { host: `${bracketMatch[1]}${bracketMatch[2] ?? ''}`, port: bracketMatch[3] };
   const [, host, port] = /^([^:]*):(\d+|\*)$/.exec(text) ?? [];
   return { host: host ?? text, port };
 }
@@ -58,7 +58,7 @@ function portOf(text: string | undefined): Destination['port'] {
   return port < PORT_COUNT ? port : 0;
 }
 
-function parse(text: string): Destination | undefined {
+function parseDestination(text: string): Destination | undefined {
   const { host: hostText, port: portText } = splitPort(text.trim());
   const port = portOf(portText);
   if (port === 0) return undefined;
@@ -74,7 +74,7 @@ function parse(text: string): Destination | undefined {
 
 /** Returns whether the text is `HOST[:PORT]` or `CIDR[:PORT]`, as in a policy. */
 export function isDestination(text: string): boolean {
-  return parse(text) !== undefined;
+  return parseDestination(text) !== undefined;
 }
 
 /**
@@ -88,7 +88,7 @@ export function parseDestinations(
   isDefaultPort: (port: number) => boolean,
 ): (port: number) => Destinations {
   const destinations = texts.map((text) => {
-    const destination = parse(text);
+    const destination = parseDestination(text);
     if (destination) return destination;
     throw new SandboxError(
       'INVALID_OPTION',
@@ -96,27 +96,31 @@ export function parseDestinations(
     );
   });
   return (port) => {
-    const applicable = destinations.filter((each) =>
+    const applicableDestinations = destinations.filter((each) =>
       each.port === undefined ? isDefaultPort(port) : [port, 'any'].includes(each.port),
     );
     return {
       hasHost: (host) =>
-        applicable.some(({ names }) =>
+        applicableDestinations.some(({ names }) =>
           names.some((name) => (name.startsWith('.') ? host.endsWith(name) : host === name)),
         ),
       hasAddress: ({ address, family }) =>
-        applicable.some(({ range }) => range.check(address, family === 4 ? 'ipv4' : 'ipv6')),
-      hasRanges: applicable.some(({ range }) => range.rules.length > 0),
+        applicableDestinations.some(({ range }) => range.check(address, family === 4 ? 'ipv4' : 'ipv6')),
+      hasRanges: applicableDestinations.some(({ range }) => range.rules.length > 0),
     };
   };
 }
 
 /** The default ports of URLs, by scheme. */
-const PORTS: { readonly [protocol: string]: number } = { 'http:': 80, 'https:': 443, 'postgresql:': 5432 };
+const DEFAULT_PORTS: { readonly [protocol: string]: number } = {
+  'http:': 80,
+  'https:': 443,
+  'postgresql:': 5432,
+};
 
 /** Returns the policy with an exception for the host and the port of a URL. */
 export function withException(policy: EgressPolicy, url: string): EgressPolicy {
   const { host, protocol, port } = new URL(url);
-  const target = port === '' ? `${host}:${PORTS[protocol]}` : host;
-  return { ...policy, exceptions: [...(policy.exceptions ?? []), target] };
+  const destination = port === '' ? `${host}:${DEFAULT_PORTS[protocol]}` : host;
+  return { ...policy, exceptions: [...(policy.exceptions ?? []), destination] };
 }

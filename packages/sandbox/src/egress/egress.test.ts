@@ -175,14 +175,14 @@ describe('the egress client', () => {
   });
 
   it('connects to the checked address and never resolves again', async () => {
-    let resolutions = 0;
+    let resolutionCount = 0;
     const egress = createEgress({ allowPrivate: ['127.0.0.1/32'], ports: 'any' }, async () => {
-      resolutions++;
-      return resolutions === 1 ? [LOCAL] : [{ address: '169.254.169.254', family: 4 }];
+      resolutionCount++;
+      return resolutionCount === 1 ? [LOCAL] : [{ address: '169.254.169.254', family: 4 }];
     });
     clients.push(egress);
     expect((await egress.fetch({ url: urlOf('/', 'rebind.test') })).status).toBe(200);
-    expect(resolutions).toBe(1);
+    expect(resolutionCount).toBe(1);
     expect(await codeOf(egress.fetch({ url: urlOf('/', 'rebind.test') }))).toBe('EGRESS_DENIED');
   });
 
@@ -204,8 +204,8 @@ describe('the egress client', () => {
   });
 
   it('names the option that raises the limit, and none if the request sets the limit', async () => {
-    const messageOf = (sent: Promise<unknown>): Promise<string> =>
-      sent.then(
+    const messageOf = (request: Promise<unknown>): Promise<string> =>
+      request.then(
         () => '',
         (error: Error) => error.message,
       );
@@ -279,9 +279,9 @@ describe('redirects', () => {
   });
 
   it('fail after five', async () => {
-    const before = requests.length;
+    const requestCountBefore = requests.length;
     expect(await codeOf(send({ url: urlOf('/loop') }))).toBe('EGRESS_DENIED');
-    expect(requests.length - before).toBe(6);
+    expect(requests.length - requestCountBefore).toBe(6);
   });
 
   it.each(['Authorization', 'Cookie', 'X-Api-Key', 'x-functions-key', 'Ocp-Apim-Subscription-Key', 'X-Own'])(
@@ -324,10 +324,10 @@ describe('redirects', () => {
     [302, 'PUT', 'PUT', 'b'],
     [307, 'POST', 'POST', 'b'],
     [308, 'POST', 'POST', 'b'],
-  ])('with %d turn %s into %s', async (status, method, next, body) => {
+  ])('with %d turn %s into %s', async (status, method, nextMethod, body) => {
     const headers = { 'content-type': 'text/x' };
     await send({ url: redirectUrl('/end', status), method, body: 'b', headers });
-    expect(lastRequest()).toMatchObject({ method: next, body, url: '/end' });
+    expect(lastRequest()).toMatchObject({ method: nextMethod, body, url: '/end' });
     expect(lastRequest().headers['content-type']).toBe(body === '' ? undefined : 'text/x');
   });
 
@@ -376,10 +376,10 @@ describe('a response that is read as it arrives', () => {
   });
 
   it('fails when its request is aborted', async () => {
-    const abort = new AbortController();
-    const response = await open({ url: urlOf('/stalls'), signal: abort.signal });
+    const controller = new AbortController();
+    const response = await open({ url: urlOf('/stalls'), signal: controller.signal });
     const reading = codeOf(read(response.body));
-    abort.abort();
+    controller.abort();
     expect(await reading).toBe('EGRESS_ABORTED');
   });
 
@@ -407,7 +407,7 @@ describe('addresses of servers of other protocols', () => {
   const PUBLIC: IpAddress = { address: '93.184.216.34', family: 4 };
   const resolve = (host: string) => Promise.resolve(host.startsWith('inside') ? [PUBLIC, LOCAL] : [PUBLIC]);
   const addressesOf = (host: string, serverPort: number, policy: EgressPolicy = {}) =>
-    createEgress(policy, resolve).addresses({ host, port: serverPort, ports: [5432] });
+    createEgress(policy, resolve).checkServer({ host, port: serverPort, ports: [5432] });
 
   it('are those that were checked', async () => {
     expect(await addressesOf('db.example.com', 5432)).toEqual([PUBLIC]);

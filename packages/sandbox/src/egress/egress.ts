@@ -1,14 +1,14 @@
 import { isIPv6 } from 'node:net';
 import { deniedError, EgressError, isEgressError } from './error.ts';
 import { createCheck } from './guard.ts';
-import { requestHeaders } from './headers.ts';
+import { filterRequestHeaders } from './headers.ts';
 import { followRedirects, redirectLocation, type Hop } from './redirects.ts';
 import {
   Transport,
   type ConnectionOptions,
-  type Exchange,
-  type Reply,
-  type StreamedReply,
+  type TransportRequest,
+  type RawResponse,
+  type StreamedResponse,
 } from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import type {
@@ -44,7 +44,7 @@ export interface Egress {
    * Checks a server of a protocol other than HTTP, and returns the addresses that were checked: connect only to these.
    * Throws EgressError EGRESS_DENIED.
    */
-  addresses(server: Server): Promise<readonly IpAddress[]>;
+  checkServer(server: Server): Promise<readonly IpAddress[]>;
   /** Closes all connections; running requests fail. */
   close(): Promise<void>;
 }
@@ -57,7 +57,7 @@ function firstHop(request: EgressRequest): Hop {
   const body = request.body ?? undefined;
   if (body !== undefined && (method === 'GET' || method === 'HEAD'))
     throw deniedError(`A ${method} request to ${host} cannot have a body.`);
-  return { url: request.url, method, headers: requestHeaders(request.headers, host), body };
+  return { url: request.url, method, headers: filterRequestHeaders(request.headers, host), body };
 }
 
 /**
@@ -71,16 +71,16 @@ function serverUrl(host: string, port: number): string {
   return `http://${isIPv6(host) ? `[${host}]` : host}:${port}/`;
 }
 
-type ReplyWithUrl<R> = R & { readonly requestUrl: URL };
+type ResponseWithUrl<R> = R & { readonly requestUrl: URL };
 
-function withUrl<R>({ requestUrl, ...reply }: ReplyWithUrl<R>, redirected: boolean) {
-  return { ...reply, url: requestUrl.href, redirected };
+function withUrl<R>({ requestUrl, ...response }: ResponseWithUrl<R>, redirected: boolean) {
+  return { ...response, url: requestUrl.href, redirected };
 }
 
 /** Returns the body as a stream whose errors `translate` converts. */
 function streamOf(
-  chunks: StreamedReply['chunks'],
-  discard: StreamedReply['discard'],
+  chunks: StreamedResponse['chunks'],
+  discard: StreamedResponse['discard'],
   translate: (error: unknown) => EgressError,
 ) {
   return new ReadableStream<Uint8Array>(
@@ -125,20 +125,20 @@ function toEgressError(
 }
 
 /** The part that a complete and a streamed response share. */
-type ReplyHead = Omit<Reply, 'body'>;
+type ResponseHead = Omit<RawResponse, 'body'>;
 
-class GuardedClient implements Egress {
+class EgressClient implements Egress {
   readonly check: Egress['check'];
-  readonly addresses: Egress['addresses'];
+  readonly checkServer: Egress['checkServer'];
   readonly #transport: Transport;
   readonly #timeoutMs: number;
   readonly #maxBytes: number;
   readonly #maxFileBytes: number;
   readonly #maxRedirects: number;
 
-  constructor(policy: EgressPolicy, resolve: Resolve | undefined, connection: ConnectionOptions) {
+  constructor(policy: EgressPolicy, resolve: Resolve | undefined, connectionOptions: ConnectionOptions) {
     this.check = createCheck(policy, resolve);
-    this.addresses = async ({ host, port, ports, signal = new AbortController().signal }) => {
+    this.checkServer = async ({ host, port, ports, signal = new AbortController().signal }) => {
       const check = createCheck({ ...policy, ports: policy.ports ?? ports }, resolve);
       const target = await unlessAborted(check(serverUrl(host, port)), signal);
       return target.addresses;
@@ -147,23 +147,25 @@ class GuardedClient implements Egress {
     this.#maxBytes = policy.maxResponseBytes ?? DEFAULTS.maxResponseBytes;
     this.#maxRedirects = policy.maxRedirects ?? DEFAULTS.maxRedirects;
     this.#maxFileBytes = policy.maxFileBytes ?? DEFAULTS.maxFileBytes;
-    this.#transport = new Transport(connection, { memory: this.#maxBytes, file: this.#maxFileBytes });
+    this.#transport = new Transport(connectionOptions, { memory: this.#maxBytes, file: this.#maxFileBytes });
   }
 
   fetch(request: EgressRequest): Promise<EgressResponse> {
-    return this.#withLimits(request, (signal) =>
+    return this.#withTimeout(request, (signal) =>
       // The complete response is held in memory, so the limit for files does not apply.
-      this.#follow({ ...request, toFile: false }, signal, (exchange) => this.#transport.exchange(exchange)),
+      this.#follow({ ...request, toFile: false }, signal, (transportRequest) =>
+        this.#transport.send(transportRequest),
+      ),
     );
   }
 
   open(request: EgressRequest): Promise<EgressStream> {
     const followsRedirects = request.redirect !== 'manual';
-    return this.#withLimits(request, async (signal, translate) => {
-      const { chunks, discard, ...head } = await this.#follow(request, signal, async (exchange) => {
-        const reply = await this.#transport.open(exchange);
-        if (followsRedirects && redirectLocation(reply) !== undefined) reply.discard();
-        return reply;
+    return this.#withTimeout(request, async (signal, translate) => {
+      const { chunks, discard, ...head } = await this.#follow(request, signal, async (transportRequest) => {
+        const response = await this.#transport.open(transportRequest);
+        if (followsRedirects && redirectLocation(response) !== undefined) response.discard();
+        return response;
       });
       return { ...head, body: streamOf(chunks, discard, translate) };
     });
@@ -174,14 +176,14 @@ class GuardedClient implements Egress {
   }
 
   /** Calls `work` with a signal for the request's limits, and a function that converts errors to an EgressError. */
-  async #withLimits<R>(
+  async #withTimeout<R>(
     request: EgressRequest,
     work: (signal: AbortSignal, translate: (error: unknown) => EgressError) => Promise<R>,
   ): Promise<R> {
-    const ms = Math.min(this.#timeoutMs, request.timeoutMs ?? this.#timeoutMs);
-    const deadline = AbortSignal.timeout(ms);
+    const timeoutMs = Math.min(this.#timeoutMs, request.timeoutMs ?? this.#timeoutMs);
+    const deadline = AbortSignal.timeout(timeoutMs);
     const signal = request.signal === undefined ? deadline : AbortSignal.any([deadline, request.signal]);
-    const translate = (error: unknown): EgressError => toEgressError(error, request, deadline, ms);
+    const translate = (error: unknown): EgressError => toEgressError(error, request, deadline, timeoutMs);
     try {
       return await work(signal, translate);
     } catch (error) {
@@ -189,44 +191,44 @@ class GuardedClient implements Egress {
     }
   }
 
-  async #follow<R extends ReplyHead>(
+  async #follow<R extends ResponseHead>(
     request: EgressRequest,
     signal: AbortSignal,
-    transmit: (exchange: Exchange) => Promise<R>,
+    transmit: (transportRequest: TransportRequest) => Promise<R>,
   ) {
     const { redirect = 'follow', byteQuota, toFile = false } = request;
     const allowedBytes = toFile ? this.#maxFileBytes : this.#maxBytes;
     const maxBytes = Math.min(allowedBytes, request.maxResponseBytes ?? allowedBytes);
     const option = toFile ? 'maxFileBytes' : 'maxResponseBytes';
-    const limitedBy = maxBytes < allowedBytes ? undefined : option;
-    const send = async (hop: Hop): Promise<ReplyWithUrl<R>> => {
+    const limitOption = maxBytes < allowedBytes ? undefined : option;
+    const send = async (hop: Hop): Promise<ResponseWithUrl<R>> => {
       const target = await unlessAborted(this.check(hop.url), signal);
-      const reply = await transmit({ ...hop, target, signal, maxBytes, limitedBy, toFile, byteQuota });
-      if (redirect === 'error' && redirectLocation(reply) !== undefined)
+      const response = await transmit({ ...hop, target, signal, maxBytes, limitOption, toFile, byteQuota });
+      if (redirect === 'error' && redirectLocation(response) !== undefined)
         throw deniedError(`${target.url.host} redirects, which this request does not allow.`);
-      return { ...reply, requestUrl: target.url };
+      return { ...response, requestUrl: target.url };
     };
-    const first = firstHop(request);
-    if (redirect === 'manual') return withUrl(await send(first), false);
+    const initialHop = firstHop(request);
+    if (redirect === 'manual') return withUrl(await send(initialHop), false);
     const maxRedirects = this.#maxRedirects;
-    const { reply, redirects } = await followRedirects(first, {
+    const { response, redirectCount } = await followRedirects(initialHop, {
       send,
       maxRedirects,
       createError: deniedError,
     });
-    return withUrl(reply, redirects > 0);
+    return withUrl(response, redirectCount > 0);
   }
 }
 
 /**
  * Creates an HTTP client with a policy. By default it allows only public addresses and the usual web ports. `resolve`
- * replaces the system's resolver; `connection` configures how connections are made.
+ * replaces the system's resolver; `connectionOptions` configures how connections are made.
  * @throws SandboxError INVALID_OPTION for an invalid policy.
  */
 export function createEgress(
   policy: EgressPolicy = {},
   resolve?: Resolve,
-  connection: ConnectionOptions = {},
+  connectionOptions: ConnectionOptions = {},
 ): Egress {
-  return new GuardedClient(policy, resolve, connection);
+  return new EgressClient(policy, resolve, connectionOptions);
 }

@@ -4,7 +4,7 @@ import { createCheck } from './guard.ts';
 import type { IpAddress, EgressPolicy } from './types.ts';
 
 const PUBLIC: IpAddress = { address: '93.184.216.34', family: 4 };
-const hosts: Record<string, IpAddress[]> = {
+const addressesByHost: Record<string, IpAddress[]> = {
   'example.com': [PUBLIC],
   'v6.example.com': [{ address: '2606:2800:220:1::1', family: 6 }],
   'mixed.example.com': [PUBLIC, { address: '10.0.0.1', family: 4 }],
@@ -18,7 +18,7 @@ const hosts: Record<string, IpAddress[]> = {
 
 async function check(url: string, policy: EgressPolicy = {}): Promise<string> {
   const checkUrl = createCheck(policy, async (host) => {
-    const addresses = hosts[host];
+    const addresses = addressesByHost[host];
     if (addresses === undefined) throw new Error('ENOTFOUND');
     return addresses;
   });
@@ -198,9 +198,9 @@ describe('the egress check', () => {
       // Metadata services need a range that contains them.
       ['meta.example.com:*', 'http://meta.example.com/', false],
       ['169.254.169.254', 'http://meta.example.com/', true],
-    ])('%s: %s is allowed: %s', async (exception, url, allowed) => {
+    ])('%s: %s is allowed: %s', async (exception, url, isAllowed) => {
       const message = await check(url, { exceptions: [exception] });
-      expect(message.startsWith('EGRESS_')).toBe(!allowed);
+      expect(message.startsWith('EGRESS_')).toBe(!isAllowed);
     });
 
     it('allows them in addition to a list of hosts; denied hosts take precedence', async () => {
@@ -214,11 +214,11 @@ describe('the egress check', () => {
 
     it('does not reveal which internal names exist', async () => {
       const policy = { exceptions: ['192.168.7.0/24'] };
-      const [known, unknown] = [
+      const [knownNameMessage, unknownNameMessage] = [
         await check('http://intra.internal/', policy),
         await check('http://nope.internal/', policy),
       ];
-      expect(known.replaceAll('intra', 'nope')).toBe(unknown);
+      expect(knownNameMessage.replaceAll('intra', 'nope')).toBe(unknownNameMessage);
     });
   });
 

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
-import { normalize, parseRanges, classOf } from './addresses.ts';
+import { normalizeAddress, parseRanges, classOf } from './addresses.ts';
 import { parseDestinations } from './destinations.ts';
 import type { Destinations } from './destinations.ts';
 import { deniedError, EgressError } from './error.ts';
@@ -21,8 +21,8 @@ export type Check = (url: string | URL) => Promise<Target>;
 
 /** Returns a host in the form of a URL's hostname: lower case, Punycode, without a trailing dot. */
 function nameOf(host: string): string {
-  const bare = host.replace(/\.$/, '');
-  return domainToASCII(bare) || bare.toLowerCase();
+  const bareHost = host.replace(/\.$/, '');
+  return domainToASCII(bareHost) || bareHost.toLowerCase();
 }
 
 function matches(patterns: readonly string[], host: string): boolean {
@@ -86,7 +86,7 @@ async function addressesOf(host: string, resolve: Resolve): Promise<readonly IpA
  * Returns the error for a refusal, with the advice of the policy on how to allow the request. A host with unusual
  * characters is not repeated, since users may paste the advice into a shell.
  */
-function deniedWithAdvice(
+function deniedErrorWithAdvice(
   refusal: string,
   target: string,
   { hint = DEFAULT_HINT }: EgressPolicy,
@@ -99,7 +99,7 @@ function deniedWithAdvice(
 const DEFAULT_HINT = 'add "{target}" to exceptions in the egress policy';
 
 /** Returns the function that decides whether a policy, apart from its exceptions, allows an address. */
-function addressRule({ allowPrivate = false }: EgressPolicy): (address: IpAddress) => boolean {
+function createAddressRule({ allowPrivate = false }: EgressPolicy): (address: IpAddress) => boolean {
   const allowedRanges = typeof allowPrivate === 'boolean' ? undefined : parseRanges(allowPrivate);
   return (address) => {
     const addressClass = classOf(address);
@@ -132,31 +132,31 @@ class Guard {
   readonly #resolve: Resolve;
   readonly #permits: (address: IpAddress) => boolean;
   readonly #exceptionsFor: (port: number) => Destinations;
-  readonly #deniedFor: (port: number) => Destinations;
+  readonly #deniedDestinationsFor: (port: number) => Destinations;
 
   constructor(policy: EgressPolicy, resolve: Resolve) {
     this.#policy = policy;
     this.#resolve = resolve;
-    this.#permits = addressRule(policy);
+    this.#permits = createAddressRule(policy);
     this.#exceptionsFor = parseDestinations(policy.exceptions ?? [], 'exceptions', (port) =>
       allowsPort(policy, port),
     );
-    this.#deniedFor = parseDestinations(policy.denyHosts ?? [], 'denyHosts', () => true);
+    this.#deniedDestinationsFor = parseDestinations(policy.denyHosts ?? [], 'denyHosts', () => true);
   }
 
   async check(text: string | URL): Promise<Target> {
-    const requested = parseUrl(text);
-    const { url, host, port } = requested;
-    const [exceptions, deniedDestinations] = [this.#exceptionsFor(port), this.#deniedFor(port)];
+    const requestedUrl = parseUrl(text);
+    const { url, host, port } = requestedUrl;
+    const [exceptions, deniedDestinations] = [this.#exceptionsFor(port), this.#deniedDestinationsFor(port)];
     if (deniedDestinations.hasHost(host)) throw denyHostsError(host);
     const isException = exceptions.hasHost(host);
     const refusal = isException ? undefined : refusalOf(host, port, this.#policy);
-    const addresses = await this.#addresses(requested, refusal, exceptions.hasRanges);
+    const addresses = await this.#addresses(requestedUrl, refusal, exceptions.hasRanges);
     for (const address of addresses) {
       if (deniedDestinations.hasAddress(address)) throw denyHostsError(host);
       if (exceptions.hasAddress(address)) continue;
-      if (refusal !== undefined) throw deniedWithAdvice(refusal, targetOf(requested), this.#policy);
-      this.#expectPermitted(requested, address, isException);
+      if (refusal !== undefined) throw deniedErrorWithAdvice(refusal, targetOf(requestedUrl), this.#policy);
+      this.#requirePermitted(requestedUrl, address, isException);
     }
     return { url, addresses };
   }
@@ -166,17 +166,19 @@ class Guard {
    * resolution are hidden: otherwise user code could find out which internal names exist.
    */
   async #addresses(
-    requested: RequestedUrl,
+    requestedUrl: RequestedUrl,
     refusal: string | undefined,
     hasRanges: boolean,
   ): Promise<readonly IpAddress[]> {
-    const denial =
-      refusal === undefined ? undefined : deniedWithAdvice(refusal, targetOf(requested), this.#policy);
-    if (denial && !hasRanges) throw denial;
+    const denialError =
+      refusal === undefined
+        ? undefined
+        : deniedErrorWithAdvice(refusal, targetOf(requestedUrl), this.#policy);
+    if (denialError && !hasRanges) throw denialError;
     try {
-      return (await addressesOf(requested.host, this.#resolve)).map(normalize);
+      return (await addressesOf(requestedUrl.host, this.#resolve)).map(normalizeAddress);
     } catch (resolveError) {
-      throw denial ?? resolveError;
+      throw denialError ?? resolveError;
     }
   }
 
@@ -184,15 +186,16 @@ class Guard {
    * Throws unless the address is allowed. `isException`: the policy names the host as an exception, so that it may
    * resolve to private addresses.
    */
-  #expectPermitted(requested: RequestedUrl, address: IpAddress, isException: boolean): void {
+  #requirePermitted(requestedUrl: RequestedUrl, address: IpAddress, isException: boolean): void {
     const addressClass = classOf(address);
     if (this.#permits(address) || (isException && addressClass === 'private')) return;
     const description = addressClass === 'private' ? 'a private address' : 'a reserved address';
     // The message does not contain the address: user code could otherwise query the network's resolver.
-    const isLiteral = address.address === requested.host;
-    const refusal = `${requested.host} ${isLiteral ? 'is' : 'resolves to'} ${description}`;
-    const target = isLiteral || addressClass === 'private' ? targetOf(requested) : `CIDR:${requested.port}`;
-    throw deniedWithAdvice(refusal, target, this.#policy);
+    const isLiteral = address.address === requestedUrl.host;
+    const refusal = `${requestedUrl.host} ${isLiteral ? 'is' : 'resolves to'} ${description}`;
+    const target =
+      isLiteral || addressClass === 'private' ? targetOf(requestedUrl) : `CIDR:${requestedUrl.port}`;
+    throw deniedErrorWithAdvice(refusal, target, this.#policy);
   }
 }
 

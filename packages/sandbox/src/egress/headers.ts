@@ -24,7 +24,7 @@ const CONNECTION_HEADERS = new Set([
  * Returns the headers that may be sent, with names in lower case. Throws EGRESS_DENIED for too many or too long
  * headers, and for characters that could forge another header.
  */
-export function requestHeaders(headers: EgressRequest['headers'], host: string): HeaderList {
+export function filterRequestHeaders(headers: EgressRequest['headers'], host: string): HeaderList {
   const entries =
     headers === undefined
       ? []
@@ -34,7 +34,7 @@ export function requestHeaders(headers: EgressRequest['headers'], host: string):
   if (entries.length > MAX_HEADERS)
     throw deniedError(`The request to ${host} has more than ${MAX_HEADERS} headers.`);
   const pairs: HeaderList = [];
-  let chars = 0;
+  let charCount = 0;
   for (const [name, text] of entries) {
     const value = String(text);
     if (!HEADER_NAME.test(name))
@@ -43,11 +43,11 @@ export function requestHeaders(headers: EgressRequest['headers'], host: string):
       throw deniedError(
         `The value of the header ${name} of the request to ${host} contains characters that are not allowed in headers.`,
       );
-    chars += name.length + value.length;
+    charCount += name.length + value.length;
     const key = name.toLowerCase();
     if (!CONNECTION_HEADERS.has(key) && !key.startsWith('proxy-')) pairs.push([key, value.trim()]);
   }
-  if (chars > MAX_HEADER_CHARS)
+  if (charCount > MAX_HEADER_CHARS)
     throw deniedError(`The headers of the request to ${host} have more than ${MAX_HEADER_CHARS} characters.`);
   return pairs;
 }

@@ -24,22 +24,22 @@ export function limitBytes(connect: Connector, maxBytes: number): Connector {
     connect(options, (...args) => {
       const [error, socket] = args;
       if (error === null && socket !== null) {
-        limitReceived(socket, options.host ?? options.hostname, limit);
+        limitReceivedBytes(socket, options.host ?? options.hostname, limit);
         readInChunks(socket);
       }
       callback(...args);
     });
 }
 
-function limitReceived(socket: Socket, host: string, limit: number): void {
+function limitReceivedBytes(socket: Socket, host: string, limit: number): void {
   let lastBytesWritten = -1;
-  let receivedBefore = 0;
+  let bytesReadBefore = 0;
   socket.on('readable', () => {
     // Requests are sequential: bytes received before this request was written belong to the previous one.
     if (socket.bytesWritten !== lastBytesWritten) {
       lastBytesWritten = socket.bytesWritten;
-      receivedBefore = socket.bytesRead;
-    } else if (socket.bytesRead - receivedBefore > limit) {
+      bytesReadBefore = socket.bytesRead;
+    } else if (socket.bytesRead - bytesReadBefore > limit) {
       const excess = `more than ${limit} bytes including headers and framing`;
       socket.destroy(new EgressError('EGRESS_TOO_LARGE', `The response of ${host} has ${excess}.`));
     }

@@ -37,14 +37,14 @@ export interface Hop {
 }
 
 /** The response to a hop. */
-interface Reply {
+interface HopResponse {
   readonly status: number;
   readonly headers: HeaderList;
   /** The URL that the hop was sent to. */
   readonly requestUrl: URL;
 }
 
-interface RedirectOptions<R extends Reply> {
+interface RedirectOptions<R extends HopResponse> {
   send: (hop: Hop) => Promise<R>;
   /** Maximum number of redirects. */
   maxRedirects: number;
@@ -56,30 +56,33 @@ interface RedirectOptions<R extends Reply> {
  * Follows redirects by the rules of the Fetch standard (HTTP-redirect fetch). Returns the first response that is not a
  * redirect, and the number of redirects.
  */
-export async function followRedirects<R extends Reply>(
-  first: Hop,
+export async function followRedirects<R extends HopResponse>(
+  firstHop: Hop,
   { send, maxRedirects, createError }: RedirectOptions<R>,
-): Promise<{ reply: R; redirects: number }> {
-  let hop = first;
-  for (let redirects = 0; ; redirects++) {
-    const reply = await send(hop);
-    const location = redirectLocation(reply);
-    if (location === undefined) return { reply, redirects };
-    const { host, href } = reply.requestUrl;
-    if (redirects >= maxRedirects)
+): Promise<{ response: R; redirectCount: number }> {
+  let hop = firstHop;
+  for (let redirectCount = 0; ; redirectCount++) {
+    const response = await send(hop);
+    const location = redirectLocation(response);
+    if (location === undefined) return { response, redirectCount };
+    const { host, href } = response.requestUrl;
+    if (redirectCount >= maxRedirects)
       throw createError(`The request was redirected more than ${maxRedirects} times, last by ${host}.`);
     if (!URL.canParse(location, href))
       throw createError(`${host} redirects to "${location.slice(0, 200)}", which is not a URL.`);
-    hop = nextHop(hop, reply, new URL(location, href));
+    hop = nextHop(hop, response, new URL(location, href));
   }
 }
 
 /** Returns the target of a redirect; undefined if the response is not one. */
-export function redirectLocation({ status, headers }: Pick<Reply, 'status' | 'headers'>): string | undefined {
+export function redirectLocation({
+  status,
+  headers,
+}: Pick<HopResponse, 'status' | 'headers'>): string | undefined {
   return REDIRECT_STATUSES.has(status) ? headers.find(([name]) => name === 'location')?.[1] : undefined;
 }
 
-function nextHop(hop: Hop, { status, requestUrl }: Reply, url: URL): Hop {
+function nextHop(hop: Hop, { status, requestUrl }: HopResponse, url: URL): Hop {
   const becomesGet =
     (status === 303 && hop.method !== 'HEAD') ||
     ((status === 301 || status === 302) && hop.method === 'POST');

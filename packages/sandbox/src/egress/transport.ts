@@ -8,7 +8,7 @@ import { limitBytes } from './limit-bytes.ts';
 import type { ByteQuota, Target } from './types.ts';
 
 /** One HTTP request without redirects. */
-export interface Exchange {
+export interface TransportRequest {
   readonly target: Target;
   readonly method: string;
   readonly headers: HeaderList;
@@ -16,7 +16,7 @@ export interface Exchange {
   readonly signal: AbortSignal;
   readonly maxBytes: number;
   /** The option that raises `maxBytes`; undefined if the request itself sets it. */
-  readonly limitedBy: 'maxFileBytes' | 'maxResponseBytes' | undefined;
+  readonly limitOption: 'maxFileBytes' | 'maxResponseBytes' | undefined;
   /** True if the body is written to a file as it arrives. */
   readonly toFile: boolean;
   /** The response bytes that may still be received, shared with other requests; undefined for no quota. */
@@ -29,13 +29,13 @@ interface Head {
   readonly headers: HeaderList;
 }
 
-export interface Reply extends Head {
+export interface RawResponse extends Head {
   readonly body: Uint8Array;
 }
 
 /** A response whose body has not arrived yet. */
-export interface StreamedReply extends Head {
-  /** The body as it arrives, decompressed. Throws when it exceeds the limits of the exchange. */
+export interface StreamedResponse extends Head {
+  /** The body as it arrives, decompressed. Throws when it exceeds the limits of the request. */
   readonly chunks: AsyncGenerator<Uint8Array, void>;
   /** Closes the connection if the body has not ended. */
   discard(): void;
@@ -78,28 +78,28 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
  */
 export class Transport {
   readonly #agents = new Map<string, Dispatcher>();
-  readonly #connection: ConnectionOptions;
-  readonly #maxBytes: BodyLimits;
+  readonly #connectionOptions: ConnectionOptions;
+  readonly #bodyLimits: BodyLimits;
 
-  constructor(connection: ConnectionOptions, maxBytes: BodyLimits) {
-    this.#connection = connection;
-    this.#maxBytes = maxBytes;
+  constructor(connectionOptions: ConnectionOptions, bodyLimits: BodyLimits) {
+    this.#connectionOptions = connectionOptions;
+    this.#bodyLimits = bodyLimits;
   }
 
   /** Returns the response with its whole body. */
-  async exchange(exchange: Exchange): Promise<Reply> {
+  async send(exchange: TransportRequest): Promise<RawResponse> {
     const { chunks, status, statusText, headers } = await this.open(exchange);
     return { status, statusText, headers, body: await collect(chunks) };
   }
 
   /** Returns the response as soon as its headers have arrived. The caller must read the whole body or discard it. */
-  async open(exchange: Exchange): Promise<StreamedReply> {
-    const { target, method, headers, body, toFile } = exchange;
-    const { onInfo, signal } = limitInformational(exchange);
+  async open(request: TransportRequest): Promise<StreamedResponse> {
+    const { target, method, headers, body, toFile } = request;
+    const { onInfo, signal } = limitInformational(request);
     // Loaded with the first request, because loading it takes as long as loading the rest of the sandbox.
     const undici = await import('undici');
     const response = await undici.request(target.url, {
-      dispatcher: this.#agent(target, toFile ? this.#maxBytes.file : this.#maxBytes.memory, undici),
+      dispatcher: this.#agent(target, toFile ? this.#bodyLimits.file : this.#bodyLimits.memory, undici),
       method: method as 'GET',
       headers: [...headers, ['accept-encoding', 'gzip, deflate, br']].flat(),
       body: body ?? null,
@@ -119,7 +119,7 @@ export class Transport {
         decoder === undefined
           ? pairs
           : pairs.filter(([name]) => name !== 'content-encoding' && name !== 'content-length'),
-      chunks: chunksOf(response.body, decoder?.(), exchange),
+      chunks: chunksOf(response.body, decoder?.(), request),
       // Without a listener, the error of the closed connection would end the process.
       discard: () => void response.body.on('error', () => undefined).destroy(),
     };
@@ -134,7 +134,7 @@ export class Transport {
   #agent({ url, addresses }: Target, maxBytes: number, undici: Undici): Dispatcher {
     const key = `${url.origin} ${maxBytes} ${addresses.map(({ address }) => address).join(' ')}`;
     let agent = this.#agents.get(key);
-    if (agent === undefined) agent = agentFor(addresses, this.#connection, maxBytes, undici);
+    if (agent === undefined) agent = agentFor(addresses, this.#connectionOptions, maxBytes, undici);
     else this.#agents.delete(key);
     this.#agents.set(key, agent);
     if (this.#agents.size > MAX_AGENTS) {
@@ -162,7 +162,7 @@ function agentFor(
       allowH2: false,
     });
   const candidates = addresses.map(({ address, family }) => ({ address, family }));
-  const first = candidates[0] as (typeof candidates)[number];
+  const firstCandidate = candidates[0] as (typeof candidates)[number];
   const connect = buildConnector({
     ...tls,
     // HTTP/2 is disabled: its empty frames and compressed headers allow a server to keep clients busy.
@@ -170,7 +170,7 @@ function agentFor(
     autoSelectFamily: candidates.length > 1,
     lookup: (_host, options, callback) => {
       if (options.all === true) callback(null, candidates);
-      else callback(null, first.address, first.family);
+      else callback(null, firstCandidate.address, firstCandidate.family);
     },
   });
   return new Agent({
@@ -182,46 +182,50 @@ function agentFor(
 }
 
 /**
- * Returns a callback that counts informational responses, and a signal that aborts the exchange when there are too
+ * Returns a callback that counts informational responses, and a signal that aborts the request when there are too
  * many.
  */
-function limitInformational({ target, signal }: Exchange): { signal: AbortSignal; onInfo: () => void } {
-  const tooMany = new AbortController();
+function limitInformational({ target, signal }: TransportRequest): {
+  signal: AbortSignal;
+  onInfo: () => void;
+} {
+  const controller = new AbortController();
   let count = 0;
   const onInfo = (): void => {
     if (++count > MAX_INFORMATIONAL)
-      tooMany.abort(
+      controller.abort(
         tooLargeError(target, `more than ${MAX_INFORMATIONAL} informational responses before it`),
       );
   };
-  return { onInfo, signal: AbortSignal.any([signal, tooMany.signal]) };
+  return { onInfo, signal: AbortSignal.any([signal, controller.signal]) };
 }
 
-function toPairs(raw: readonly (string | Buffer)[]): HeaderList {
+function toPairs(rawHeaders: readonly (string | Buffer)[]): HeaderList {
   const pairs: HeaderList = [];
-  for (let i = 0; i + 1 < raw.length; i += 2) pairs.push([String(raw[i]).toLowerCase(), String(raw[i + 1])]);
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2)
+    pairs.push([String(rawHeaders[i]).toLowerCase(), String(rawHeaders[i + 1])]);
   return pairs;
 }
 
 async function* chunksOf(
   body: Readable,
   decoder: NodeJS.ReadWriteStream | undefined,
-  { maxBytes, limitedBy, target, byteQuota }: Exchange,
+  { maxBytes, limitOption, target, byteQuota }: TransportRequest,
 ): AsyncGenerator<Uint8Array, void> {
   const source =
     decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
   const quota = byteQuota ?? { remainingBytes: Infinity };
-  let bytes = 0;
+  let receivedBytes = 0;
   let isComplete = false;
   try {
     for await (const chunk of source) {
       const { byteLength } = chunk as Uint8Array;
-      bytes += byteLength;
+      receivedBytes += byteLength;
       quota.remainingBytes -= byteLength;
-      if (bytes > maxBytes)
+      if (receivedBytes > maxBytes)
         throw tooLargeError(
           target,
-          `more than ${maxBytes} bytes${limitedBy ? `; raise ${limitedBy} to allow it` : ''}`,
+          `more than ${maxBytes} bytes${limitOption ? `; raise ${limitOption} to allow it` : ''}`,
         );
       if (quota.remainingBytes < 0)
         throw tooLargeError(target, 'more bytes than all requests of this job may receive together');
@@ -229,7 +233,7 @@ async function* chunksOf(
     }
     isComplete = true;
   } finally {
-    if (!isComplete) quota.remainingBytes += bytes;
+    if (!isComplete) quota.remainingBytes += receivedBytes;
     body.destroy();
   }
 }

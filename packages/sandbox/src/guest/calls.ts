@@ -16,7 +16,7 @@ const pendingCalls = new NativeMap<number, PendingCall>();
 let lastId = 0;
 
 /** Calls the host. The promise settles when the process delivers the answer. */
-export function hostCall(op: string, head: object, body: string | undefined): Promise<HostAnswer> {
+export function callHost(op: string, head: object, body: string | undefined): Promise<HostAnswer> {
   return new NativePromise<HostAnswer>((resolve, reject) => {
     const id = ++lastId;
     set(pendingCalls, id, { resolve, reject });

@@ -9,8 +9,8 @@ type Chunk = (shared: object) => Readonly<Record<string, unknown>>;
  * take a sixth longer.
  */
 export function loadChunk(name: string): Chunk {
-  const body = send('M' + name);
+  const chunkSource = send('M' + name);
   // The job has ended, and messages of its remaining code are ignored.
-  if (typeof body !== 'string') throw new NativeError('The job has ended');
-  return construct(NativeFunction, ['__shared', body]) as Chunk;
+  if (typeof chunkSource !== 'string') throw new NativeError('The job has ended');
+  return construct(NativeFunction, ['__shared', chunkSource]) as Chunk;
 }

@@ -31,23 +31,23 @@ const isName = (token: string | undefined): token is string =>
 /** Reads `{ a, b as c, "d" as e }` from the brace on; nothing may follow the closing brace. */
 function readNames(tokens: readonly string[]): [string, string][] | undefined {
   const names: [string, string][] = [];
-  let at = 1;
-  while (tokens[at] !== '}') {
-    const exported = tokens[at++];
-    if (exported === undefined || /^[*{},]/.test(exported)) return undefined;
-    const isRenamed = tokens[at] === 'as';
-    const local = isRenamed ? tokens[at + 1] : exported;
-    if (isRenamed) at += 2;
-    if (!isName(local)) return undefined;
-    names.push([isName(exported) ? exported : unquoted(exported), local]);
-    if (tokens[at] === ',') at++;
-    else if (tokens[at] !== '}') return undefined;
+  let index = 1;
+  while (tokens[index] !== '}') {
+    const exportedName = tokens[index++];
+    if (exportedName === undefined || /^[*{},]/.test(exportedName)) return undefined;
+    const isRenamed = tokens[index] === 'as';
+    const localName = isRenamed ? tokens[index + 1] : exportedName;
+    if (isRenamed) index += 2;
+    if (!isName(localName)) return undefined;
+    names.push([isName(exportedName) ? exportedName : unquote(exportedName), localName]);
+    if (tokens[index] === ',') index++;
+    else if (tokens[index] !== '}') return undefined;
   }
-  return at === tokens.length - 1 ? names : undefined;
+  return index === tokens.length - 1 ? names : undefined;
 }
 
 /** Returns the content of a string literal; escapes are not decoded. */
-function unquoted(literal: string): string {
+function unquote(literal: string): string {
   return literal.slice(1, -1);
 }
 
@@ -68,9 +68,9 @@ function readClause(text: string): ImportClause | undefined {
   if (tokens === undefined) return undefined;
   if (tokens.length === 0) return { namespace: undefined, names: [] };
   if (tokens.pop() !== 'from') return undefined;
-  const [first] = tokens;
-  if (!isName(first)) return readBindings(tokens);
-  const defaultBinding = ['default', first] as const;
+  const [firstToken] = tokens;
+  if (!isName(firstToken)) return readBindings(tokens);
+  const defaultBinding = ['default', firstToken] as const;
   if (tokens.length === 1) return { namespace: undefined, names: [defaultBinding] };
   const bindings = tokens[1] === ',' ? readBindings(tokens.slice(2)) : undefined;
   return bindings === undefined ? undefined : { ...bindings, names: [defaultBinding, ...bindings.names] };
@@ -94,23 +94,23 @@ export function rewriteImports(code: string): string {
     // The compiler reports syntax errors better.
     return code;
   }
-  let rewritten = '';
+  let rewrittenCode = '';
   /** The code before this position has been copied or replaced. */
   let position = 0;
   // The lexer's fields: `t` is 1 for a static import and 2 for `import()`, `s` and `e` delimit the specifier without
   // its quotes, `ss` and `se` the statement.
   for (const { t: type, s: specifierStart, e: specifierEnd, ss: start, se: end } of imports) {
     if (type === 2) {
-      rewritten += code.slice(position, start) + DYNAMIC_IMPORT;
+      rewrittenCode += code.slice(position, start) + DYNAMIC_IMPORT;
       position = start + 'import'.length;
     } else if (type === 1) {
       const clause = readClause(code.slice(start + 'import'.length, specifierStart - 1));
       if (clause === undefined) continue;
       const lineBreaks = code.slice(start, end).replace(/[^\n\r\u2028\u2029]/g, '');
       const specifier = code.slice(specifierStart - 1, specifierEnd + 1);
-      rewritten += code.slice(position, start) + statementOf(clause, specifier) + lineBreaks;
+      rewrittenCode += code.slice(position, start) + statementOf(clause, specifier) + lineBreaks;
       position = end;
     }
   }
-  return rewritten + code.slice(position);
+  return rewrittenCode + code.slice(position);
 }

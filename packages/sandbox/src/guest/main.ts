@@ -10,13 +10,13 @@ import { fire, installTimers, onMicrotaskError } from './timers.ts';
 import { fixBufferSizes, installWebGlobals, removeBuiltIns } from './web/install.ts';
 
 /** The arguments of `enter`. */
-type EntryArgs =
+type InvocationArgs =
   | [kind: 'run', mode: GuestMode, ...args: (string | number)[]]
   | [kind: 'timer', id: number]
   | [kind: 'answer', id: number, ok: boolean, head: string, body: string];
 
-/** The process calls this to run code in this realm, and measures the time of every call (an entry). */
-function enter(...args: EntryArgs): void {
+/** The process calls this to run code in this realm, and measures the time of every call (an invocation). */
+function enter(...args: InvocationArgs): void {
   try {
     if (args[0] === 'run') void run(args[1], args);
     else if (args[0] === 'timer') fire(args[1]);

@@ -1,7 +1,7 @@
 import {
   define,
   defineTemporaryGlobal,
-  each,
+  forEach,
   freeze,
   get,
   getWeak,
@@ -23,7 +23,7 @@ import {
 } from './primordials.ts';
 import { send, wasHostUsedBeforeConnect } from './channel.ts';
 import { BUILTIN_NAMES } from '../builtins.ts';
-import type { ModuleFault } from '../protocol.ts';
+import type { MissingModuleKind } from '../protocol.ts';
 
 /** One module of the image, which has the packages of the code. Loading it sets `value` or `error`. */
 interface Module {
@@ -40,17 +40,17 @@ type Names = readonly string[];
 
 const modules = new NativeMap<string, Module>();
 /** The errors that this file created, to distinguish them from similar errors of user code. */
-const missingModuleErrors = new NativeWeakMap<object, ModuleFault>();
+const missingModuleErrors = new NativeWeakMap<object, MissingModuleKind>();
 const builtins = new NativeSet(BUILTIN_NAMES);
 let moduleNames = '';
 
 /** Returns the kind of missing module that caused an error, if that was the cause. */
-export function faultOf(error: unknown): ModuleFault | undefined {
+export function missingModuleKindOf(error: unknown): MissingModuleKind | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   return getWeak(missingModuleErrors, error);
 }
 
-function moduleError(kind: ModuleFault, code: string, message: string): Error {
+function moduleError(kind: MissingModuleKind, code: string, message: string): Error {
   const error = new NativeError(message) as Error & { code: string };
   define(error, 'code', code);
   setWeak(missingModuleErrors, error, kind);
@@ -100,12 +100,12 @@ function findModule(specifier: unknown): Module {
   const name = toText(specifier);
   const module = get(modules, name);
   if (module !== undefined) return module;
-  const bare = startsWith(name, 'node:') ? slice(name, 5) : name;
-  if (startsWith(name, 'node:') || has(builtins, bare))
+  const bareName = startsWith(name, 'node:') ? slice(name, 5) : name;
+  if (startsWith(name, 'node:') || has(builtins, bareName))
     throw moduleError(
       'builtin',
       'ERR_SANDBOX_BUILTIN',
-      'The Node.js module ' + bare + ' is not available in the sandbox',
+      'The Node.js module ' + bareName + ' is not available in the sandbox',
     );
   throw moduleError(
     'module',
@@ -197,13 +197,13 @@ const imageApi = {
   /** Returns a report for the builder, as JSON: the modules that failed to load, and whether the host was used. */
   report(): string {
     const failed: unknown[] = [];
-    each(modules, (module, name) => {
+    forEach(modules, (module, name) => {
       if (!module.hasFailed) return;
       const error = module.error as { name?: unknown; message?: unknown; stack?: unknown } | null;
       append(failed, {
         __proto__: null,
         module: name,
-        builtin: faultOf(error) === 'builtin',
+        builtin: missingModuleKindOf(error) === 'builtin',
         message: toText(error?.message ?? error),
         stack: toText(error?.stack ?? ''),
       });

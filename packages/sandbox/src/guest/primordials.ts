@@ -38,7 +38,7 @@ export const getWeak = <K extends WeakKey, V>(map: WeakMap<K, V>, key: K): V | u
 export const setWeak = <K extends WeakKey, V>(map: WeakMap<K, V>, key: K, value: V): void =>
   void apply(weakSet, map, [key, value]);
 export const remove = <K, V>(map: Map<K, V>, key: K): boolean => apply(mapDelete, map, [key]) as boolean;
-export const each = <K, V>(map: Map<K, V>, visit: (value: V, key: K) => void): void =>
+export const forEach = <K, V>(map: Map<K, V>, visit: (value: V, key: K) => void): void =>
   void apply(mapForEach, map, [visit]);
 export const slice = (text: string, from: number, to?: number): string => apply(textSlice, text, [from, to]);
 export const lastIndexOf = (text: string, part: string, from: number): number =>

@@ -1,14 +1,14 @@
 import { USER_FILE, type GuestError } from '../protocol.ts';
 import { attempt, isError, slice, stringify, toText } from './primordials.ts';
 import { send } from './channel.ts';
-import { faultOf } from './modules.ts';
+import { missingModuleKindOf } from './modules.ts';
 
 const NAME_CHARS = 100;
 const MESSAGE_CHARS = 8_000;
 const STACK_CHARS = 8_000;
 
-const truncate = (text: string, chars: number): string =>
-  text.length > chars ? slice(text, 0, chars) : text;
+const truncate = (text: string, maxChars: number): string =>
+  text.length > maxChars ? slice(text, 0, maxChars) : text;
 
 function errorFieldsOf(error: unknown): { name: string; message: string; stack: string } {
   if (!attempt(() => isError(error), false)) {
@@ -49,7 +49,7 @@ export function sendResult(json: string): void {
  */
 export function sendError(phase: GuestError['phase'], index: number, error: unknown, source?: string): void {
   const { name, message, stack } = errorFieldsOf(error);
-  const reportedPhase = phase === 'run' ? (faultOf(error) ?? phase) : phase;
+  const reportedPhase = phase === 'run' ? (missingModuleKindOf(error) ?? phase) : phase;
   send('E' + stringify({ __proto__: null, phase: reportedPhase, index, name, message, stack, source }));
 }
 

@@ -24,10 +24,10 @@ type Body = (...values: unknown[]) => Promise<unknown>;
 /** One piece of user code with the names that it sees. */
 interface Unit {
   code: string;
-  readonly names: string[];
+  readonly parameterNames: string[];
   readonly values: string[];
   /** Values that are not JSON; they belong to the last names. */
-  readonly extras: unknown[];
+  readonly nonJsonValues: unknown[];
   /** The compiled text, if it differs from the given code. */
   source: string | undefined;
 }
@@ -37,16 +37,22 @@ interface Unit {
  * Defines the globals and returns the units.
  */
 function readArgs(args: Args): Unit[] {
-  let at = 2;
-  for (let remaining = args[at++] as number; remaining > 0; remaining--) {
-    define(globalThis, args[at++] as string, parse(args[at++] as string));
+  let index = 2;
+  for (let remainingGlobals = args[index++] as number; remainingGlobals > 0; remainingGlobals--) {
+    define(globalThis, args[index++] as string, parse(args[index++] as string));
   }
   const units: Unit[] = [];
-  for (let remaining = args[at++] as number; remaining > 0; remaining--) {
-    const unit: Unit = { code: args[at++] as string, names: [], values: [], extras: [], source: undefined };
-    for (let remainingValues = args[at++] as number; remainingValues > 0; remainingValues--) {
-      append(unit.names, args[at++] as string);
-      append(unit.values, args[at++] as string);
+  for (let remainingUnits = args[index++] as number; remainingUnits > 0; remainingUnits--) {
+    const unit: Unit = {
+      code: args[index++] as string,
+      parameterNames: [],
+      values: [],
+      nonJsonValues: [],
+      source: undefined,
+    };
+    for (let remainingValues = args[index++] as number; remainingValues > 0; remainingValues--) {
+      append(unit.parameterNames, args[index++] as string);
+      append(unit.values, args[index++] as string);
     }
     append(units, unit);
   }
@@ -61,7 +67,7 @@ function compile(names: string[], body: string): Body {
   return construct(AsyncFunction, parts) as Body;
 }
 
-const wrap = (expression: string): string => EXPRESSION_START + expression + '\n)' + SOURCE_LINE;
+const wrapExpression = (expression: string): string => EXPRESSION_START + expression + '\n)' + SOURCE_LINE;
 /**
  * Matches code that contains only whitespace, semicolons and comments. A line comment always extends to the end of its
  * line, so matching is unambiguous, and a long sequence of slashes takes linear time.
@@ -74,12 +80,12 @@ const ONLY_COMMENTS =
  * compiles, starting with the last.
  */
 function compileExpression(unit: Unit): Body {
-  if (test(ONLY_COMMENTS, unit.code)) return compile(unit.names, 'return undefined');
+  if (test(ONLY_COMMENTS, unit.code)) return compile(unit.parameterNames, 'return undefined');
   let firstError: unknown;
   let code = unit.code;
   for (let end = code.length; end >= 0;) {
     try {
-      return compile(unit.names, wrap(code));
+      return compile(unit.parameterNames, wrapExpression(code));
     } catch (error) {
       firstError ??= error;
     }
@@ -94,7 +100,7 @@ function compileExpression(unit: Unit): Body {
 function call(body: Body, unit: Unit): Promise<unknown> {
   const values: unknown[] = [];
   for (let i = 0; i < unit.values.length; i++) append(values, parse(unit.values[i] as string));
-  for (let i = 0; i < unit.extras.length; i++) append(values, unit.extras[i]);
+  for (let i = 0; i < unit.nonJsonValues.length; i++) append(values, unit.nonJsonValues[i]);
   return apply(body, undefined, values) as Promise<unknown>;
 }
 
@@ -108,13 +114,13 @@ function compileFunction(unit: Unit): Body {
     const source = rewriteImports(unit.code);
     if (source !== unit.code) {
       unit.code = unit.source = source;
-      append(unit.names, DYNAMIC_IMPORT);
-      append(unit.extras, importDynamically);
-      append(unit.names, STATIC_IMPORT);
-      append(unit.extras, importStatically);
+      append(unit.parameterNames, DYNAMIC_IMPORT);
+      append(unit.nonJsonValues, importDynamically);
+      append(unit.parameterNames, STATIC_IMPORT);
+      append(unit.nonJsonValues, importStatically);
     }
   }
-  return compile(unit.names, unit.code + SOURCE_LINE);
+  return compile(unit.parameterNames, unit.code + SOURCE_LINE);
 }
 
 const toJson = (value: unknown): string => stringify(value) ?? 'null';

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
+import { findBubblewrap } from '../../../../test/support/bubblewrap.ts';
 import { isReadableByOthers } from '../../../../test/support/other-users.ts';
 import { confine, type Confinement } from './confine.ts';
 import { findHostTools } from './host-tools.ts';
@@ -18,20 +18,20 @@ import { spawnConfined } from './spawn.ts';
 
 const isRoot = process.geteuid?.() === 0 && isReadableByOthers;
 const isLinux = process.platform === 'linux';
-const path = isLinux ? bubblewrap() : undefined;
-const tools = findHostTools(path);
+const bubblewrapPath = isLinux ? findBubblewrap() : undefined;
+const tools = findHostTools(bubblewrapPath);
 const uids = isRoot ? DEFAULT_UIDS : undefined;
-const strict: Confinement = { level: 'strict', tools, uids };
-const standard: Confinement = { level: 'standard', tools, uids };
+const strictConfinement: Confinement = { level: 'strict', tools, uids };
+const standardConfinement: Confinement = { level: 'standard', tools, uids };
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-breakout-')));
 const file = join(folder, 'attacker.cjs');
 const secret = join(folder, 'secret');
 const server = createServer((socket) => {
-  connections++;
+  connectionCount++;
   socket.destroy();
 });
-let connections = 0;
+let connectionCount = 0;
 let port = 0;
 
 beforeAll(async () => {
@@ -46,7 +46,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Ending {
+interface AttackResult {
   /** The attacker's report, `done` or an error code; undefined if it died. */
   readonly reported: unknown;
   readonly code: number | null;
@@ -55,12 +55,23 @@ interface Ending {
 }
 
 /** Runs an async function with this body, which may use `require`, in a confined process. */
-function attack(confinement: Confinement, body: string, overrides: Partial<Program> = {}): Promise<Ending> {
+function attack(
+  confinement: Confinement,
+  body: string,
+  overrides: Partial<Program> = {},
+): Promise<AttackResult> {
   const source = `(async () => { ${body} })()
     .then((value) => value ?? 'done', (error) => error.code ?? error.name)
     .then((reported) => process.send({ reported }, () => process.exit(0)));`;
   writeFileSync(file, source);
-  const program: Program = { file, args: [], readable: [], flags: ['--jitless'], dataMiB: 256, ...overrides };
+  const program: Program = {
+    file,
+    args: [],
+    readablePaths: [],
+    flags: ['--jitless'],
+    dataMiB: 256,
+    ...overrides,
+  };
   const child = spawnConfined(confine(confinement, process.execPath, program, false));
   return new Promise((resolve, reject) => {
     let reported: unknown;
@@ -73,8 +84,8 @@ function attack(confinement: Confinement, body: string, overrides: Partial<Progr
 }
 
 const reportOf = async (confinement: Confinement, body: string): Promise<unknown> => {
-  const ending = await attack(confinement, body);
-  return ending.reported ?? ending;
+  const result = await attack(confinement, body);
+  return result.reported ?? result;
 };
 
 const anErrorCode = expect.stringMatching(/^E[A-Z]+$/);
@@ -82,7 +93,7 @@ const anErrorCode = expect.stringMatching(/^E[A-Z]+$/);
 const connectCode = (target: string): string =>
   `await new Promise((resolve, reject) => require('node:net').connect(${target}).once('connect', resolve).once('error', reject));`;
 
-describe.runIf(path !== undefined)('a process in strict isolation', () => {
+describe.runIf(bubblewrapPath !== undefined)('a process in strict isolation', () => {
   it.each([
     ['the users of the machine', '/etc/passwd', 'ENOENT'],
     ['its own process', '/proc/self/environ', 'ENOENT'],
@@ -91,12 +102,14 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
     ['a world-readable file next to its own', secret, 'ENOENT'],
     ['its host', `/proc/${process.pid}/cmdline`, 'ENOENT'],
   ])('cannot read %s', async (_what, target, code) => {
-    expect(await reportOf(strict, `require('node:fs').readFileSync(${JSON.stringify(target)});`)).toBe(code);
+    expect(
+      await reportOf(strictConfinement, `require('node:fs').readFileSync(${JSON.stringify(target)});`),
+    ).toBe(code);
   });
 
   it('sees the folders above its own files, and nothing else', async () => {
     const names = await reportOf(
-      strict,
+      strictConfinement,
       `const { readdirSync } = require('node:fs');
        return readdirSync(${JSON.stringify(folder)}).concat(readdirSync('/').filter((name) => ['etc', 'proc', 'sys', 'dev', 'root', 'home', 'var'].includes(name)));`,
     );
@@ -111,71 +124,77 @@ describe.runIf(path !== undefined)('a process in strict isolation', () => {
     ['to shared memory', '/dev/shm/written', 'ENOENT'],
   ])('cannot write %s', async (_where, target, code) => {
     expect(
-      await reportOf(strict, `require('node:fs').writeFileSync(${JSON.stringify(target)}, 'x');`),
+      await reportOf(strictConfinement, `require('node:fs').writeFileSync(${JSON.stringify(target)}, 'x');`),
     ).toEqual(code);
     expect(existsSync(join(folder, 'written'))).toBe(false);
   });
 
   it('has no access to networks and sockets of the machine', async () => {
-    const before = connections;
-    expect(await reportOf(strict, connectCode(`{ host: '127.0.0.1', port: ${port} }`))).toEqual(anErrorCode);
-    expect(await reportOf(strict, connectCode(`{ path: '/run/dbus/system_bus_socket' }`))).toEqual(
+    const connectionCountBefore = connectionCount;
+    expect(await reportOf(strictConfinement, connectCode(`{ host: '127.0.0.1', port: ${port} }`))).toEqual(
+      anErrorCode,
+    );
+    expect(await reportOf(strictConfinement, connectCode(`{ path: '/run/dbus/system_bus_socket' }`))).toEqual(
       anErrorCode,
     );
     const DATAGRAM = `const socket = require('node:dgram').createSocket('udp4');
       await new Promise((resolve, reject) => socket.once('error', reject).send('x', ${port}, '127.0.0.1', resolve));`;
-    expect(await reportOf(strict, DATAGRAM)).toEqual(anErrorCode);
+    expect(await reportOf(strictConfinement, DATAGRAM)).toEqual(anErrorCode);
     expect(
       await reportOf(
-        strict,
+        strictConfinement,
         `await new Promise((resolve, reject) => require('node:net').createServer().listen(0, resolve).once('error', reject));`,
       ),
     ).toEqual(anErrorCode);
-    expect(connections).toBe(before);
+    expect(connectionCount).toBe(connectionCountBefore);
   });
 
   it('can neither start nor signal processes', async () => {
     const SPAWN = `const { error } = require('node:child_process').spawnSync(process.execPath, ['--version']); if (error) throw error;`;
-    expect(await reportOf(strict, SPAWN)).toBe('EPERM');
-    expect(await reportOf(strict, `process.kill(${process.pid}, 0);`)).toBe('ESRCH');
+    expect(await reportOf(strictConfinement, SPAWN)).toBe('EPERM');
+    expect(await reportOf(strictConfinement, `process.kill(${process.pid}, 0);`)).toBe('ESRCH');
     // Its parent is process 1 of its namespace, bubblewrap, which ignores signals from inside.
-    expect(await reportOf(strict, `process.kill(process.ppid, 'SIGKILL'); return process.ppid;`)).toBe(1);
+    expect(
+      await reportOf(strictConfinement, `process.kill(process.ppid, 'SIGKILL'); return process.ppid;`),
+    ).toBe(1);
   });
 
   it('can start threads', async () => {
     const THREAD = `return new Promise((resolve, reject) => new (require('node:worker_threads').Worker)('require("node:worker_threads").parentPort.postMessage("hi")', { eval: true }).once('message', resolve).once('error', reject));`;
-    expect(await reportOf(strict, THREAD)).toBe('hi');
+    expect(await reportOf(strictConfinement, THREAD)).toBe('hi');
   });
 
   it('has an empty environment, no host name, and runs as nobody', async () => {
     const READ_IDENTITY = `return [Object.keys(process.env).filter((name) => name !== 'PWD'), require('node:os').hostname(), process.getuid(), process.getgroups().filter((group) => group !== 65534), process.cwd()];`;
-    expect(await reportOf(strict, READ_IDENTITY)).toEqual([[], 'sandbox', 65534, [], '/']);
+    expect(await reportOf(strictConfinement, READ_IDENTITY)).toEqual([[], 'sandbox', 65534, [], '/']);
   });
 });
 
 describe.runIf(isLinux && tools.prlimit !== undefined)('a process in standard isolation', () => {
   it('cannot write to any file', async () => {
-    const written = join(tmpdir(), `heddle-written-${process.pid}`);
+    const writtenPath = join(tmpdir(), `heddle-written-${process.pid}`);
     try {
-      const WRITE = `require('node:fs').writeFileSync(${JSON.stringify(written)}, 'x');`;
-      expect(await reportOf(standard, WRITE)).toBe('EFBIG');
+      const WRITE = `require('node:fs').writeFileSync(${JSON.stringify(writtenPath)}, 'x');`;
+      expect(await reportOf(standardConfinement, WRITE)).toBe('EFBIG');
     } finally {
-      rmSync(written, { force: true });
+      rmSync(writtenPath, { force: true });
     }
   });
 
   it.runIf(isRoot)('runs as a different user than its host and other processes', async () => {
     const [one, other] = await Promise.all([
-      reportOf(standard, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
-      reportOf(standard, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
+      reportOf(standardConfinement, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
+      reportOf(standardConfinement, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
     ]);
     expect(new Set([0, one, other]).size).toBe(3);
-    expect(await reportOf(standard, `process.kill(${process.pid}, 0);`)).toBe('EPERM');
-    expect(await reportOf(standard, `process.setuid(0);`)).toBe('EPERM');
-    expect(await reportOf(standard, `require('node:fs').readFileSync('/etc/shadow');`)).toBe('EACCES');
-    expect(await reportOf(standard, `require('node:fs').readFileSync('/proc/${process.pid}/environ');`)).toBe(
+    expect(await reportOf(standardConfinement, `process.kill(${process.pid}, 0);`)).toBe('EPERM');
+    expect(await reportOf(standardConfinement, `process.setuid(0);`)).toBe('EPERM');
+    expect(await reportOf(standardConfinement, `require('node:fs').readFileSync('/etc/shadow');`)).toBe(
       'EACCES',
     );
+    expect(
+      await reportOf(standardConfinement, `require('node:fs').readFileSync('/proc/${process.pid}/environ');`),
+    ).toBe('EACCES');
   });
 
   it.runIf(isRoot)('cannot start unlimited processes', async () => {
@@ -190,18 +209,18 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('a process in standard is
       } finally {
         for (const child of started) child.kill('SIGKILL');
       }`;
-    expect(await reportOf(standard, BOMB)).toBe('EAGAIN');
+    expect(await reportOf(standardConfinement, BOMB)).toBe('EAGAIN');
   });
 
   it('has an empty environment', async () => {
-    expect(await reportOf(standard, 'return Object.keys(process.env);')).toEqual([]);
+    expect(await reportOf(standardConfinement, 'return Object.keys(process.env);')).toEqual([]);
   });
 });
 
 describe.runIf(isLinux && tools.prlimit !== undefined)('the confinement', () => {
   const confinements: [string, Confinement][] = [
-    ['standard', standard],
-    ...(path === undefined ? [] : ([['strict', strict]] as [string, Confinement][])),
+    ['standard', standardConfinement],
+    ...(bubblewrapPath === undefined ? [] : ([['strict', strictConfinement]] as [string, Confinement][])),
   ];
 
   it.each(confinements)('limits memory, in %s', async (_name, confinement) => {
@@ -211,10 +230,10 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('the confinement', () => 
   });
 
   it.each(confinements)('limits CPU time, in %s', async (_name, confinement) => {
-    const ending = await attack(confinement, 'for (;;);', { maxCpuSeconds: 1 });
-    expect(ending.reported).toBeUndefined();
+    const result = await attack(confinement, 'for (;;);', { maxCpuSeconds: 1 });
+    expect(result.reported).toBeUndefined();
     // Bubblewrap reports the signal of its process as an exit code.
-    expect(ending.signal ?? ending.code).toBe(ending.signal === null ? 128 + 9 : 'SIGKILL');
+    expect(result.signal ?? result.code).toBe(result.signal === null ? 128 + 9 : 'SIGKILL');
   });
 
   it.each(confinements)('limits open files, in %s', async (_name, confinement) => {
@@ -223,8 +242,8 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('the confinement', () => 
   });
 
   it.each(confinements)('leaves no core dump, in %s', async (_name, confinement) => {
-    const ending = await attack(confinement, 'return process.report.getReport().userLimits;');
-    expect(ending.reported).toMatchObject({
+    const result = await attack(confinement, 'return process.report.getReport().userLimits;');
+    expect(result.reported).toMatchObject({
       core_file_size_blocks: { soft: 0, hard: 0 },
       file_size_blocks: { soft: 0, hard: 0 },
       open_files: { soft: 256, hard: 256 },
@@ -233,16 +252,16 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('the confinement', () => 
   });
 
   it.each(confinements)('ends the process with its host, in %s', async (level) => {
-    const host = join(folder, 'host.mjs');
+    const hostScript = join(folder, 'host.mjs');
     const options = JSON.stringify({
       maxProcesses: 1,
-      isolation: { level, ...(path !== undefined && { bubblewrap: path }) },
+      isolation: { level, ...(bubblewrapPath !== undefined && { bubblewrap: bubblewrapPath }) },
     });
-    const index = new URL('../index.ts', import.meta.url).href;
+    const indexUrl = new URL('../index.ts', import.meta.url).href;
     // Reports its child processes, then dies during a job.
     writeFileSync(
-      host,
-      `import { createSandbox } from ${JSON.stringify(index)};
+      hostScript,
+      `import { createSandbox } from ${JSON.stringify(indexUrl)};
        import { readdirSync, readFileSync } from 'node:fs';
        const sandbox = createSandbox(${options});
        await sandbox.run({ runId: 'a', code: 'return 1' });
@@ -255,7 +274,9 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('the confinement', () => 
        process.stdout.write(JSON.stringify(descendants(process.pid)), () => process.kill(process.pid, 'SIGKILL'));`,
     );
     const output = await new Promise<string>((resolve) => {
-      execFile(process.execPath, ['--conditions=@heddle/source', host], (_error, stdout) => resolve(stdout));
+      execFile(process.execPath, ['--conditions=@heddle/source', hostScript], (_error, stdout) =>
+        resolve(stdout),
+      );
     });
     const descendants = JSON.parse(output) as number[];
     expect(descendants.length).toBeGreaterThanOrEqual(1);
@@ -267,12 +288,12 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('the confinement', () => 
   it.each(confinements)(
     'passes on no inherited descriptor of the host, in %s',
     async (_name, confinement) => {
-      const host = join(folder, 'inheriting.mjs');
+      const hostScript = join(folder, 'inheriting.mjs');
       writeFileSync(file, `try { require('node:fs').writeSync(40, 'leaked'); } finally { process.exit(0); }`);
-      const program = { file, args: [], readable: [], flags: ['--jitless'], dataMiB: 256 };
+      const program = { file, args: [], readablePaths: [], flags: ['--jitless'], dataMiB: 256 };
       const source = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
       writeFileSync(
-        host,
+        hostScript,
         `import { confine } from ${source('./confine.ts')};
        import { spawnConfined } from ${source('./spawn.ts')};
        import { fstatSync } from 'node:fs';
@@ -286,14 +307,14 @@ describe.runIf(isLinux && tools.prlimit !== undefined)('the confinement', () => 
         'inherit',
         ...Array.from({ length: 37 }, () => 'ignore' as const),
       ];
-      const child = spawn(process.execPath, ['--conditions=@heddle/source', host], {
+      const child = spawn(process.execPath, ['--conditions=@heddle/source', hostScript], {
         stdio: [...stdio, 'pipe'],
       });
-      const written = { out: '', leak: '' };
-      child.stdout!.on('data', (data: Buffer) => (written.out += data.toString()));
-      child.stdio[40 as 4]!.on('data', (data: Buffer) => (written.leak += data.toString()));
+      const output = { out: '', leak: '' };
+      child.stdout!.on('data', (data: Buffer) => (output.out += data.toString()));
+      child.stdio[40 as 4]!.on('data', (data: Buffer) => (output.leak += data.toString()));
       await once(child, 'close');
-      expect(written).toEqual({ out: 'ended with 0', leak: '' });
+      expect(output).toEqual({ out: 'ended with 0', leak: '' });
     },
   );
 });

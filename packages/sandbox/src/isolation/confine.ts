@@ -7,7 +7,7 @@ import {
   type HostTools,
 } from './host-tools.ts';
 import type { IsolationLevel } from './options.ts';
-import { librariesOf, unusualFolders } from './libraries.ts';
+import { librariesOf, customFolders } from './libraries.ts';
 import type { Program } from './program.ts';
 import { seccompFilter } from './seccomp.ts';
 import { takeSlotUid, type UidRange } from './slot-uid.ts';
@@ -28,7 +28,7 @@ export interface Invocation {
   /** The seccomp filter, to be written to FILTER_FD; undefined for none. */
   readonly filter: Buffer | undefined;
   /** True if the process gets the pipe SYNC_FD. */
-  readonly syncCalls: boolean;
+  readonly hasSyncPipe: boolean;
   /** Files that are opened for the process, as the following descriptors. */
   readonly files: readonly string[] | undefined;
   /** User id of the process, freed at its end. */
@@ -52,10 +52,10 @@ const CHANNEL_ENVIRONMENT = {
  * the self-test of `strict`, disable it.
  */
 function nodeArguments(program: Program, usesPermissions: boolean): string[] {
-  const readable = [program.file, ...program.readable].map((path) => `--allow-fs-read=${path}`);
+  const readablePaths = [program.file, ...program.readablePaths].map((path) => `--allow-fs-read=${path}`);
   return [
     ...program.flags,
-    ...(usesPermissions ? ['--permission', '--allow-addons', ...readable] : []),
+    ...(usesPermissions ? ['--permission', '--allow-addons', ...readablePaths] : []),
     '--no-warnings',
     program.file,
     ...program.args,
@@ -79,11 +79,11 @@ function jailCommand(
   program: Program,
   command: readonly string[],
 ): string[] {
-  const addons = program.readable.filter((path) => path.endsWith('.node'));
+  const addons = program.readablePaths.filter((path) => path.endsWith('.node'));
   const libraries = librariesOf(execPath, addons);
-  const folders = unusualFolders(libraries);
-  const jail = bubblewrapArguments({
-    readable: [execPath, ...libraries, program.file, ...program.readable],
+  const folders = customFolders(libraries);
+  const jailArguments = bubblewrapArguments({
+    readablePaths: [execPath, ...libraries, program.file, ...program.readablePaths],
     environment: {
       ...CHANNEL_ENVIRONMENT,
       ...(folders.length > 0 && { LD_LIBRARY_PATH: folders.join(':') }),
@@ -91,7 +91,7 @@ function jailCommand(
     filterFd: FILTER_FD,
     command,
   });
-  return [tools.bubblewrap as string, ...jail];
+  return [tools.bubblewrap as string, ...jailArguments];
 }
 
 /**
@@ -106,14 +106,14 @@ export function confine(
 ): Invocation {
   const { level, tools, uids } = confinement;
   // If the file is missing, starting the process fails with a clear error.
-  const node = existsSync(execPath) ? realpathSync(execPath) : execPath;
-  let commandLine = [node, ...nodeArguments(program, usesPermissions)];
-  if (level === 'strict') commandLine = jailCommand(tools, node, program, commandLine);
+  const nodePath = existsSync(execPath) ? realpathSync(execPath) : execPath;
+  let commandLine = [nodePath, ...nodeArguments(program, usesPermissions)];
+  if (level === 'strict') commandLine = jailCommand(tools, nodePath, program, commandLine);
   if (level !== 'basic') commandLine = withLimits(confinement, program, commandLine);
   const uid = uids === undefined ? undefined : takeSlotUid(uids);
   if (level !== 'basic' && tools.setpriv !== undefined)
     commandLine = [tools.setpriv, ...setprivArguments(uid, process.geteuid?.() === 0), ...commandLine];
-  const [command = node, ...args] = commandLine;
+  const [command = nodePath, ...args] = commandLine;
   const filter =
     level === 'strict' ? seccompFilter({ architecture: process.arch as Architecture }) : undefined;
   return {
@@ -122,7 +122,7 @@ export function confine(
     filter,
     uid,
     mayLeaveProcesses: level !== 'strict',
-    syncCalls: program.syncCalls ?? false,
+    hasSyncPipe: program.hasSyncPipe ?? false,
     files: program.files,
   };
 }

@@ -6,7 +6,7 @@ import type { IsolationCheck } from './report.ts';
 /** Cgroup limits on the host process and everything that it starts; undefined for no limit. */
 export interface ControlGroup {
   readonly memoryBytes: number | undefined;
-  readonly processes: number | undefined;
+  readonly maxProcesses: number | undefined;
   /** True if an out-of-memory kill ends all processes in the group, including the host. */
   readonly killsGroup: boolean;
 }
@@ -35,7 +35,7 @@ const LIMIT_FILES = {
   pids: { 1: 'pids.max', 2: 'pids.max' },
 } as const;
 
-function read(file: string): string | undefined {
+function readIfPresent(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch {
@@ -62,8 +62,8 @@ function pathBelow({ root }: Mount, path: string): string {
 }
 
 function hierarchyOf(controller: keyof typeof LIMIT_FILES, rootFolder: string): Hierarchy | undefined {
-  const mounts = (read(join(rootFolder, 'proc/self/mountinfo')) ?? '').split('\n').map(mountOf);
-  const groups = (read(join(rootFolder, 'proc/self/cgroup')) ?? '')
+  const mounts = (readIfPresent(join(rootFolder, 'proc/self/mountinfo')) ?? '').split('\n').map(mountOf);
+  const groups = (readIfPresent(join(rootFolder, 'proc/self/cgroup')) ?? '')
     .split('\n')
     .map((line) => line.split(':'));
   const version1Mount = mounts.find(
@@ -93,7 +93,7 @@ function lowestLimit(
   if (hierarchy === undefined) return undefined;
   const file = LIMIT_FILES[controller][hierarchy.version];
   const limits = hierarchy.folders
-    .map((folder) => Number.parseInt(read(join(folder, file)) ?? '', 10))
+    .map((folder) => Number.parseInt(readIfPresent(join(folder, file)) ?? '', 10))
     .filter((limit) => limit < ceiling);
   return limits.length === 0 ? undefined : Math.min(...limits);
 }
@@ -104,15 +104,16 @@ export function readControlGroup(rootFolder = '/', machineBytes = totalmem()): C
   const pids = hierarchyOf('pids', rootFolder);
   if (memory === undefined && pids === undefined) return undefined;
   const killsGroup =
-    memory?.version === 2 && memory.folders.some((each) => read(join(each, 'memory.oom.group')) === '1');
+    memory?.version === 2 &&
+    memory.folders.some((each) => readIfPresent(join(each, 'memory.oom.group')) === '1');
   return {
     memoryBytes: lowestLimit('memory', rootFolder, machineBytes),
-    processes: lowestLimit('pids', rootFolder, Number.MAX_SAFE_INTEGER),
+    maxProcesses: lowestLimit('pids', rootFolder, Number.MAX_SAFE_INTEGER),
     killsGroup,
   };
 }
 
-const sizeOf = (bytes: number): string =>
+const formatSize = (bytes: number): string =>
   bytes < GIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / GIB).toFixed(1)} GiB`;
 
 const unlimitedCheck = (name: string, resource: string): IsolationCheck => ({
@@ -132,21 +133,21 @@ function checkMemory({ memoryBytes, killsGroup }: ControlGroup): IsolationCheck 
       hint: 'switch memory.oom.group off: OOMPolicy=continue of the unit, singleProcessOOMKill of the kubelet',
     };
   if (memoryBytes === undefined) return unlimitedCheck(name, 'the memory');
-  const found = `All processes together may have ${sizeOf(memoryBytes)} of memory`;
+  const found = `All processes together may have ${formatSize(memoryBytes)} of memory`;
   if (memoryBytes >= MIN_BYTES) return { name, result: 'ok', found };
   return {
     name,
     result: 'off',
     found: `${found}, which is below the recommended minimum`,
-    hint: `give them ${sizeOf(MIN_BYTES)} or more: Python takes 200 MiB for each process, a build of an image up to 2 GiB`,
+    hint: `give them ${formatSize(MIN_BYTES)} or more: Python takes 200 MiB for each process, a build of an image up to 2 GiB`,
   };
 }
 
-function checkProcesses({ processes }: ControlGroup): IsolationCheck {
+function checkProcesses({ maxProcesses }: ControlGroup): IsolationCheck {
   const name = 'cgroup pids';
-  if (processes === undefined) return unlimitedCheck(name, 'the number');
-  const found = `The limit is ${processes.toLocaleString('en-US')} processes and threads in total`;
-  if (processes >= MIN_PROCESSES) return { name, result: 'ok', found };
+  if (maxProcesses === undefined) return unlimitedCheck(name, 'the number');
+  const found = `The limit is ${maxProcesses.toLocaleString('en-US')} processes and threads in total`;
+  if (maxProcesses >= MIN_PROCESSES) return { name, result: 'ok', found };
   return {
     name,
     result: 'off',
@@ -164,7 +165,7 @@ export const checkControlGroup = (): IsolationCheck[] => checksOf(readControlGro
 /** Returns checks of cgroup limits; none without control groups. */
 export function checksOf(group: ControlGroup | undefined): IsolationCheck[] {
   if (group === undefined) return [];
-  if (group.memoryBytes === undefined && group.processes === undefined && !group.killsGroup)
+  if (group.memoryBytes === undefined && group.maxProcesses === undefined && !group.killsGroup)
     return [unlimitedCheck('cgroup', 'the memory or the number')];
   return [checkMemory(group), checkProcesses(group)];
 }

@@ -98,7 +98,7 @@ export function setprivArguments(uid: number | undefined, isRoot: boolean): stri
 /** A process in separate namespaces, whose root contains only the files and folders listed here. */
 export interface Jail {
   /** Files and folders that are mounted read-only at their own paths. */
-  readonly readable: readonly string[];
+  readonly readablePaths: readonly string[];
   /** Further mount arguments of bubblewrap, in order: `--ro-bind`, `--tmpfs`, `--dir` … */
   readonly mounts?: readonly string[];
   /** The whole environment. */
@@ -128,7 +128,7 @@ export function bubblewrapArguments(jail: Jail): string[] {
     ...['--cap-drop', 'ALL', '--uid', NOBODY, '--gid', NOBODY, '--hostname', 'sandbox'],
     '--clearenv',
     ...Object.entries(jail.environment).flatMap(([name, value]) => ['--setenv', name, value]),
-    ...jail.readable.flatMap((path) => ['--ro-bind', path, path]),
+    ...jail.readablePaths.flatMap((path) => ['--ro-bind', path, path]),
     ...(jail.mounts ?? []),
     ...['--remount-ro', '/', '--chdir', jail.folder ?? '/', '--seccomp', String(jail.filterFd)],
     '--',

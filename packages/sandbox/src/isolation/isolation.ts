@@ -17,19 +17,19 @@ import type { IsolationReport } from './report.ts';
 export async function probeIsolation(
   options: IsolationOptions & { readonly execPath?: string } = {},
 ): Promise<IsolationReport> {
-  const { execPath = process.execPath, ...requested } = options;
-  return (await probeOnce(resolveIsolation(requested), execPath).result).report;
+  const { execPath = process.execPath, ...isolationOptions } = options;
+  return (await probeOnce(resolveIsolation(isolationOptions), execPath).result).report;
 }
 
 /** The isolation of one sandbox, determined by probing its host. */
 export class Isolation {
-  readonly #requested: ResolvedIsolation;
+  readonly #options: ResolvedIsolation;
   readonly #execPath: string;
   #probe: Probe | undefined;
   #result: ProbeResult | undefined;
 
   constructor(options: IsolationOptions | undefined, execPath: string) {
-    this.#requested = resolveIsolation(options);
+    this.#options = resolveIsolation(options);
     this.#execPath = execPath;
   }
 
@@ -42,16 +42,16 @@ export class Isolation {
    * in the meantime.
    */
   startProbe(): boolean {
-    this.#probe ??= probeOnce(this.#requested, this.#execPath);
-    return isAtLeast(this.#probe.expected.level, this.#requested.minimum);
+    this.#probe ??= probeOnce(this.#options, this.#execPath);
+    return isAtLeast(this.#probe.expectedConfinement.level, this.#options.minimum);
   }
 
   /** Waits for the probe. Returns whether processes that were started in the meantime are confined correctly. */
   async waitForProbe(): Promise<boolean> {
     this.startProbe();
-    const { expected, result } = this.#probe as Probe;
+    const { expectedConfinement, result } = this.#probe as Probe;
     this.#result = await result;
-    return this.#result.confinement === expected && this.refusal === undefined;
+    return this.#result.confinement === expectedConfinement && this.refusal === undefined;
   }
 
   /** The isolation level; undefined before it is determined. */
@@ -63,7 +63,7 @@ export class Isolation {
   get refusal(): string | undefined {
     if (this.#result === undefined) return undefined;
     const { level, reasons } = this.#result.report;
-    const { minimum } = this.#requested;
+    const { minimum } = this.#options;
     if (isAtLeast(level, minimum)) return undefined;
     const reason = (reasons[minimum] ?? []).join(' ');
     return `The sandbox reaches the isolation level ${level}, and ${minimum} is the minimum. ${reason}`;
@@ -71,7 +71,7 @@ export class Isolation {
 
   /** How processes are started. Before the probe ends this is the expected confinement, and processes get no jobs. */
   get confinement(): Confinement {
-    this.#probe ??= probeOnce(this.#requested, this.#execPath);
-    return this.#result?.confinement ?? this.#probe.expected;
+    this.#probe ??= probeOnce(this.#options, this.#execPath);
+    return this.#result?.confinement ?? this.#probe.expectedConfinement;
   }
 }

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
+import { findBubblewrap } from '../../../../test/support/bubblewrap.ts';
 import { confine } from './confine.ts';
 import { findHostTools } from './host-tools.ts';
 import { DEFAULT_UIDS } from './slot-uid.ts';
@@ -11,14 +11,14 @@ import {
   CONDITIONAL_CALLS,
   FORBIDDEN_CALLS,
   NEWEST_CALL,
-  numberOf,
+  callNumberOf,
   PROCESS_CALLS,
   SOCKET_CALLS,
   type Architecture,
 } from './syscalls.ts';
 
 const architecture = process.arch as Architecture;
-const bubblewrapPath = process.platform === 'linux' ? bubblewrap() : undefined;
+const bubblewrapPath = process.platform === 'linux' ? findBubblewrap() : undefined;
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-kernel-')));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -67,7 +67,7 @@ const MACHINE_CODE: Record<Architecture, (numbers: readonly number[]) => Buffer>
 };
 
 /** A Linux program that consists only of `code`. */
-function executable(code: Buffer): Buffer {
+function createExecutable(code: Buffer): Buffer {
   const ENTRY = 0x400078;
   const header = Buffer.alloc(0x78);
   header.write('7f454c46020101', 'hex');
@@ -93,11 +93,11 @@ function executable(code: Buffer): Buffer {
 /** Returns the kernel's result of each call in strict isolation; errors are negative. */
 async function resultsOf(numbers: readonly number[]): Promise<number[]> {
   const file = join(folder, `calls-${numbers.length}`);
-  writeFileSync(file, executable(MACHINE_CODE[architecture](numbers)));
+  writeFileSync(file, createExecutable(MACHINE_CODE[architecture](numbers)));
   chmodSync(file, 0o755);
   chmodSync(folder, 0o755);
   const uids = process.geteuid?.() === 0 ? DEFAULT_UIDS : undefined;
-  const program = { file, args: [], readable: [], flags: [], dataMiB: 64 };
+  const program = { file, args: [], readablePaths: [], flags: [], dataMiB: 64 };
   const confinement = { level: 'strict', tools: findHostTools(bubblewrapPath), uids } as const;
   const child = spawnConfined(confine(confinement, file, program));
   const chunks: Buffer[] = [];
@@ -115,7 +115,7 @@ describe.runIf(bubblewrapPath !== undefined)('the kernel, in strict isolation', 
   it('refuses every call that the filter names', async () => {
     const tables = { ...FORBIDDEN_CALLS, ...SOCKET_CALLS, ...PROCESS_CALLS, ...CONDITIONAL_CALLS };
     const namedCalls = Object.entries(tables).flatMap(([name, pair]): [string, number][] => {
-      const number = numberOf(pair, architecture);
+      const number = callNumberOf(pair, architecture);
       return number === undefined ? [] : [[name, number]];
     });
     const results = await resultsOf(namedCalls.map(([, number]) => number));

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { librariesOf, unusualFolders } from './libraries.ts';
+import { librariesOf, customFolders } from './libraries.ts';
 import { unreadablePart } from './users.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-libraries-')));
@@ -23,29 +23,29 @@ describe.runIf(process.platform === 'linux')('the libraries of a program', () =>
     expect(librariesOf(file, [])).toEqual([]);
   });
 
-  it('are in unusual folders if the loader does not search their folders by default', () => {
+  it('are in custom folders if the loader does not search their folders by default', () => {
     const libraries = [
       '/lib64/ld-linux-x86-64.so.2',
       '/lib/x86_64-linux-gnu/libc.so.6',
       '/usr/lib64/libm.so.6',
     ];
-    expect(unusualFolders(libraries)).toEqual([]);
-    expect(unusualFolders([...libraries, '/opt/one/libz.so', '/opt/one/liby.so'])).toEqual(['/opt/one']);
+    expect(customFolders(libraries)).toEqual([]);
+    expect(customFolders([...libraries, '/opt/one/libz.so', '/opt/one/liby.so'])).toEqual(['/opt/one']);
   });
 });
 
 describe.runIf(process.platform !== 'win32')('the part of a path that other users cannot read', () => {
   it('is the file, a parent folder, or undefined', () => {
-    const closed = join(folder, 'closed');
-    const file = join(closed, 'deep', 'file');
-    mkdirSync(join(closed, 'deep'), { recursive: true });
+    const closedFolder = join(folder, 'closed');
+    const file = join(closedFolder, 'deep', 'file');
+    mkdirSync(join(closedFolder, 'deep'), { recursive: true });
     writeFileSync(file, '');
     expect(unreadablePart(file)).toBeUndefined();
     chmodSync(file, 0o600);
     expect(unreadablePart(file)).toBe(file);
     chmodSync(file, 0o644);
-    chmodSync(closed, 0o750);
-    expect(unreadablePart(file)).toBe(closed);
-    expect(unreadablePart(closed)).toBe(closed);
+    chmodSync(closedFolder, 0o750);
+    expect(unreadablePart(file)).toBe(closedFolder);
+    expect(unreadablePart(closedFolder)).toBe(closedFolder);
   });
 });

@@ -70,7 +70,7 @@ export function librariesOf(program: string, addons: readonly string[]): readonl
 }
 
 /** Returns the library folders that the loader does not search by default. */
-export function unusualFolders(libraries: readonly string[]): string[] {
+export function customFolders(libraries: readonly string[]): string[] {
   const folders = libraries.slice(1).map((library) => dirname(library));
   return [...new Set(folders)].filter((folder) => !STANDARD_FOLDER.test(folder));
 }
@@ -79,7 +79,7 @@ export function unusualFolders(libraries: readonly string[]): string[] {
 export interface BareRoot {
   readonly execPath: string;
   /** Files that are mounted at their own paths. */
-  readonly readable: readonly string[];
+  readonly readablePaths: readonly string[];
   /** Environment variables that Node.js needs there. */
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -87,11 +87,11 @@ export interface BareRoot {
 /** Returns the root file system for the programs of an image builder. */
 export function bareRoot(): BareRoot {
   const execPath = realpathSync(process.execPath);
-  const readable = librariesOf(execPath, []);
-  const folders = unusualFolders(readable);
+  const readablePaths = librariesOf(execPath, []);
+  const folders = customFolders(readablePaths);
   return {
     execPath,
-    readable,
+    readablePaths,
     environment: folders.length > 0 ? { LD_LIBRARY_PATH: folders.join(':') } : {},
   };
 }

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
+import { findBubblewrap } from '../../../../test/support/bubblewrap.ts';
 import { isReadableByOthers } from '../../../../test/support/other-users.ts';
 import { createSandbox, probeIsolation } from '../index.ts';
 import { checkNode, type IsolationReport } from './report.ts';
@@ -17,7 +17,7 @@ import type { Architecture } from './syscalls.ts';
 const ROOT = realpathSync(fileURLToPath(new URL('../../../..', import.meta.url)));
 const isLinux = process.platform === 'linux';
 const isRoot = process.geteuid?.() === 0;
-const path = isLinux ? bubblewrap() : undefined;
+const bubblewrapPath = isLinux ? findBubblewrap() : undefined;
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-probe-')));
 chmodSync(folder, 0o755);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -48,8 +48,8 @@ describe('a Node.js that is too old', () => {
 });
 
 describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
-  it.runIf(path !== undefined)('finds strict isolation, with every check', async () => {
-    const report = await probeIsolation({ bubblewrap: path! });
+  it.runIf(bubblewrapPath !== undefined)('finds strict isolation, with every check', async () => {
+    const report = await probeIsolation({ bubblewrap: bubblewrapPath! });
     expect(report).toMatchObject({ level: 'strict', reasons: {} });
     expect(report.checks.map(({ name, result }) => [name, result])).toEqual([
       ['prlimit', 'ok'],
@@ -77,8 +77,8 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
 
   it("reports bubblewrap's message, and a hint for namespaces", async () => {
     const message = 'bwrap: No permissions to create new namespace, likely because the kernel forbids it.';
-    const refusing = fakeTool('refusing', `echo "${message}" >&2; exit 1`);
-    const report = await probeIsolation({ bubblewrap: refusing });
+    const refusingBubblewrap = fakeTool('refusing', `echo "${message}" >&2; exit 1`);
+    const report = await probeIsolation({ bubblewrap: refusingBubblewrap });
     expect(report.level).toBe('standard');
     expect(report.reasons.strict).toEqual([expect.stringContaining(message)]);
     expect(report.reasons.strict![0]).toMatch(/: (user namespaces|the container runtime|allow user)/);
@@ -97,9 +97,9 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
   });
 
   it('runs again after an unexpected result, which may be temporary', async () => {
-    const failing = { bubblewrap: fakeTool('failing', 'exit 1') };
-    expect((await probeIsolation(failing)).level).toBe('standard');
-    expect(await probeIsolation(failing)).not.toBe(await probeIsolation(failing));
+    const failingOptions = { bubblewrap: fakeTool('failing', 'exit 1') };
+    expect((await probeIsolation(failingOptions)).level).toBe('standard');
+    expect(await probeIsolation(failingOptions)).not.toBe(await probeIsolation(failingOptions));
   });
 
   it('reports why a process could not be started', async () => {
@@ -115,33 +115,36 @@ describe.runIf(isLinux && isReadableByOthers)('the probe', () => {
   it('detects a process without limits', async () => {
     const tools = { ...findHostTools(undefined), prlimit: fakeTool('no-limits', RUN_UNCONFINED) };
     const problem = await selfTest({ level: 'standard', tools, uids: undefined }, process.execPath);
-    expect(problem).toBe('a process could take 512 MiB of memory although it may have 256');
+    expect(problem).toBe('a process could allocate 512 MiB of memory although its limit is 256');
   });
 
   it.runIf(isRoot)(
     'does not use a user id that cannot read Node.js, and names the unreadable folder',
     async () => {
-      const closed = join(folder, 'closed');
-      mkdirSync(closed, { mode: 0o700 });
-      const execPath = join(closed, 'node');
+      const closedFolder = join(folder, 'closed');
+      mkdirSync(closedFolder, { mode: 0o700 });
+      const execPath = join(closedFolder, 'node');
       writeFileSync(execPath, '#!/bin/sh\nexec ' + process.execPath + ' "$@"\n', { mode: 0o755 });
-      const report = await probeIsolation({ ...(path !== undefined && { bubblewrap: path }), execPath });
+      const report = await probeIsolation({
+        ...(bubblewrapPath !== undefined && { bubblewrap: bubblewrapPath }),
+        execPath,
+      });
       expect(report.level).toBe('standard');
       const users = report.checks.find(({ name }) => name === 'users');
       expect(users).toMatchObject({
         result: 'failed',
-        hint: expect.stringContaining(`chmod o+rX ${closed},`),
+        hint: expect.stringContaining(`chmod o+rX ${closedFolder},`),
       });
-      expect(report.reasons.strict).toEqual([expect.stringContaining(closed)]);
+      expect(report.reasons.strict).toEqual([expect.stringContaining(closedFolder)]);
     },
   );
 });
 
-describe.runIf(path !== undefined)('in a container whose profile forbids namespaces', () => {
+describe.runIf(bubblewrapPath !== undefined)('in a container whose profile forbids namespaces', () => {
   it('standard is reached, with the reason for not reaching strict', async () => {
     const script = join(folder, 'host.mjs');
     const index = JSON.stringify(new URL('../index.ts', import.meta.url).href);
-    const isolation = JSON.stringify({ bubblewrap: path });
+    const isolation = JSON.stringify({ bubblewrap: bubblewrapPath });
     writeFileSync(
       script,
       `import { createSandbox, probeIsolation } from ${index};
@@ -152,16 +155,20 @@ describe.runIf(path !== undefined)('in a container whose profile forbids namespa
     );
     // A filter of the sandbox simulates the profile: it allows processes and sockets, and refuses namespaces and
     // mounts.
-    const filter = join(folder, 'profile');
-    const options = { architecture: process.arch as Architecture, processes: true, sockets: true };
-    writeFileSync(filter, seccompFilter(options));
-    const container =
+    const filterFile = join(folder, 'profile');
+    const options = {
+      architecture: process.arch as Architecture,
+      mayStartProcesses: true,
+      mayOpenSockets: true,
+    };
+    writeFileSync(filterFile, seccompFilter(options));
+    const containerArguments =
       '--unshare-user --uid 1000 --gid 1000 --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp';
     // Sources and tests may be below the folder that is empty there.
-    const mounts = `--ro-bind ${ROOT} ${ROOT} --ro-bind ${folder} ${folder} --ro-bind ${dirname(path!)} ${dirname(path!)}`;
-    const shellCommand = `exec 9<${filter}; exec ${path} ${container} ${mounts} --seccomp 9 ${process.execPath} --conditions=@heddle/source ${script}`;
-    const user = isRoot ? { uid: 60_577, gid: 60_577 } : {};
-    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', shellCommand], user);
+    const mounts = `--ro-bind ${ROOT} ${ROOT} --ro-bind ${folder} ${folder} --ro-bind ${dirname(bubblewrapPath!)} ${dirname(bubblewrapPath!)}`;
+    const shellCommand = `exec 9<${filterFile}; exec ${bubblewrapPath} ${containerArguments} ${mounts} --seccomp 9 ${process.execPath} --conditions=@heddle/source ${script}`;
+    const userOptions = isRoot ? { uid: 60_577, gid: 60_577 } : {};
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', shellCommand], userOptions);
     const { report, ok } = JSON.parse(stdout) as { report: IsolationReport; ok: boolean };
     expect([report.level, ok]).toEqual(['standard', true]);
     expect(report.reasons.strict).toEqual([expect.stringMatching(/bwrap: .*(namespace|clone|unshare).*: /i)]);
@@ -172,10 +179,14 @@ describe.runIf(isReadableByOthers)('a sandbox', () => {
   it.runIf(isLinux)('runs no job below the minimum, and reports why', async () => {
     const sandbox = createSandbox({ isolation: { ...missingBubblewrap, minimum: 'strict' } });
     const outcome = await sandbox.run({ runId: 'a', code: 'return 1' });
-    const expression = await sandbox.evaluate({ runId: 'a', mode: 'values', expressions: [{ code: '1' }] });
+    const expressionOutcome = await sandbox.evaluate({
+      runId: 'a',
+      mode: 'values',
+      expressions: [{ code: '1' }],
+    });
     const message = `The sandbox reaches the isolation level standard, and strict is the minimum. ${missingBubblewrap.bubblewrap} cannot be run: correct isolation.bubblewrap.`;
     expect(outcome).toMatchObject({ ok: false, error: { code: 'SANDBOX_UNAVAILABLE', message } });
-    expect(expression).toMatchObject({ ok: false, error: { code: 'SANDBOX_UNAVAILABLE', message } });
+    expect(expressionOutcome).toMatchObject({ ok: false, error: { code: 'SANDBOX_UNAVAILABLE', message } });
     expect(sandbox.stats()).toMatchObject({ processes: 0, isolation: 'standard' });
     await sandbox.close();
   });
@@ -204,10 +215,14 @@ describe.runIf(isReadableByOthers)('a sandbox', () => {
 
   it.each([
     ...(isLinux ? (['standard'] as const) : []),
-    ...(path === undefined ? [] : (['strict'] as const)),
+    ...(bubblewrapPath === undefined ? [] : (['strict'] as const)),
     'basic' as const,
   ])('runs jobs and reports its level, in %s', async (level) => {
-    const isolation = { level, minimum: level, ...(path !== undefined && { bubblewrap: path }) };
+    const isolation = {
+      level,
+      minimum: level,
+      ...(bubblewrapPath !== undefined && { bubblewrap: bubblewrapPath }),
+    };
     const sandbox = createSandbox({ isolation, maxProcesses: 1 });
     // More than the number of jobs after which the process measures its memory.
     for (let i = 0; i < 70; i++) {

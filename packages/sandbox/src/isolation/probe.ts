@@ -23,28 +23,28 @@ function sysctl(name: string): string | undefined {
   }
 }
 
-/** Kernel settings that forbid user namespaces if their value is `off`. */
-const NAMESPACE_SETTINGS: readonly { name: string; off: string; hint: string }[] = [
+/** Kernel settings that forbid user namespaces if their value is `offValue`. */
+const NAMESPACE_SETTINGS: readonly { name: string; offValue: string; hint: string }[] = [
   {
     name: 'kernel.unprivileged_userns_clone',
-    off: '0',
+    offValue: '0',
     hint: 'sysctl -w kernel.unprivileged_userns_clone=1',
   },
-  { name: 'user.max_user_namespaces', off: '0', hint: 'sysctl -w user.max_user_namespaces=10000' },
+  { name: 'user.max_user_namespaces', offValue: '0', hint: 'sysctl -w user.max_user_namespaces=10000' },
   {
     name: 'kernel.apparmor_restrict_unprivileged_userns',
-    off: '1',
+    offValue: '1',
     hint: 'give bwrap an AppArmor profile with "userns,", or sysctl -w kernel.apparmor_restrict_unprivileged_userns=0',
   },
 ];
 
-const CONTAINER_MARKS = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io'];
+const CONTAINER_MARKERS = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io'];
 
 /** Returns the hint if bubblewrap may not create namespaces, based on the most likely visible cause. */
-function namespaceRemedy(): string {
-  const setting = NAMESPACE_SETTINGS.find(({ name, off }) => sysctl(name) === off);
+function namespaceHint(): string {
+  const setting = NAMESPACE_SETTINGS.find(({ name, offValue }) => sysctl(name) === offValue);
   if (setting !== undefined) return `user namespaces are switched off by ${setting.name}; ${setting.hint}`;
-  if (CONTAINER_MARKS.some((mark) => existsSync(mark)))
+  if (CONTAINER_MARKERS.some((marker) => existsSync(marker)))
     return 'the container runtime forbids namespaces; allow unshare, clone and mount in its seccomp profile (docs/sandbox.md, "In containers")';
   return 'allow user namespaces to unprivileged users (docs/sandbox.md, "On a host")';
 }
@@ -72,11 +72,10 @@ function checkBubblewrap({ bubblewrap }: HostTools, configuredPath: string | und
   return failedCheck('bubblewrap', `${configuredPath} cannot be run`, 'correct isolation.bubblewrap');
 }
 
-function failedSelfTest({ level, weakness }: Attempt, problem: string): IsolationCheck {
+function failedSelfTestCheck({ level, weakness }: Attempt, problem: string): IsolationCheck {
   const name = `self-test ${level}`;
   const found = `At the level ${level}${weakness} ${problem}`;
-  if (level === 'strict' && NAMESPACE_PROBLEM.test(problem))
-    return failedCheck(name, found, namespaceRemedy());
+  if (level === 'strict' && NAMESPACE_PROBLEM.test(problem)) return failedCheck(name, found, namespaceHint());
   if (CANNOT_SET_USER.test(problem))
     return failedCheck(
       name,
@@ -91,7 +90,7 @@ function failedSelfTest({ level, weakness }: Attempt, problem: string): Isolatio
 }
 
 /** Describes the protection of a level, and its gaps. */
-function protection({ level, uids }: Attempt): string {
+function describeProtection({ level, uids }: Attempt): string {
   if (level === 'strict') return 'was refused everything';
   const reachable = uids === undefined ? 'the network and signalled its host' : 'the network';
   return `was refused files, processes and memory; it could have reached ${reachable}`;
@@ -99,24 +98,24 @@ function protection({ level, uids }: Attempt): string {
 
 async function testLevel(attempt: Attempt, execPath: string): Promise<IsolationCheck> {
   const problem = await selfTest(attempt, execPath);
-  if (problem !== undefined) return failedSelfTest(attempt, problem);
+  if (problem !== undefined) return failedSelfTestCheck(attempt, problem);
   return passedCheck(
     `self-test ${attempt.level}`,
-    `A process${attempt.weakness} that tried to escape ${protection(attempt)}`,
+    `A process${attempt.weakness} that tried to escape ${describeProtection(attempt)}`,
   );
 }
 
 /** Checks what each level needs before it is tried. */
-function preconditions(
+function checkPreconditions(
   tools: HostTools,
-  requested: ProbeOptions,
+  options: ProbeOptions,
   execPath: string,
 ): Record<'standard' | 'strict', IsolationCheck[]> {
   const files = [SELF_TEST, execPath, ...(tools.bubblewrap === undefined ? [] : [tools.bubblewrap])];
-  const prlimit = checkTool('prlimit', tools.prlimit, 'util-linux', 'limits the resources of processes');
-  const users = checkUsers(tools.setpriv, requested.uids, files);
+  const prlimitCheck = checkTool('prlimit', tools.prlimit, 'util-linux', 'limits the resources of processes');
+  const usersCheck = checkUsers(tools.setpriv, options.uids, files);
   const hasFilter = ARCHITECTURES.includes(process.arch);
-  const filter = hasFilter
+  const filterCheck = hasFilter
     ? passedCheck('seccomp', `The filter of system calls is known for ${process.arch}`)
     : failedCheck(
         'seccomp',
@@ -124,8 +123,8 @@ function preconditions(
         `use ${ARCHITECTURES.join(' or ')}`,
       );
   return {
-    standard: [prlimit, users],
-    strict: [prlimit, users, checkBubblewrap(tools, requested.bubblewrap), filter],
+    standard: [prlimitCheck, usersCheck],
+    strict: [prlimitCheck, usersCheck, checkBubblewrap(tools, options.bubblewrap), filterCheck],
   };
 }
 
@@ -139,15 +138,17 @@ const isBlocker = (level: IsolationLevel, check: IsolationCheck): boolean =>
  */
 function attemptsAt(confinement: Confinement): Attempt[] {
   const { level, tools, uids } = confinement;
-  const complete = { ...confinement, weakness: '' };
-  if (level === 'strict' || tools.setpriv === undefined) return [complete];
-  const asHostUser = { level, tools, uids: undefined, weakness: ' without a separate user' };
-  const privileged = {
-    ...asHostUser,
+  const completeAttempt = { ...confinement, weakness: '' };
+  if (level === 'strict' || tools.setpriv === undefined) return [completeAttempt];
+  const hostUserAttempt = { level, tools, uids: undefined, weakness: ' without a separate user' };
+  const privilegedAttempt = {
+    ...hostUserAttempt,
     tools: { ...tools, setpriv: undefined },
     weakness: ' that kept its privileges',
   };
-  return uids === undefined ? [complete, privileged] : [complete, asHostUser, privileged];
+  return uids === undefined
+    ? [completeAttempt, privilegedAttempt]
+    : [completeAttempt, hostUserAttempt, privilegedAttempt];
 }
 
 /** The facts that are known before anything is started. */
@@ -155,13 +156,13 @@ interface ProbePlan {
   readonly tools: HostTools;
   readonly checks: readonly IsolationCheck[];
   /** Reasons why levels cannot be tried, by level. */
-  readonly blocked: IsolationReport['reasons'];
+  readonly unavailableReasons: IsolationReport['reasons'];
   /** The confinements to try, in order. */
   readonly attempts: readonly Attempt[];
 }
 
 /** Returns why only `basic` is possible; undefined if other levels may be. */
-function basicOnlyReason(execPath: string): IsolationCheck | undefined {
+function basicOnlyCheck(execPath: string): IsolationCheck | undefined {
   if (process.platform !== 'linux') {
     const found = `Only Linux confines processes further, and this is ${process.platform}`;
     return failedCheck('platform', found, 'run the host on Linux');
@@ -169,51 +170,56 @@ function basicOnlyReason(execPath: string): IsolationCheck | undefined {
   return execPath === process.execPath ? checkNode(process.versions.node) : undefined;
 }
 
-function planFor(requested: ProbeOptions, execPath: string): ProbePlan {
-  const tools = findHostTools(requested.bubblewrap);
-  const basicOnly = basicOnlyReason(execPath);
+function planFor(options: ProbeOptions, execPath: string): ProbePlan {
+  const tools = findHostTools(options.bubblewrap);
+  const basicOnly = basicOnlyCheck(execPath);
   if (basicOnly !== undefined) {
     const reason = toSentence(basicOnly);
-    return { tools, checks: [basicOnly], blocked: { standard: [reason], strict: [reason] }, attempts: [] };
+    return {
+      tools,
+      checks: [basicOnly],
+      unavailableReasons: { standard: [reason], strict: [reason] },
+      attempts: [],
+    };
   }
-  const preconditionChecks = preconditions(tools, requested, execPath);
+  const preconditionChecks = checkPreconditions(tools, options, execPath);
   const checks = [...new Set([...preconditionChecks.standard, ...preconditionChecks.strict])];
   const uids = checks.some(({ name, result }) => name === 'users' && result === 'ok')
-    ? requested.uids
+    ? options.uids
     : undefined;
-  const blocked: Partial<Record<IsolationLevel, readonly string[]>> = {};
+  const unavailableReasons: Partial<Record<IsolationLevel, readonly string[]>> = {};
   const attempts: Attempt[] = [];
-  const highest = requested.level === 'best' ? 'strict' : requested.level;
+  const highestLevel = options.level === 'best' ? 'strict' : options.level;
   for (const level of ['strict', 'standard'] as const) {
-    if (!isAtLeast(highest, level)) continue;
+    if (!isAtLeast(highestLevel, level)) continue;
     const blockers = preconditionChecks[level].filter((check) => isBlocker(level, check));
-    if (blockers.length > 0) blocked[level] = blockers.map(toSentence);
+    if (blockers.length > 0) unavailableReasons[level] = blockers.map(toSentence);
     else attempts.push(...attemptsAt({ level, tools, uids }));
   }
-  return { tools, checks, blocked, attempts };
+  return { tools, checks, unavailableReasons, attempts };
 }
 
 /** Tries the planned confinements in order, until one passes its self-test. */
-async function tryAll(
-  { tools, checks, blocked, attempts }: ProbePlan,
+async function tryAttempts(
+  { tools, checks, unavailableReasons, attempts }: ProbePlan,
   execPath: string,
 ): Promise<ProbeResult> {
-  const tests: IsolationCheck[] = [];
-  const reasons: Partial<Record<IsolationLevel, readonly string[]>> = { ...blocked };
+  const selfTestChecks: IsolationCheck[] = [];
+  const reasons: Partial<Record<IsolationLevel, readonly string[]>> = { ...unavailableReasons };
   const reportAt = (level: IsolationLevel): IsolationReport => ({
     level,
-    checks: [...checks, ...tests],
+    checks: [...checks, ...selfTestChecks],
     reasons,
   });
   for (const attempt of attempts) {
     const { level } = attempt;
-    const test = await testLevel(attempt, execPath);
-    tests.push(test);
-    if (test.result === 'ok') {
+    const selfTestCheck = await testLevel(attempt, execPath);
+    selfTestChecks.push(selfTestCheck);
+    if (selfTestCheck.result === 'ok') {
       delete reasons[level];
       return { report: reportAt(level), confinement: attempt };
     }
-    reasons[level] = [...(reasons[level] ?? []), toSentence(test)];
+    reasons[level] = [...(reasons[level] ?? []), toSentence(selfTestCheck)];
   }
   return { report: reportAt('basic'), confinement: { level: 'basic', tools, uids: undefined } };
 }
@@ -221,23 +227,23 @@ async function tryAll(
 /** A probe in progress. */
 export interface Probe {
   /** The confinement that is expected, judging by what is visible without starting anything. */
-  readonly expected: Confinement;
+  readonly expectedConfinement: Confinement;
   readonly result: Promise<ProbeResult>;
 }
 
 const probes = new Map<string, Probe>();
 
 /** Probes the host up to the requested level. The result is cached for the same options, unless it is unexpected. */
-export function probeOnce(requested: ProbeOptions, execPath: string): Probe {
-  const { level, uids, bubblewrap } = requested;
+export function probeOnce(options: ProbeOptions, execPath: string): Probe {
+  const { level, uids, bubblewrap } = options;
   const key = JSON.stringify([level, uids.from, uids.to, bubblewrap, execPath]);
   const cachedProbe = probes.get(key);
   if (cachedProbe !== undefined) return cachedProbe;
-  const plan = planFor(requested, execPath);
-  const expected = plan.attempts[0] ?? { level: 'basic', tools: plan.tools, uids: undefined };
-  const probe = { expected, result: tryAll(plan, execPath) };
+  const plan = planFor(options, execPath);
+  const expectedConfinement = plan.attempts[0] ?? { level: 'basic', tools: plan.tools, uids: undefined };
+  const probe = { expectedConfinement, result: tryAttempts(plan, execPath) };
   probes.set(key, probe);
   // A failure may be temporary, for example lack of memory, so the next call probes again.
-  void probe.result.then(({ confinement }) => confinement === expected || probes.delete(key));
+  void probe.result.then(({ confinement }) => confinement === expectedConfinement || probes.delete(key));
   return probe;
 }

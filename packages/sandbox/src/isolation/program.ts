@@ -10,7 +10,7 @@ export interface Program {
   readonly file: string;
   readonly args: readonly string[];
   /** Files and folders that it may read in addition to its own file. */
-  readonly readable: readonly string[];
+  readonly readablePaths: readonly string[];
   /** Files that are opened for it, as descriptors from FILES_FD on. Its user id needs no access to the files. */
   readonly files?: readonly string[];
   /** Flags of Node.js and V8. */
@@ -18,7 +18,7 @@ export interface Program {
   /** Data memory (RLIMIT_DATA) in MiB, if the operating system can limit it. */
   readonly dataMiB: number;
   /** True if it gets the pipe for synchronous calls, SYNC_FD. */
-  readonly syncCalls?: boolean;
+  readonly hasSyncPipe?: boolean;
   /** Maximum CPU time of the whole process, in seconds; default two hours. */
   readonly maxCpuSeconds?: number;
 }

@@ -18,24 +18,24 @@ export function checkTool(
   purpose: string,
 ): IsolationCheck {
   if (path !== undefined) return passedCheck(tool, `${tool} is ${path}`);
-  const where = `${tool} is not in ${TOOL_FOLDERS.join(', ')}`;
+  const problem = `${tool} is not in ${TOOL_FOLDERS.join(', ')}`;
   return failedCheck(
     tool,
-    `${where}; it ${purpose}`,
+    `${problem}; it ${purpose}`,
     `apt install ${packageName}, or the package of your system`,
   );
 }
 
 /** Minimum major version of Node.js for processes. */
-const NODE_MAJOR = 24;
+const MIN_NODE_MAJOR = 24;
 
 /** Returns a failed check if the Node.js of processes is too old; undefined if not. */
 export function checkNode(version: string): IsolationCheck | undefined {
-  if (Number.parseInt(version, 10) >= NODE_MAJOR) return undefined;
+  if (Number.parseInt(version, 10) >= MIN_NODE_MAJOR) return undefined;
   return failedCheck(
     'node',
     `Node.js ${version} is too old`,
-    `run the host on Node.js ${NODE_MAJOR} or newer`,
+    `run the host on Node.js ${MIN_NODE_MAJOR} or newer`,
   );
 }
 

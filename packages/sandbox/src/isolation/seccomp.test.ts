@@ -5,7 +5,7 @@ import {
   CONDITIONAL_CALLS,
   FORBIDDEN_CALLS,
   NEWEST_CALL,
-  numberOf,
+  callNumberOf,
   PROCESS_CALLS,
   SOCKET_CALLS,
   type Architecture,
@@ -74,94 +74,97 @@ const NEEDED_CALLS: Record<string, readonly [number, number]> = {
 };
 
 describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture) => {
-  const audit = AUDIT_ARCH[architecture];
+  const auditArchitecture = AUDIT_ARCH[architecture];
   const filter = seccompFilter({ architecture });
-  const verdict = (options: Omit<FilterOptions, 'architecture'>, number: number, args?: number[]): string =>
+  const verdictOn = (options: Omit<FilterOptions, 'architecture'>, number: number, args?: number[]): string =>
     evaluate(seccompFilter({ architecture, ...options }), {
       number,
-      architecture: audit,
+      architecture: auditArchitecture,
       ...(args && { args }),
     });
-  const numbersOf = (table: typeof FORBIDDEN_CALLS): [string, number][] =>
+  const namedCallsOf = (table: typeof FORBIDDEN_CALLS): [string, number][] =>
     Object.entries(table).flatMap(([name, pair]): [string, number][] => {
-      const number = numberOf(pair, architecture);
+      const number = callNumberOf(pair, architecture);
       return number === undefined ? [] : [[name, number]];
     });
 
-  it.each(numbersOf(FORBIDDEN_CALLS))('refuses %s, whatever else is allowed', (_name, number) => {
-    expect(evaluate(filter, { number, architecture: audit })).toBe('EPERM');
-    expect(verdict({ processes: true, sockets: true }, number)).toBe('EPERM');
+  it.each(namedCallsOf(FORBIDDEN_CALLS))('refuses %s, whatever else is allowed', (_name, number) => {
+    expect(evaluate(filter, { number, architecture: auditArchitecture })).toBe('EPERM');
+    expect(verdictOn({ mayStartProcesses: true, mayOpenSockets: true }, number)).toBe('EPERM');
   });
 
-  it.each(numbersOf(SOCKET_CALLS))('refuses %s unless sockets are allowed', (_name, number) => {
-    expect(evaluate(filter, { number, architecture: audit })).toBe('EPERM');
-    expect(verdict({ processes: true }, number)).toBe('EPERM');
-    expect(verdict({ sockets: true }, number, [AF_UNIX])).toBe('allow');
+  it.each(namedCallsOf(SOCKET_CALLS))('refuses %s unless sockets are allowed', (_name, number) => {
+    expect(evaluate(filter, { number, architecture: auditArchitecture })).toBe('EPERM');
+    expect(verdictOn({ mayStartProcesses: true }, number)).toBe('EPERM');
+    expect(verdictOn({ mayOpenSockets: true }, number, [AF_UNIX])).toBe('allow');
   });
 
   it('allows sockets only of families that namespaces confine', () => {
-    const socket = numberOf(SOCKET_CALLS['socket']!, architecture) as number;
+    const socket = callNumberOf(SOCKET_CALLS['socket']!, architecture) as number;
     const [AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_ALG, AF_VSOCK] = [2, 10, 16, 17, 38, 40];
     for (const family of [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK])
-      expect(verdict({ sockets: true }, socket, [family])).toBe('allow');
+      expect(verdictOn({ mayOpenSockets: true }, socket, [family])).toBe('allow');
     for (const family of [AF_PACKET, AF_ALG, AF_VSOCK])
-      expect(verdict({ sockets: true, processes: true }, socket, [family])).toBe('EPERM');
+      expect(verdictOn({ mayOpenSockets: true, mayStartProcesses: true }, socket, [family])).toBe('EPERM');
   });
 
   it('refuses to start processes unless they are allowed', () => {
-    for (const [, number] of numbersOf(PROCESS_CALLS)) {
-      expect(verdict({ sockets: true }, number)).toBe('EPERM');
-      expect(verdict({ processes: true }, number)).toBe('allow');
+    for (const [, number] of namedCallsOf(PROCESS_CALLS)) {
+      expect(verdictOn({ mayOpenSockets: true }, number)).toBe('EPERM');
+      expect(verdictOn({ mayStartProcesses: true }, number)).toBe('allow');
     }
-    const clone = numberOf(CONDITIONAL_CALLS.clone, architecture) as number;
+    const clone = callNumberOf(CONDITIONAL_CALLS.clone, architecture) as number;
     const SIGCHLD = 17;
-    expect(verdict({}, clone, [SIGCHLD])).toBe('EPERM');
-    expect(verdict({ processes: true }, clone, [SIGCHLD])).toBe('allow');
+    expect(verdictOn({}, clone, [SIGCHLD])).toBe('EPERM');
+    expect(verdictOn({ mayStartProcesses: true }, clone, [SIGCHLD])).toBe('allow');
   });
 
   it('allows threads, but not with new namespaces', () => {
-    const clone = numberOf(CONDITIONAL_CALLS.clone, architecture) as number;
+    const clone = callNumberOf(CONDITIONAL_CALLS.clone, architecture) as number;
     const THREAD = 0x3d0f00;
-    expect(verdict({}, clone, [THREAD])).toBe('allow');
+    expect(verdictOn({}, clone, [THREAD])).toBe('allow');
     for (const bit of [0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80]) {
-      expect(verdict({}, clone, [THREAD | bit])).toBe('EPERM');
-      expect(verdict({ processes: true }, clone, [17 | bit])).toBe('EPERM');
+      expect(verdictOn({}, clone, [THREAD | bit])).toBe('EPERM');
+      expect(verdictOn({ mayStartProcesses: true }, clone, [17 | bit])).toBe('EPERM');
     }
   });
 
   it('refuses clone3 and unknown calls so that the C library falls back', () => {
-    expect(verdict({ processes: true, sockets: true }, 435)).toBe('ENOSYS');
-    expect(verdict({}, NEWEST_CALL + 1)).toBe('ENOSYS');
-    expect(verdict({}, 0x3fffffff)).toBe('ENOSYS');
+    expect(verdictOn({ mayStartProcesses: true, mayOpenSockets: true }, 435)).toBe('ENOSYS');
+    expect(verdictOn({}, NEWEST_CALL + 1)).toBe('ENOSYS');
+    expect(verdictOn({}, 0x3fffffff)).toBe('ENOSYS');
   });
 
   it('refuses shared anonymous memory, which no limit counts', () => {
-    const mmap = numberOf(CONDITIONAL_CALLS.mmap, architecture) as number;
+    const mmap = callNumberOf(CONDITIONAL_CALLS.mmap, architecture) as number;
     const flags = (value: number): number[] => [0, 4096, 3, value];
-    expect(verdict({}, mmap, flags(0x21))).toBe('EPERM');
-    expect(verdict({}, mmap, flags(0x23))).toBe('EPERM');
-    expect(verdict({}, mmap, flags(0x22))).toBe('allow');
-    expect(verdict({}, mmap, flags(0x01))).toBe('allow');
-    expect(verdict({ processes: true }, mmap, flags(0x21))).toBe('allow');
+    expect(verdictOn({}, mmap, flags(0x21))).toBe('EPERM');
+    expect(verdictOn({}, mmap, flags(0x23))).toBe('EPERM');
+    expect(verdictOn({}, mmap, flags(0x22))).toBe('allow');
+    expect(verdictOn({}, mmap, flags(0x01))).toBe('allow');
+    expect(verdictOn({ mayStartProcesses: true }, mmap, flags(0x21))).toBe('allow');
   });
 
   it('kills the process for calls of another ABI', () => {
-    const other = AUDIT_ARCH[architecture === 'x64' ? 'arm64' : 'x64'];
+    const otherArchitecture = AUDIT_ARCH[architecture === 'x64' ? 'arm64' : 'x64'];
     const I386 = 0x40000003;
-    expect(evaluate(filter, { number: 1, architecture: other })).toBe('kill');
+    expect(evaluate(filter, { number: 1, architecture: otherArchitecture })).toBe('kill');
     expect(evaluate(filter, { number: 1, architecture: I386 })).toBe('kill');
-    expect(evaluate(filter, { number: 0x40000001, architecture: audit })).toBe('kill');
-    expect(evaluate(filter, { number: 0xffffffff, architecture: audit })).toBe('kill');
+    expect(evaluate(filter, { number: 0x40000001, architecture: auditArchitecture })).toBe('kill');
+    expect(evaluate(filter, { number: 0xffffffff, architecture: auditArchitecture })).toBe('kill');
   });
 
   it.each(Object.entries(NEEDED_CALLS))('allows %s', (_name, pair) => {
-    expect(evaluate(filter, { number: numberOf(pair, architecture) as number, architecture: audit })).toBe(
-      'allow',
-    );
+    expect(
+      evaluate(filter, {
+        number: callNumberOf(pair, architecture) as number,
+        architecture: auditArchitecture,
+      }),
+    ).toBe('allow');
   });
 
   it('lists no call twice, and none newer than NEWEST_CALL', () => {
-    const calls = [FORBIDDEN_CALLS, SOCKET_CALLS, PROCESS_CALLS, CONDITIONAL_CALLS].flatMap(numbersOf);
+    const calls = [FORBIDDEN_CALLS, SOCKET_CALLS, PROCESS_CALLS, CONDITIONAL_CALLS].flatMap(namedCallsOf);
     const numbers = calls.map(([, number]) => number);
     expect(new Set(numbers).size).toBe(numbers.length);
     expect(Math.max(...numbers)).toBeLessThanOrEqual(NEWEST_CALL);

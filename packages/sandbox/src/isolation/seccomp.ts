@@ -3,7 +3,7 @@ import {
   CONDITIONAL_CALLS,
   FORBIDDEN_CALLS,
   NEWEST_CALL,
-  numberOf,
+  callNumberOf,
   PROCESS_CALLS,
   SOCKET_CALLS,
   type Architecture,
@@ -14,12 +14,12 @@ export interface FilterOptions {
   /** Architecture of the machine. */
   readonly architecture: Architecture;
   /** True if processes may be started; threads are always allowed. Default false. */
-  readonly processes?: boolean;
+  readonly mayStartProcesses?: boolean;
   /**
    * True to allow sockets of common families (local, IPv4, IPv6, netlink), which the network namespace confines.
    * Other families, such as those that reach the host of a virtual machine, are always refused. Default false.
    */
-  readonly sockets?: boolean;
+  readonly mayOpenSockets?: boolean;
 }
 
 /** A BPF instruction: code, jump offsets if true and if false, operand. */
@@ -59,9 +59,9 @@ const SHARED_ANONYMOUS = 0x21;
  * Returns the rules for `clone`. They refuse calls that create namespaces, or processes if those are not allowed. No
  * later rule applies to this call.
  */
-function cloneRules(number: number, processes: boolean): Instruction[] {
+function cloneRules(number: number, mayStartProcesses: boolean): Instruction[] {
   const rules: Instruction[] = [[LOAD, 0, 0, argumentOffset(0)]];
-  if (!processes) rules.push([IF_ANY_BIT, 1, 0, CLONE_THREAD], [RETURN, 0, 0, returnErrno(EPERM)]);
+  if (!mayStartProcesses) rules.push([IF_ANY_BIT, 1, 0, CLONE_THREAD], [RETURN, 0, 0, returnErrno(EPERM)]);
   rules.push([IF_ANY_BIT, 0, 1, CLONE_NEW], [RETURN, 0, 0, returnErrno(EPERM)], [RETURN, 0, 0, ALLOW]);
   return [[IF_EQUAL, 0, rules.length, number], ...rules];
 }
@@ -91,9 +91,19 @@ function mmapRules(number: number): Instruction[] {
 }
 
 /** Returns the numbers of calls that are always refused. */
-function refusedNumbers({ architecture, processes = false, sockets = false }: FilterOptions): number[] {
-  const tables = [FORBIDDEN_CALLS, ...(processes ? [] : [PROCESS_CALLS]), ...(sockets ? [] : [SOCKET_CALLS])];
-  const numbers = tables.flatMap((table) => Object.values(table).map((each) => numberOf(each, architecture)));
+function refusedNumbers({
+  architecture,
+  mayStartProcesses = false,
+  mayOpenSockets = false,
+}: FilterOptions): number[] {
+  const tables = [
+    FORBIDDEN_CALLS,
+    ...(mayStartProcesses ? [] : [PROCESS_CALLS]),
+    ...(mayOpenSockets ? [] : [SOCKET_CALLS]),
+  ];
+  const numbers = tables.flatMap((table) =>
+    Object.values(table).map((each) => callNumberOf(each, architecture)),
+  );
   return numbers.filter((number) => number !== undefined);
 }
 
@@ -103,9 +113,9 @@ function refusedNumbers({ architecture, processes = false, sockets = false }: Fi
  * fail with ENOSYS, so that the C library falls back to older ones.
  */
 export function seccompFilter(options: FilterOptions): Buffer {
-  const { architecture, processes = false, sockets = false } = options;
+  const { architecture, mayStartProcesses = false, mayOpenSockets = false } = options;
   const callNumber = (name: keyof typeof CONDITIONAL_CALLS): number =>
-    numberOf(CONDITIONAL_CALLS[name], architecture) as number;
+    callNumberOf(CONDITIONAL_CALLS[name], architecture) as number;
   const numbers = refusedNumbers(options);
   const program: Instruction[] = [
     [LOAD, 0, 0, ARCHITECTURE_OFFSET],
@@ -117,10 +127,12 @@ export function seccompFilter(options: FilterOptions): Buffer {
     [IF_GREATER, 1, 0, NEWEST_CALL],
     [IF_EQUAL, 0, 1, callNumber('clone3')],
     [RETURN, 0, 0, returnErrno(ENOSYS)],
-    ...cloneRules(callNumber('clone'), processes),
+    ...cloneRules(callNumber('clone'), mayStartProcesses),
     // Skipped if processes are allowed, because they may share memory.
-    ...(processes ? [] : mmapRules(callNumber('mmap'))),
-    ...(sockets ? socketRules(numberOf(SOCKET_CALLS['socket'] as CallNumbers, architecture) as number) : []),
+    ...(mayStartProcesses ? [] : mmapRules(callNumber('mmap'))),
+    ...(mayOpenSockets
+      ? socketRules(callNumberOf(SOCKET_CALLS['socket'] as CallNumbers, architecture) as number)
+      : []),
     ...numbers.map((number, index): Instruction => [IF_EQUAL, numbers.length - index, 0, number]),
     [RETURN, 0, 0, ALLOW],
     [RETURN, 0, 0, returnErrno(EPERM)],

@@ -9,7 +9,7 @@ import { spawnConfined } from './spawn.ts';
 export const SELF_TEST = fileURLToPath(new URL('../../dist/self-test.cjs', import.meta.url));
 
 const DATA_MIB = 256;
-const TOO_MANY_MIB = 512;
+const OVER_LIMIT_MIB = 512;
 const TIMEOUT_MS = 20_000;
 
 type Operation = 'connect' | 'spawn' | 'read' | 'write' | 'signal' | 'memory';
@@ -20,7 +20,7 @@ const SUCCESS_MESSAGES: Readonly<Record<Operation, string>> = {
   read: 'could read /etc/passwd',
   write: 'could write to /tmp',
   signal: 'could send signals to its host',
-  memory: `could take ${TOO_MANY_MIB} MiB of memory although it may have ${DATA_MIB}`,
+  memory: `could allocate ${OVER_LIMIT_MIB} MiB of memory although its limit is ${DATA_MIB}`,
 };
 
 /** The operations that a process must be refused. `standard` does not block the network. */
@@ -39,8 +39,8 @@ interface SelfTestResult {
 function runSelfTest(confinement: Confinement, execPath: string): Promise<SelfTestResult> {
   const program: Program = {
     file: realpathSync(SELF_TEST),
-    args: [String(process.pid), String(TOO_MANY_MIB)],
-    readable: [],
+    args: [String(process.pid), String(OVER_LIMIT_MIB)],
+    readablePaths: [],
     flags: ['--jitless'],
     dataMiB: DATA_MIB,
   };

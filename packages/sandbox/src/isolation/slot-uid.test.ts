@@ -10,7 +10,7 @@ import { isMapped } from './users.ts';
 
 const isRootOnLinux = process.platform === 'linux' && process.geteuid?.() === 0;
 
-describe.runIf(process.platform === 'linux')('the users of processes', () => {
+describe.runIf(process.platform === 'linux')('the user ids of processes', () => {
   it('are in the range, and belong to one process until they are freed', () => {
     const range = { from: 61_000, to: 61_002 };
     const uids = [takeSlotUid(range), takeSlotUid(range), takeSlotUid(range)];
@@ -23,13 +23,13 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
 
   it('are used in turn, freed ones last', () => {
     const range = { from: 61_010, to: 61_013 };
-    const seen = [];
+    const seenUids = [];
     for (let i = 0; i < 4; i++) {
       const uid = takeSlotUid(range);
-      seen.push(uid);
+      seenUids.push(uid);
       freeSlotUid(uid);
     }
-    expect(new Set(seen).size).toBe(4);
+    expect(new Set(seenUids).size).toBe(4);
   });
 
   it("are freed if a process's files cannot be opened", () => {
@@ -40,7 +40,7 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
       args: [],
       filter: undefined,
       mayLeaveProcesses: false,
-      syncCalls: false,
+      hasSyncPipe: false,
     };
     expect(() => spawnConfined({ ...command, uid, files: ['/', '/nowhere/site.zip'] })).toThrow(/ENOENT/);
     expect(takeSlotUid(range)).toBe(uid);
@@ -50,7 +50,7 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
   it('are not held by a claim without the start time of its process', () => {
     const range = { from: 61_045, to: 61_045 };
     const uid = takeSlotUid(range);
-    const folders = ['/run', tmpdir()].map((home) => join(home, `heddle-uids-${process.geteuid?.()}`));
+    const folders = ['/run', tmpdir()].map((parent) => join(parent, `heddle-uids-${process.geteuid?.()}`));
     const isClaim = (name: string): boolean => name.startsWith(`${uid}-${process.pid}-`);
     const folder = folders.find((each) => existsSync(each) && readdirSync(each).some(isClaim)) as string;
     freeSlotUid(uid);
@@ -76,12 +76,12 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     const outputs = await Promise.all(
       hosts.map(async ({ stdout }) => String((await once(stdout, 'data'))[0])),
     );
-    const all = outputs.flatMap((text) => JSON.parse(text) as number[]);
-    expect(all.length).toBeGreaterThan(0);
-    expect(new Set(all).size).toBe(all.length);
-    const ended = hosts.map((host) => once(host, 'exit'));
+    const allUids = outputs.flatMap((text) => JSON.parse(text) as number[]);
+    expect(allUids.length).toBeGreaterThan(0);
+    expect(new Set(allUids).size).toBe(allUids.length);
+    const exits = hosts.map((host) => once(host, 'exit'));
     for (const host of hosts) host.kill('SIGKILL');
-    await Promise.all(ended);
+    await Promise.all(exits);
     const ownUids = Array.from({ length: 20 }, () => takeSlotUid({ from: 61_050, to: 61_069 }));
     expect(new Set(ownUids).size).toBe(20);
     ownUids.forEach(freeSlotUid);

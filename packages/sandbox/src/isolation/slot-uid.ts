@@ -2,13 +2,13 @@ import { readdirSync, statSync, lstatSync, mkdirSync, rmSync, writeFileSync } fr
 import { SandboxError } from '../error.ts';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { processStat } from '../process-stat.ts';
+import { readProcessStat } from '../process-stat.ts';
 
 /**
  * Returns the start time of a process in kernel ticks; together with its id it is unique. Undefined if it does not
  * exist.
  */
-const startTimeOf = (pid: number): string | undefined => processStat(pid)?.(22);
+const startTimeOf = (pid: number): string | undefined => readProcessStat(pid)?.(22);
 
 /** Returns a private folder in which processes of this user coordinate; undefined if none can be created. */
 function openClaimsFolder(): string | undefined {
@@ -36,8 +36,8 @@ const claimOf = (uid: number): string =>
 
 /** Removes a claim if the process that made it has ended. Returns whether the claim was removed. */
 function removeIfStale(claim: string, claimsFolder: string): boolean {
-  const [, pid, start] = claim.split('-');
-  if (start !== undefined && startTimeOf(Number(pid)) === start) return false;
+  const [, pid, startTime] = claim.split('-');
+  if (startTime !== undefined && startTimeOf(Number(pid)) === startTime) return false;
   rmSync(join(claimsFolder, claim), { force: true });
   return true;
 }
@@ -58,8 +58,10 @@ function claimUid(uid: number): boolean {
     // claims.
     return (error as NodeJS.ErrnoException).code !== 'EEXIST';
   }
-  const others = readdirSync(claimsFolder).filter((name) => name.startsWith(`${uid}-`) && name !== claim);
-  if (others.every((other) => removeIfStale(other, claimsFolder))) return true;
+  const otherClaims = readdirSync(claimsFolder).filter(
+    (name) => name.startsWith(`${uid}-`) && name !== claim,
+  );
+  if (otherClaims.every((other) => removeIfStale(other, claimsFolder))) return true;
   releaseUid(uid);
   return false;
 }
@@ -84,13 +86,13 @@ let nextOffset = process.pid;
 
 /** Returns the process ids of each user. Omits processes that end in the meantime. */
 function processesByUser(): Map<number, number[]> {
-  const byUser = new Map<number, number[]>();
+  const processIdsByUid = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
     const pid = Number(name);
     const uid = Number.isInteger(pid) ? statSync(`/proc/${name}`, { throwIfNoEntry: false })?.uid : undefined;
-    if (uid !== undefined) byUser.set(uid, [...(byUser.get(uid) ?? []), pid]);
+    if (uid !== undefined) processIdsByUid.set(uid, [...(processIdsByUid.get(uid) ?? []), pid]);
   }
-  return byUser;
+  return processIdsByUid;
 }
 
 /**
@@ -101,10 +103,10 @@ function processesByUser(): Map<number, number[]> {
  */
 export function takeSlotUid({ from, to }: UidRange): number {
   const count = to - from + 1;
-  const busy = processesByUser();
+  const processIdsByUid = processesByUser();
   for (let step = 0; step < count; step++) {
     const uid = from + (nextOffset++ % count);
-    if (usedUids.has(uid) || busy.has(uid) || !claimUid(uid)) continue;
+    if (usedUids.has(uid) || processIdsByUid.has(uid) || !claimUid(uid)) continue;
     usedUids.add(uid);
     return uid;
   }

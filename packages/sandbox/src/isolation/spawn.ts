@@ -17,30 +17,30 @@ function isInherited(descriptor: string): boolean {
   }
 }
 
-let leaks: readonly number[] | undefined;
+let cachedDescriptors: readonly number[] | undefined;
 
 /**
- * Returns the descriptors of this process that every child would inherit. They are some that existed when Node.js
- * started: it sets close-on-exec only for the lowest numbers of these. Computed once.
+ * Returns the descriptors of this process that every child would inherit. They already existed when Node.js
+ * started, which sets close-on-exec only for the descriptors with the lowest numbers. Computed once.
  */
 function leakingDescriptors(): readonly number[] {
-  if (leaks !== undefined) return leaks;
+  if (cachedDescriptors !== undefined) return cachedDescriptors;
   const all = process.platform === 'linux' ? readdirSync('/proc/self/fdinfo') : [];
-  leaks = all.filter(isInherited).map(Number);
-  return leaks;
+  cachedDescriptors = all.filter(isInherited).map(Number);
+  return cachedDescriptors;
 }
 
 let nullDescriptor: number | undefined;
 
 /** Returns `stdio` for a child with /dev/null in place of each descriptor that it would inherit. */
 function withoutLeaks<T>(stdio: readonly T[]): (T | number | 'ignore')[] {
-  const leaking = leakingDescriptors().filter((descriptor) => descriptor >= stdio.length);
-  if (leaking.length === 0) return [...stdio];
+  const descriptorsToReplace = leakingDescriptors().filter((descriptor) => descriptor >= stdio.length);
+  if (descriptorsToReplace.length === 0) return [...stdio];
   nullDescriptor ??= openSync('/dev/null', 'r');
   // `ignore` leaves a descriptor unchanged.
   const stdioWithNull: (T | number | 'ignore')[] = [...stdio];
-  while (stdioWithNull.length <= Math.max(...leaking)) stdioWithNull.push('ignore');
-  for (const descriptor of leaking) stdioWithNull[descriptor] = nullDescriptor;
+  while (stdioWithNull.length <= Math.max(...descriptorsToReplace)) stdioWithNull.push('ignore');
+  for (const descriptor of descriptorsToReplace) stdioWithNull[descriptor] = nullDescriptor;
   return stdioWithNull;
 }
 
@@ -54,7 +54,7 @@ export function spawnConfined({
   filter,
   uid,
   mayLeaveProcesses,
-  syncCalls,
+  hasSyncPipe,
   files = [],
 }: Invocation): ChildProcess {
   const descriptors: number[] = [];
@@ -75,7 +75,7 @@ export function spawnConfined({
       'pipe',
       'ipc',
       filter === undefined ? 'ignore' : 'pipe',
-      syncCalls ? 'pipe' : 'ignore',
+      hasSyncPipe ? 'pipe' : 'ignore',
       ...descriptors,
     ]),
   });

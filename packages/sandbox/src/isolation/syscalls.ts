@@ -3,7 +3,7 @@ export type Architecture = 'x64' | 'arm64';
 
 /** System call numbers on x64 and on arm64; undefined if the architecture does not have the call. */
 export type CallNumbers = readonly [number | undefined, number | undefined];
-type Table = Readonly<Record<string, CallNumbers>>;
+type CallTable = Readonly<Record<string, CallNumbers>>;
 
 /** Values of `AUDIT_ARCH_…` in the kernel's headers, by architecture. */
 export const AUDIT_ARCH: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
@@ -16,16 +16,16 @@ export const CONDITIONAL_CALLS = {
   clone: [56, 220],
   clone3: [435, 435],
   mmap: [9, 222],
-} as const satisfies Table;
+} as const satisfies CallTable;
 
 /** Calls that start processes. */
-export const PROCESS_CALLS: Table = {
+export const PROCESS_CALLS: CallTable = {
   fork: [57, undefined],
   vfork: [58, undefined],
 };
 
 /** Calls that open connections; descriptors that are already open can still be used. */
-export const SOCKET_CALLS: Table = {
+export const SOCKET_CALLS: CallTable = {
   socket: [41, 198],
   socketpair: [53, 199],
   connect: [42, 203],
@@ -36,7 +36,7 @@ export const SOCKET_CALLS: Table = {
 };
 
 /** Calls that no program of the sandbox needs. */
-export const FORBIDDEN_CALLS: Table = {
+export const FORBIDDEN_CALLS: CallTable = {
   // Other processes: inspecting, controlling, or starting one from a descriptor.
   ptrace: [101, 117],
   process_vm_readv: [310, 270],
@@ -134,6 +134,6 @@ export const FORBIDDEN_CALLS: Table = {
 };
 
 /** Returns the number of a call on an architecture, or undefined. */
-export function numberOf([x64, arm64]: CallNumbers, architecture: Architecture): number | undefined {
+export function callNumberOf([x64, arm64]: CallNumbers, architecture: Architecture): number | undefined {
   return architecture === 'x64' ? x64 : arm64;
 }

@@ -13,7 +13,7 @@ export class NativeHost {
   }
 
   /** Returns why no native code can run here, in sentences; undefined if it can. */
-  async refusal(): Promise<string | undefined> {
+  async findRefusal(): Promise<string | undefined> {
     const { report } = await this.#probe();
     if (report.level === 'strict') return undefined;
     const reasons = report.reasons.strict ?? [`The option isolation.level is ${report.level}.`];
@@ -21,8 +21,8 @@ export class NativeHost {
   }
 
   /** Returns how processes are confined. Throws if no native code can run here. */
-  async confinement(): Promise<Confinement> {
-    const refusal = await this.refusal();
+  async getConfinement(): Promise<Confinement> {
+    const refusal = await this.findRefusal();
     if (refusal !== undefined) throw new Error(refusal);
     return (await this.#probe()).confinement;
   }

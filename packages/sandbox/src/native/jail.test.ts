@@ -1,22 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
+import { findBubblewrap } from '../../../../test/support/bubblewrap.ts';
 import type { Confinement } from '../isolation/confine.ts';
 import { bareRoot } from '../isolation/libraries.ts';
 import { NativeHost } from './host.ts';
 import { nativeInvocation } from './jail.ts';
 
-const bubblewrapPath = process.platform === 'linux' ? bubblewrap() : undefined;
+const bubblewrapPath = process.platform === 'linux' ? findBubblewrap() : undefined;
 const options = bubblewrapPath === undefined ? {} : { bubblewrap: bubblewrapPath };
 const host = new NativeHost(options, process.execPath);
 
 describe.skipIf(bubblewrapPath === undefined)('the number of processes in a jail', () => {
-  const { execPath, readable } = bareRoot();
+  const { execPath, readablePaths } = bareRoot();
   const invocationOf = (confinement: Confinement, rootfs?: string) => {
-    const { args, arguments: jailArguments } = nativeInvocation(confinement, undefined, {
+    const { args, jailArguments } = nativeInvocation(confinement, undefined, {
       ...{
         rootfs,
         execPath,
-        readable,
+        readablePaths,
         command: ['/run/program'],
         environment: {},
         cpuSeconds: 1,
@@ -27,13 +27,15 @@ describe.skipIf(bubblewrapPath === undefined)('the number of processes in a jail
   };
 
   it('is limited by a program inside the jail if its user also runs other processes', async () => {
-    const withSharedUser: Confinement = { ...(await host.confinement()), uids: undefined };
-    const { prlimit } = withSharedUser.tools;
-    const withoutRootfs = invocationOf(withSharedUser);
-    expect(withoutRootfs.commandLine).toMatch(new RegExp(` -- ${prlimit} --nproc=7 -- /run/program$`));
-    expect(withoutRootfs.jailArguments).toContain(prlimit);
-    const withRootfs = invocationOf(withSharedUser, '/some/root');
-    expect(withRootfs.commandLine).toContain('ulimit -u 7');
-    expect(withRootfs.jailArguments).not.toContain(prlimit);
+    const sharedUserConfinement: Confinement = { ...(await host.getConfinement()), uids: undefined };
+    const { prlimit } = sharedUserConfinement.tools;
+    const invocationWithoutRootfs = invocationOf(sharedUserConfinement);
+    expect(invocationWithoutRootfs.commandLine).toMatch(
+      new RegExp(` -- ${prlimit} --nproc=7 -- /run/program$`),
+    );
+    expect(invocationWithoutRootfs.jailArguments).toContain(prlimit);
+    const invocationWithRootfs = invocationOf(sharedUserConfinement, '/some/root');
+    expect(invocationWithRootfs.commandLine).toContain('ulimit -u 7');
+    expect(invocationWithRootfs.jailArguments).not.toContain(prlimit);
   });
 });

@@ -18,7 +18,7 @@ export interface NativeJail {
   /** The root folder, mounted read-only; default: a root with only the files listed here. */
   readonly rootfs?: string | undefined;
   /** Files that are mounted at their own paths; only without `rootfs`. */
-  readonly readable?: readonly string[];
+  readonly readablePaths?: readonly string[];
   /** Further arguments of bubblewrap for mounts, after all other mounts. */
   readonly mounts?: readonly string[];
   /** Working directory; default `/work`. */
@@ -102,16 +102,16 @@ export interface NativeInvocation {
   readonly command: string;
   readonly args: readonly string[];
   readonly filter: Buffer;
-  readonly arguments: Buffer;
+  readonly jailArguments: Buffer;
 }
 
 /** A command that limits the number of processes from inside the jail, and the files that it needs. */
 interface ProcessLimit {
   readonly command: readonly string[];
-  readonly readable: readonly string[];
+  readonly readablePaths: readonly string[];
 }
 
-const NO_PROCESS_LIMIT: ProcessLimit = { command: [], readable: [] };
+const NO_PROCESS_LIMIT: ProcessLimit = { command: [], readablePaths: [] };
 
 /**
  * Returns the command that sets RLIMIT_NPROC inside the user namespace, where only the processes of the tree count.
@@ -121,11 +121,11 @@ function processLimitOf({ rootfs, limits }: NativeJail, prlimit: string): Proces
   if (rootfs !== undefined)
     return {
       command: ['/bin/bash', '-c', `ulimit -u ${limits.processes}; exec "$@"`, 'sh'],
-      readable: [],
+      readablePaths: [],
     };
   return {
     command: [prlimit, `--nproc=${limits.processes}`, '--'],
-    readable: [prlimit, ...librariesOf(prlimit, [])],
+    readablePaths: [prlimit, ...librariesOf(prlimit, [])],
   };
 }
 
@@ -138,13 +138,13 @@ export function nativeInvocation(
   uid: number | undefined,
   jail: NativeJail,
 ): NativeInvocation {
-  const { limits, readable = [], folder = JAIL_PATHS.work, fileMiB = limits.diskMiB } = jail;
+  const { limits, readablePaths = [], folder = JAIL_PATHS.work, fileMiB = limits.diskMiB } = jail;
   const mayStartProcesses = jail.mayStartProcesses ?? true;
   const prlimit = tools.prlimit as string;
   const processLimit =
     uids === undefined && mayStartProcesses ? processLimitOf(jail, prlimit) : NO_PROCESS_LIMIT;
   const jailArguments = bubblewrapArguments({
-    readable: [...new Set([...readable, ...processLimit.readable])],
+    readablePaths: [...new Set([...readablePaths, ...processLimit.readablePaths])],
     mounts: mountArguments(jail),
     environment: jail.environment,
     folder,
@@ -173,11 +173,11 @@ export function nativeInvocation(
     args,
     filter: seccompFilter({
       architecture: process.arch as Architecture,
-      processes: mayStartProcesses,
-      sockets: true,
+      mayStartProcesses,
+      mayOpenSockets: true,
     }),
     // Without the final `--`, which is on the command line, before the command.
-    arguments: Buffer.from(
+    jailArguments: Buffer.from(
       jailArguments
         .slice(0, jailArguments.lastIndexOf('--'))
         .map((text) => `${text}\0`)

@@ -61,7 +61,7 @@ function variablesOf({ environmentVariables, ...globals }: StringMap): StringMap
 const RESERVED_NAMES =
   /^(?:PATH|HOME|SHELLOPTS|BASHOPTS|BASH_ENV|ENV|IFS|LD_\w+|NODE_OPTIONS|PYTHON\w*|\w*_proxy|\w*_PROXY)$/;
 
-/** Returns the job as the tree's first program reads it, or why it cannot run. */
+/** Returns the job as the process tree's first program reads it, or why it cannot run. */
 export function toNativeJob({ args, kind }: Job): NativeJob | { readonly refusal: string } {
   const globals = readValues(args, 0);
   // After the globals: the number of units, which is 1 here, then the code and the values of the unit.

@@ -10,8 +10,8 @@ export interface NativeLimits {
 export const NATIVE_LIMITS: NativeLimits = { memoryMiB: 512, diskMiB: 128, processes: 128 };
 
 /**
- * Added to the memory of the tree for RLIMIT_DATA of each process, which also counts memory that is only reserved: V8
- * alone reserves 512 MiB for code.
+ * Added to the memory of the process tree for RLIMIT_DATA of each process, which also counts memory that is only
+ * reserved: V8 alone reserves 512 MiB for code.
  */
 export const RESERVED_DATA_MIB = 2_048;
 

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isRunning, setUpNativeImages } from '../../../../test/support/native-images.ts';
 
 const nativeSetup = await setUpNativeImages();
-const { python, run, valueOf, failureOf } = nativeSetup;
+const { python, run, runForValue, runForFailure } = nativeSetup;
 
 /** The argument of `sleep` by which this file finds its own processes, because test files run concurrently. */
 const SLEEP_SECONDS = String(700_000_000 + process.pid);
@@ -75,7 +75,7 @@ describe.skipIf(python === undefined)('native code that attacks the host', OPTIO
     ['tunnels to the host itself', 'curl -sS -m 5 --fail -p http://127.0.0.1:PORT/'],
     ['tunnels to a private address', 'curl -sS -m 5 --fail -p http://10.0.0.1/'],
   ])('fails if it %s', async (_what, code) => {
-    const { code: errorCode } = await failureOf({
+    const { code: errorCode } = await runForFailure({
       code: code.replace('PORT', String(port)).replace('OUTSIDE', file),
       limits: { wallMs: 30_000 },
     });
@@ -97,32 +97,32 @@ describe.skipIf(python === undefined)('native code that attacks the host', OPTIO
   ])('%s', async (_what, code, expected) => {
     process.env['HEDDLE_TEST_SECRET'] = SECRET;
     expect(
-      await valueOf({ code: `echo "__HEDDLE_RESULT__=$(${code})"`, values: { v: '"hidden-value"' } }),
+      await runForValue({ code: `echo "__HEDDLE_RESULT__=$(${code})"`, values: { v: '"hidden-value"' } }),
     ).toBe(expected);
   });
 
   it('ends at most itself if it kills process 1 or all processes', async () => {
-    expect(await valueOf({ code: 'kill -9 1; echo "__HEDDLE_RESULT__=alive"' })).toBe('alive');
-    const neighbour = valueOf({ code: 'sleep 1; echo "__HEDDLE_RESULT__=neighbour"' });
-    expect(await failureOf({ code: 'kill -9 -1' })).toMatchObject({ code: 'USER_ERROR' });
+    expect(await runForValue({ code: 'kill -9 1; echo "__HEDDLE_RESULT__=alive"' })).toBe('alive');
+    const neighbour = runForValue({ code: 'sleep 1; echo "__HEDDLE_RESULT__=neighbour"' });
+    expect(await runForFailure({ code: 'kill -9 -1' })).toMatchObject({ code: 'USER_ERROR' });
     expect(await neighbour).toBe('neighbour');
   });
 
-  it('is refused namespaces, mounts, other processes’ memory, kernel modules and the kernel’s messages', async () => {
+  it('cannot use namespaces, mounts, other processes’ memory, kernel modules or the kernel’s messages', async () => {
     const code = `import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 def errno(call, *args):
     return ctypes.get_errno() if getattr(libc, call)(*args) == -1 else 0
 return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs", 0, None), errno("umount2", b"/proc/sys", 2),
         errno("ptrace", 16, 1, 0, 0), errno("setns", 0, 0), errno("syscall", 175, 0, 0, b""), errno("klogctl", 3, ctypes.create_string_buffer(99), 99)]`;
-    expect(await valueOf({ language: 'python', code })).toEqual([1, 1, 1, 1, 1, 1, 1]);
+    expect(await runForValue({ language: 'python', code })).toEqual([1, 1, 1, 1, 1, 1, 1]);
   });
 
   it.each(['AF_PACKET', 'AF_ALG', 'AF_VSOCK', 'AF_BLUETOOTH'])(
     'cannot open a socket of the family %s',
     async (family) => {
       const code = `import socket\nsocket.socket(getattr(socket, "${family}", 40), socket.SOCK_RAW)`;
-      expect(await failureOf({ language: 'python', code })).toMatchObject({ name: 'PermissionError' });
+      expect(await runForFailure({ language: 'python', code })).toMatchObject({ name: 'PermissionError' });
     },
   );
 
@@ -151,15 +151,15 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
 
   it('ends with OUT_OF_MEMORY if it uses unlimited memory', async () => {
     const code = 'blocks = []\nwhile True:\n    blocks.append(bytearray(64 << 20))';
-    const { code: errorCode } = await failureOf({ language: 'python', code });
+    const { code: errorCode } = await runForFailure({ language: 'python', code });
     expect(errorCode).toBe('OUT_OF_MEMORY');
   });
 
   it('ends with all its processes when it is cancelled', async () => {
-    const cancel = new AbortController();
-    const outcome = run({ code: `sleep ${SLEEP_SECONDS}`, signal: cancel.signal });
+    const stopController = new AbortController();
+    const outcome = run({ code: `sleep ${SLEEP_SECONDS}`, signal: stopController.signal });
     await vi.waitFor(() => expect(isRunning(SLEEP_SECONDS)).toBe(true), { timeout: 30_000 });
-    cancel.abort();
+    stopController.abort();
     expect(await outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
     await vi.waitFor(() => expect(isRunning(SLEEP_SECONDS)).toBe(false), { timeout: 30_000 });
   });
@@ -167,8 +167,8 @@ return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs",
   it('returns no result that is larger than allowed', async () => {
     const limits = { resultChars: 1_000 };
     const code = 'printf __HEDDLE_RESULT__=; head -c 5000 /dev/zero | tr "\\0" x';
-    expect(await failureOf({ code, limits })).toMatchObject({ code: 'RESULT_TOO_LARGE' });
-    expect(await failureOf({ language: 'python', code: 'return "x" * 5000', limits })).toMatchObject({
+    expect(await runForFailure({ code, limits })).toMatchObject({ code: 'RESULT_TOO_LARGE' });
+    expect(await runForFailure({ language: 'python', code: 'return "x" * 5000', limits })).toMatchObject({
       code: 'RESULT_TOO_LARGE',
     });
   });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { setUpNativeImages } from '../../../../test/support/native-images.ts';
 
 const nativeSetup = await setUpNativeImages();
-const { python, sandboxOf, valueOf } = nativeSetup;
+const { python, createNativeSandbox, runForValue } = nativeSetup;
 
 afterAll(() => nativeSetup.close());
 
@@ -13,7 +13,7 @@ const OPTIONS = { timeout: 120_000 };
 describe.skipIf(python === undefined)('the network access of a native image', OPTIONS, () => {
   let server: Server;
   let port = 0;
-  const permissive = sandboxOf({ egress: { allowPrivate: true, ports: 'any' } });
+  const permissiveSandbox = createNativeSandbox({ egress: { allowPrivate: true, ports: 'any' } });
 
   beforeAll(async () => {
     server = createServer((request, response) => {
@@ -26,7 +26,7 @@ describe.skipIf(python === undefined)('the network access of a native image', OP
 
   afterAll(async () => {
     server.close();
-    await permissive.close();
+    await permissiveSandbox.close();
   });
 
   it.each([
@@ -35,21 +35,21 @@ describe.skipIf(python === undefined)('the network access of a native image', OP
     ['tunnels', 'curl -sS -m 20 --fail -p http://127.0.0.1:PORT/t', 'got GET /t'],
   ])('allows %s under the policy', async (_what, code, expected) => {
     const script = `echo "__HEDDLE_RESULT__=$(${code.replace('PORT', String(port))})"`;
-    expect(await valueOf({ code: script }, permissive)).toBe(expected);
+    expect(await runForValue({ code: script }, permissiveSandbox)).toBe(expected);
   });
 
   it('also serves fetch in JavaScript', async () => {
     const code = `return await (await fetch('http://127.0.0.1:${port}/js')).text()`;
-    expect(await valueOf({ language: 'javascript', code }, permissive)).toBe('got GET /js');
+    expect(await runForValue({ language: 'javascript', code }, permissiveSandbox)).toBe('got GET /js');
   });
 
   it('has a limit on requests', async () => {
     const code = `for i in 1 2 3; do curl -s -m 20 -o /dev/null -w '%{http_code} ' http://127.0.0.1:${port}/; done | sed s/^/__HEDDLE_RESULT__=/`;
-    expect(await valueOf({ code, limits: { hostCalls: 2 } }, permissive)).toBe('200 200 429 ');
+    expect(await runForValue({ code, limits: { hostCalls: 2 } }, permissiveSandbox)).toBe('200 200 429 ');
   });
 
   it('has no tunnels if the host replaces fetch', async () => {
-    const customFetch = sandboxOf({
+    const customFetchSandbox = createNativeSandbox({
       fetch: async ({ url }) => ({
         status: 200,
         statusText: 'OK',
@@ -61,7 +61,7 @@ describe.skipIf(python === undefined)('the network access of a native image', OP
     });
     const code =
       'echo "__HEDDLE_RESULT__=$(curl -sS http://example.com/) $(curl -s -o /dev/null -w "%{http_connect}" https://example.com/)"';
-    expect(await valueOf({ code }, customFetch)).toBe('mine 403');
-    await customFetch.close();
+    expect(await runForValue({ code }, customFetchSandbox)).toBe('mine 403');
+    await customFetchSandbox.close();
   });
 });

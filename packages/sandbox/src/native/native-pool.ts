@@ -1,6 +1,6 @@
 import { realpathSync } from 'node:fs';
 import { unreadablePart } from '../isolation/users.ts';
-import { startFailure, warnHost } from '../host-fault.ts';
+import { startFailure, warnOperator } from '../start-failure.ts';
 import { failure } from '../outcome.ts';
 import type { Job } from '../pool/job.ts';
 import { Meter, type EndReason, type PoolMetrics } from '../pool/meter.ts';
@@ -23,7 +23,7 @@ export interface NativePoolOptions {
   readonly queueTimeoutMs: number;
   readonly limits: NativeLimits;
   /** Returns how the requests of a job are sent. */
-  readonly egress: (job: Job) => Pick<ProxyOptions, 'send' | 'resolveTarget'>;
+  readonly egressOptionsOf: (job: Job) => Pick<ProxyOptions, 'send' | 'resolveTarget'>;
 }
 
 /** Upper bounds: an error's name, message and stack as JSON with escapes; the UTF-8 bytes of a character. */
@@ -34,7 +34,7 @@ const CHAR_BYTES = 4;
 function checkReadable(path: string): boolean {
   const folder = unreadablePart(realpathSync(path));
   if (folder !== undefined)
-    warnHost(`Sandbox users cannot access ${folder}, which contains the images: chmod o+x ${folder}.`);
+    warnOperator(`Sandbox users cannot access ${folder}, which contains the images: chmod o+x ${folder}.`);
   return folder === undefined;
 }
 
@@ -56,7 +56,7 @@ export class NativePool {
   readonly #options: NativePoolOptions;
   readonly #queue = new FairQueue();
   readonly #meter = new Meter();
-  readonly #running = new Map<Job, Promise<void>>();
+  readonly #runningJobs = new Map<Job, Promise<void>>();
   #isClosed = false;
 
   constructor(options: NativePoolOptions) {
@@ -64,7 +64,7 @@ export class NativePool {
   }
 
   get counts(): { processes: number; queued: number; running: number } {
-    return { processes: this.#running.size, queued: this.#queue.size, running: this.#running.size };
+    return { processes: this.#runningJobs.size, queued: this.#queue.size, running: this.#runningJobs.size };
   }
 
   get metrics(): PoolMetrics {
@@ -106,11 +106,11 @@ export class NativePool {
     this.#isClosed = true;
     for (const tenant of this.#queue.tenants())
       for (const job of this.#queue.heads(tenant)) this.#failAll(job);
-    for (const job of this.#running.keys()) {
+    for (const job of this.#runningJobs.keys()) {
       job.fail('SANDBOX_UNAVAILABLE', 'The sandbox was closed.');
       job.stopController.abort();
     }
-    await Promise.all(this.#running.values());
+    await Promise.all(this.#runningJobs.values());
   }
 
   /** Fails the queued jobs of a tenant with the pool key of `first`. */
@@ -129,11 +129,11 @@ export class NativePool {
   #next(): Job | undefined {
     const { maxProcesses } = this.#options;
     const tenants = this.#queue.tenants();
-    const running = [...this.#running.keys()];
-    const isIdle = (tenant: string): boolean => running.every((job) => job.tenant !== tenant);
-    const isFull = running.length >= maxProcesses;
+    const runningJobs = [...this.#runningJobs.keys()];
+    const isIdle = (tenant: string): boolean => runningJobs.every((job) => job.tenant !== tenant);
+    const isFull = runningJobs.length >= maxProcesses;
     const tenant = isFull ? tenants.find(isIdle) : tenants[0];
-    if (tenant === undefined || running.length >= 2 * maxProcesses) return undefined;
+    if (tenant === undefined || runningJobs.length >= 2 * maxProcesses) return undefined;
     return this.#queue.heads(tenant)[0];
   }
 
@@ -141,32 +141,32 @@ export class NativePool {
     for (let job = this.#next(); job !== undefined && !this.#isClosed; job = this.#next()) {
       const next = job;
       this.#queue.take(next);
-      this.#meter.recordQueued(next.queuedAtMs);
-      const done = this.#run(next)
+      this.#meter.recordQueueTime(next.queuedAtMs);
+      const completion = this.#run(next)
         .catch((error: unknown) => {
           this.#meter.recordEnd('failed');
           next.end({ failure: startFailure(error, next.image) });
         })
         .finally(() => {
-          this.#running.delete(next);
+          this.#runningJobs.delete(next);
           this.#pump();
         });
-      this.#running.set(next, done);
+      this.#runningJobs.set(next, completion);
     }
   }
 
   #recordEnd(end: TreeEnd): void {
-    this.#meter.recordDone({ ...end, rssMiB: end.memoryMiB });
+    this.#meter.recordDone({ ...end, rssMiB: end.peakMemoryMiB });
     this.#meter.recordEnd(this.#isClosed ? 'closed' : reasonOf(end));
   }
 
   async #run(job: Job): Promise<void> {
-    const { host, limits: nativeLimits, egress } = this.#options;
+    const { host, limits: nativeLimits, egressOptionsOf } = this.#options;
     const nativeJob = toNativeJob(job);
     if ('refusal' in nativeJob) return job.fail('INPUT_TOO_LARGE', nativeJob.refusal);
     const rootfs = job.image?.blobs['rootfs']?.path;
     if (rootfs === undefined) return job.fail('IMAGE_FAILED', 'The image has no root file system.');
-    const confinement = await host.confinement();
+    const confinement = await host.getConfinement();
     if (confinement.uids !== undefined && !checkReadable(rootfs))
       return job.fail(
         'SANDBOX_UNAVAILABLE',
@@ -177,7 +177,7 @@ export class NativePool {
     const proxy =
       hostCalls === 0
         ? undefined
-        : await openProxy({ ...egress(job), maxRequests: hostCalls, maxBytes: bridgeChars });
+        : await openProxy({ ...egressOptionsOf(job), maxRequests: hostCalls, maxBytes: bridgeChars });
     const output = new TreeOutput(job.limits, job.kind === 'shell');
     try {
       const end = await runTree(confinement, {
@@ -198,7 +198,7 @@ export class NativePool {
           outputBytes: bridgeChars,
         },
         signal: job.stopController.signal,
-        output: (data, stream) => output.add(data, stream),
+        onOutput: (data, stream) => output.add(data, stream),
       });
       this.#recordEnd(end);
       job.end(toRawOutcome(job, end, output, nativeLimits));

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, it, vi } from 'vitest';
 import { isRunning, setUpNativeImages } from '../../../../test/support/native-images.ts';
 
 const nativeSetup = await setUpNativeImages();
-const { python, javascript, numpy, sandboxOf, run, valueOf, failureOf } = nativeSetup;
+const { python, javascript, numpy, createNativeSandbox, run, runForValue, runForFailure } = nativeSetup;
 
 type JobFields = Parameters<typeof run>[0];
 
@@ -17,7 +17,7 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
     ['the last of several results', 'echo __HEDDLE_RESULT__=1; echo __HEDDLE_RESULT__=2', 2],
     ['null if there is no result', 'echo nothing', null],
   ])('returns %s after the result prefix', async (_what, code, expected) => {
-    expect(await valueOf({ code })).toEqual(expected);
+    expect(await runForValue({ code })).toEqual(expected);
   });
 
   it('has the programs of its image, and output without the result line', async () => {
@@ -37,7 +37,7 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
       input: '{"n":1}',
     };
     const code = `jq -n -c '[env.a, env.b, env.c, env.d, env.KEY, env.input, env.LD_PRELOAD]' | sed s/^/__HEDDLE_RESULT__=/`;
-    expect(await valueOf({ code, values, globals })).toEqual([
+    expect(await runForValue({ code, values, globals })).toEqual([
       "it's $(id)",
       '{"x":[1]}',
       '',
@@ -49,7 +49,7 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
   });
 
   it('fails with its exit code and the last line of its errors', async () => {
-    expect(await failureOf({ code: 'echo one >&2; echo two >&2; exit 3' })).toMatchObject({
+    expect(await runForFailure({ code: 'echo one >&2; echo two >&2; exit 3' })).toMatchObject({
       code: 'USER_ERROR',
       name: 'ExitError',
       message: 'The script ended with exit code 3: two',
@@ -58,32 +58,36 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
 
   it('is refused with values that variables cannot hold', async () => {
     const values = { large: JSON.stringify('x'.repeat(200_000)) };
-    expect(await failureOf({ code: 'true', values })).toMatchObject({ code: 'INPUT_TOO_LARGE' });
+    expect(await runForFailure({ code: 'true', values })).toMatchObject({ code: 'INPUT_TOO_LARGE' });
   });
 
   it('leaves no processes behind', async () => {
     const seconds = String(600_000_000 + process.pid);
-    expect(await valueOf({ code: `sleep ${seconds} & echo __HEDDLE_RESULT__=1` })).toBe(1);
+    expect(await runForValue({ code: `sleep ${seconds} & echo __HEDDLE_RESULT__=1` })).toBe(1);
     await vi.waitFor(() => expect(isRunning(seconds)).toBe(false), { timeout: 30_000 });
   });
 
   it('needs an image, its own or the default', async () => {
-    const withoutImage = sandboxOf();
-    const refused = await withoutImage.run({ runId: 'r', language: 'shell', code: 'true' });
-    expect(refused).toMatchObject({ ok: false, error: { code: 'IMAGE_NOT_FOUND' } });
-    const withDefault = sandboxOf({ native: { image: python as string } });
-    const accepted = await withDefault.run({ runId: 'r', language: 'shell', code: 'true' });
-    expect(accepted).toMatchObject({ ok: true });
-    await Promise.all([withoutImage.close(), withDefault.close()]);
+    const sandboxWithoutImage = createNativeSandbox();
+    const refusedOutcome = await sandboxWithoutImage.run({ runId: 'r', language: 'shell', code: 'true' });
+    expect(refusedOutcome).toMatchObject({ ok: false, error: { code: 'IMAGE_NOT_FOUND' } });
+    const sandboxWithDefaultImage = createNativeSandbox({ native: { image: python as string } });
+    const acceptedOutcome = await sandboxWithDefaultImage.run({
+      runId: 'r',
+      language: 'shell',
+      code: 'true',
+    });
+    expect(acceptedOutcome).toMatchObject({ ok: true });
+    await Promise.all([sandboxWithoutImage.close(), sandboxWithDefaultImage.close()]);
   });
 
   it('starts although another tenant uses all slots, because its own tenant runs none, and is measured', async () => {
-    const sandbox = sandboxOf({ native: { maxProcesses: 1 } });
-    const stop = new AbortController();
-    const sleep = { code: 'sleep 300', tenant: 'a', signal: stop.signal };
+    const sandbox = createNativeSandbox({ native: { maxProcesses: 1 } });
+    const stopController = new AbortController();
+    const sleep = { code: 'sleep 300', tenant: 'a', signal: stopController.signal };
     const sleepingJobs = [run(sleep, sandbox), run(sleep, sandbox)];
     expect(
-      await valueOf(
+      await runForValue(
         { code: 'head -c 1000000 /dev/zero >/tmp/z; echo __HEDDLE_RESULT__=1', tenant: 'b' },
         sandbox,
       ),
@@ -91,7 +95,7 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
     await expect
       .poll(() => sandbox.stats().languages.native)
       .toEqual({ processes: 1, queued: 1, running: 1 });
-    stop.abort();
+    stopController.abort();
     for (const outcome of await Promise.all(sleepingJobs))
       expect(outcome).toMatchObject({ error: { code: 'CANCELLED' } });
     await expect.poll(() => sandbox.stats().processes).toBe(0);
@@ -103,12 +107,12 @@ describe.skipIf(python === undefined)('a script', OPTIONS, () => {
   });
 
   it('fails with SANDBOX_UNAVAILABLE and the reason at a lower isolation level', async () => {
-    const basic = sandboxOf({ isolation: { level: 'basic' } });
-    expect(await failureOf({ code: 'true' }, basic)).toMatchObject({
+    const basicSandbox = createNativeSandbox({ isolation: { level: 'basic' } });
+    expect(await runForFailure({ code: 'true' }, basicSandbox)).toMatchObject({
       code: 'SANDBOX_UNAVAILABLE',
       message: expect.stringContaining('needs the isolation level strict') as string,
     });
-    await basic.close();
+    await basicSandbox.close();
   });
 });
 
@@ -141,7 +145,7 @@ describe.skipIf(javascript === undefined)('JavaScript in a native image', OPTION
       { message: 'late' },
     ],
   ])('fails for %s as in the isolate', async (_what, code, expected) => {
-    expect(await failureOf(jobOf(code))).toMatchObject(expected);
+    expect(await runForFailure(jobOf(code))).toMatchObject(expected);
   });
 });
 
@@ -166,7 +170,7 @@ return [jq, given, datetime.date(2026, 1, 2), {3, 1}, b"x"]`;
     ['__block_result__ = [1]', [1]],
     ['x = 1', null],
   ])('returns the value of %j', async (code, expected) => {
-    expect(await valueOf(jobOf(code))).toEqual(expected);
+    expect(await runForValue(jobOf(code))).toEqual(expected);
   });
 
   it.each([
@@ -177,12 +181,12 @@ return [jq, given, datetime.date(2026, 1, 2), {3, 1}, b"x"]`;
     ['import os\nos._exit(7)', { code: 'USER_ERROR', name: 'ExitError' }],
     ['import sys\nsys.exit(2)', { code: 'USER_ERROR', name: 'SystemExit' }],
   ])('fails for %j as in the isolate', async (code, expected) => {
-    expect(await failureOf(jobOf(code))).toMatchObject(expected);
+    expect(await runForFailure(jobOf(code))).toMatchObject(expected);
   });
 
   it.skipIf(numpy === undefined)('has numpy from wheels for Linux', async () => {
     const code = 'import numpy as np\nreturn [np.arange(10).sum(), np.linalg.inv(np.eye(2) * 2)]';
-    expect(await valueOf({ ...jobOf(code), image: numpy as string })).toEqual([
+    expect(await runForValue({ ...jobOf(code), image: numpy as string })).toEqual([
       45,
       [
         [0.5, 0],

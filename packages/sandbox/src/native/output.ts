@@ -54,22 +54,23 @@ export class TreeOutput {
   }
 
   add(data: Buffer, stream: 'stdout' | 'stderr'): void {
-    const partial = this.#partialLines[stream];
-    const [first = '', ...pieces] = partial.decode(data).split('\n');
-    partial.add(first);
+    const partialLine = this.#partialLines[stream];
+    const [first = '', ...pieces] = partialLine.decode(data).split('\n');
+    partialLine.add(first);
     for (const piece of pieces) {
-      this.#addLine(partial.take(), stream);
-      partial.add(piece);
+      this.#addLine(partialLine.take(), stream);
+      partialLine.add(piece);
     }
-    if (partial.text.length > this.#maxChars(partial, stream)) this.#addLine(partial.take(), stream);
+    if (partialLine.text.length > this.#maxChars(partialLine, stream))
+      this.#addLine(partialLine.take(), stream);
   }
 
   /** Ends the output and returns all of it. */
   end(): string {
     for (const stream of ['stdout', 'stderr'] as const) {
-      const partial = this.#partialLines[stream];
-      partial.add(partial.end());
-      if (partial.text !== '') this.#addLine(partial.take(), stream);
+      const partialLine = this.#partialLines[stream];
+      partialLine.add(partialLine.end());
+      if (partialLine.text !== '') this.#addLine(partialLine.take(), stream);
     }
     return this.#stdout.toString();
   }

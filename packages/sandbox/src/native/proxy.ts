@@ -50,7 +50,7 @@ export class EgressProxy {
   readonly #name = `${randomBytes(9).toString('base64url')}.sock`;
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
-  readonly #closing = new AbortController();
+  readonly #closeController = new AbortController();
   /** Quota of response bodies, shared by all concurrent requests. */
   readonly #byteQuota: ByteQuota;
   #requestCount = 0;
@@ -82,7 +82,7 @@ export class EgressProxy {
 
   /** Closes every connection. */
   async close(): Promise<void> {
-    this.#closing.abort();
+    this.#closeController.abort();
     for (const socket of this.#sockets) socket.destroy();
     await new Promise((resolve) => this.#server.close(resolve));
     await rm(this.#folder, { recursive: true, force: true });
@@ -148,13 +148,13 @@ export class EgressProxy {
         redirect: 'manual',
         byteQuota: this.#byteQuota,
       };
-      const reply = await this.#options.send(egressRequest, this.#closing.signal);
-      this.#transferredBytes += reply.body.length;
-      const headers = reply.headers.filter(
+      const egressResponse = await this.#options.send(egressRequest, this.#closeController.signal);
+      this.#transferredBytes += egressResponse.body.length;
+      const headers = egressResponse.headers.filter(
         ([name]) => !/^(?:connection|keep-alive|transfer-encoding|content-length)$/.test(name),
       );
-      response.writeHead(reply.status, headers.flat());
-      response.end(reply.body);
+      response.writeHead(egressResponse.status, headers.flat());
+      response.end(egressResponse.body);
     } catch (error) {
       refuse(refusalOf(error));
     }
@@ -188,9 +188,9 @@ export class EgressProxy {
         message: 'This sandbox allows only http: requests; tunnels are refused.',
       });
     // Abort if the client disconnects or the job ends, so that no connection remains.
-    const disconnection = new AbortController();
-    socket.on('close', () => disconnection.abort());
-    const signal = AbortSignal.any([disconnection.signal, this.#closing.signal]);
+    const disconnectController = new AbortController();
+    socket.on('close', () => disconnectController.abort());
+    const signal = AbortSignal.any([disconnectController.signal, this.#closeController.signal]);
     try {
       const { url, addresses } = await unlessAborted(resolveTarget(`https://${request.url ?? ''}`), signal);
       const upstream = await dial(addresses, Number(url.port === '' ? 443 : url.port), signal);
@@ -228,7 +228,7 @@ async function dial(addresses: Target['addresses'], port: number, signal: AbortS
 
 function headerPairsOf(rawHeaders: readonly string[]): [string, string][] {
   const pairs: [string, string][] = [];
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
-    pairs.push([rawHeaders[at] as string, rawHeaders[at + 1] as string]);
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
+    pairs.push([rawHeaders[index] as string, rawHeaders[index + 1] as string]);
   return pairs;
 }

@@ -1,9 +1,9 @@
 import type { JobLimits } from '../limits.ts';
-import { warnHost } from '../host-fault.ts';
+import { warnOperator } from '../start-failure.ts';
 import { failure } from '../outcome.ts';
 import type { RawOutcome, Job } from '../pool/job.ts';
 import type { EndCode, GuestError } from '../protocol.ts';
-import { complexityExcess } from '../json-complexity.ts';
+import { exceededComplexityLimit } from '../json-complexity.ts';
 import type { NativeLimits } from './limits.ts';
 import type { TreeOutput } from './output.ts';
 import type { TreeEnd, TreeStopReason } from './tree.ts';
@@ -43,7 +43,7 @@ function stopEnd(reason: TreeStopReason, limits: JobLimits, memoryMiB = 0): JobE
   }
 }
 
-/** The end code of a job whose code failed; the text is the error as JSON, from which callers get another code. */
+/** The end code of a job whose code failed; the text is the error as JSON, from which callers derive the final code. */
 const GUEST_ERROR = 'GUEST_ERROR' satisfies EndCode;
 
 function errorEnd(name: string, message: string): JobEnd {
@@ -70,7 +70,7 @@ function scriptEnd(end: TreeEnd, output: TreeOutput, limits: JobLimits): JobEnd 
 /** Returns the text itself if it is JSON, otherwise as a JSON string. */
 function asJson(text: string): string {
   // Too complex to parse; the reader of the result refuses it.
-  if (complexityExcess(text) !== undefined) return text;
+  if (exceededComplexityLimit(text) !== undefined) return text;
   try {
     JSON.parse(text);
     return text;
@@ -101,7 +101,7 @@ export function toRawOutcome(
   if (end.stopReason === undefined && end.exitCode === null) {
     // Only messages of our tools are logged on the host; output of the code belongs to the job.
     if (TOOL_MESSAGE.test(end.stderr))
-      warnHost(`A native process did not start: ${end.stderr.slice(0, 1_000)}`);
+      warnOperator(`A native process did not start: ${end.stderr.slice(0, 1_000)}`);
     return { failure: failure('SANDBOX_CRASHED', 'The process of the code could not be started.') };
   }
   const jobEnd =
@@ -114,6 +114,16 @@ export function toRawOutcome(
     return { failure: failure('SANDBOX_PROTOCOL', 'The process of the code sent a malformed result.') };
   const { cpuMs, wallMs } = end;
   return {
-    done: { t: 'done', id: 0, ...jobEnd, stdout, cpuMs, wallMs, late: false, next: 0, rssMiB: end.memoryMiB },
+    done: {
+      t: 'done',
+      id: 0,
+      ...jobEnd,
+      stdout,
+      cpuMs,
+      wallMs,
+      late: false,
+      next: 0,
+      rssMiB: end.peakMemoryMiB,
+    },
   };
 }

@@ -14,7 +14,7 @@ export interface NativeRunners {
   readonly python: Runner;
   readonly shell: Runner;
   /** Returns why native code cannot run here, in sentences; undefined if it can. */
-  refusal(): Promise<string | undefined>;
+  findRefusal(): Promise<string | undefined>;
 }
 
 /**
@@ -23,7 +23,7 @@ export interface NativeRunners {
  */
 export function createNativeRunners(
   options: SandboxOptions,
-  egress: NativePoolOptions['egress'],
+  egressOptionsOf: NativePoolOptions['egressOptionsOf'],
 ): NativeRunners {
   const { maxProcesses, image: _, ...nativeLimits } = options.native ?? {};
   const resolved = resolveOptions(
@@ -31,13 +31,18 @@ export function createNativeRunners(
     { maxProcesses: 'native.maxProcesses' },
   );
   const host = new NativeHost(options.isolation, resolved.execPath);
-  const pool = new NativePool({ ...resolved, host, egress, limits: { ...NATIVE_LIMITS, ...nativeLimits } });
+  const pool = new NativePool({
+    ...resolved,
+    host,
+    egressOptionsOf,
+    limits: { ...NATIVE_LIMITS, ...nativeLimits },
+  });
   const limits = resolveLimits(DEFAULT_JOB_LIMITS, options.limits);
-  const common = { pool, limits, load: async () => undefined };
+  const commonFields = { pool, limits, load: async () => undefined };
   return {
-    javascript: { ...common, kind: 'function' },
-    python: { ...common, kind: 'python' },
-    shell: { ...common, kind: 'shell' },
-    refusal: () => host.refusal(),
+    javascript: { ...commonFields, kind: 'function' },
+    python: { ...commonFields, kind: 'python' },
+    shell: { ...commonFields, kind: 'shell' },
+    findRefusal: () => host.findRefusal(),
   };
 }

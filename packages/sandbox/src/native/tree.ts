@@ -7,7 +7,7 @@ import type { Confinement } from '../isolation/confine.ts';
 import { freeSlotUid, takeSlotUid } from '../isolation/slot-uid.ts';
 import { nativeInvocation, JAIL_FDS, type NativeJail } from './jail.ts';
 import { RESULT_FD } from './layout.ts';
-import { processStat } from '../process-stat.ts';
+import { readProcessStat } from '../process-stat.ts';
 
 /** Resource use of a process and all its descendants. */
 interface TreeUsage {
@@ -15,12 +15,12 @@ interface TreeUsage {
   readonly cpuMs: number;
   /** Resident memory in MiB; shared pages count once per process. */
   readonly memoryMiB: number;
-  readonly processes: number;
+  readonly processCount: number;
 }
 
 /** A process in `/proc`: its parent, CPU time and resident memory. */
 interface ProcessUsage {
-  readonly parent: number;
+  readonly parentPid: number;
   readonly ticks: number;
   readonly pages: number;
 }
@@ -30,33 +30,33 @@ const TICK_MS = 10;
 const PAGE_BYTES = 4_096;
 
 function readProcess(pid: string): ProcessUsage | undefined {
-  const stat = processStat(pid);
+  const stat = readProcessStat(pid);
   if (stat === undefined) return undefined;
   // The numbers of the fields are those of proc_pid_stat(5).
   const field = (number: number): number => Number(stat(number));
-  return { parent: field(4), ticks: field(14) + field(15) + field(16) + field(17), pages: field(24) };
+  return { parentPid: field(4), ticks: field(14) + field(15) + field(16) + field(17), pages: field(24) };
 }
 
 /** Measures the process tree below `root`. */
 function measureTree(root: number): TreeUsage {
-  const usages = new Map<number, ProcessUsage>();
+  const usageByPid = new Map<number, ProcessUsage>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     const usage = readProcess(name);
-    if (usage !== undefined) usages.set(Number(name), usage);
+    if (usage !== undefined) usageByPid.set(Number(name), usage);
   }
-  const children = Map.groupBy(usages, ([, { parent }]) => parent);
-  let [ticks, pages, processes] = [0, 0, 0];
-  const pending = [root];
-  for (let pid = pending.pop(); pid !== undefined; pid = pending.pop()) {
-    const usage = usages.get(pid);
+  const childrenByParent = Map.groupBy(usageByPid, ([, { parentPid }]) => parentPid);
+  let [ticks, pages, processCount] = [0, 0, 0];
+  const pendingPids = [root];
+  for (let pid = pendingPids.pop(); pid !== undefined; pid = pendingPids.pop()) {
+    const usage = usageByPid.get(pid);
     if (usage === undefined) continue;
-    processes++;
+    processCount++;
     ticks += usage.ticks;
     pages += usage.pages;
-    pending.push(...(children.get(pid) ?? []).map(([child]) => child));
+    pendingPids.push(...(childrenByParent.get(pid) ?? []).map(([child]) => child));
   }
-  return { cpuMs: ticks * TICK_MS, memoryMiB: (pages * PAGE_BYTES) / 2 ** 20, processes };
+  return { cpuMs: ticks * TICK_MS, memoryMiB: (pages * PAGE_BYTES) / 2 ** 20, processCount };
 }
 
 /** Why a process tree was stopped. */
@@ -74,7 +74,7 @@ export interface TreeEnd {
   readonly cpuMs: number;
   readonly wallMs: number;
   /** Peak of the measured memory of all its processes together, in MiB. */
-  readonly memoryMiB: number;
+  readonly peakMemoryMiB: number;
 }
 
 export interface TreeOptions {
@@ -92,7 +92,7 @@ export interface TreeOptions {
   /** User id of its processes, taken and freed by the caller; default: a new one. */
   readonly uid?: number;
   /** Receives standard output and standard error. */
-  readonly output: (data: Buffer, stream: 'stdout' | 'stderr') => void;
+  readonly onOutput: (data: Buffer, stream: 'stdout' | 'stderr') => void;
 }
 
 const POLL_MS = 100;
@@ -123,10 +123,10 @@ class Tree {
   readonly completion: Promise<TreeEnd>;
   readonly #child: ChildProcess;
   readonly #options: TreeOptions;
-  readonly #startedMs = performance.now();
+  readonly #startedAtMs = performance.now();
   #stopReason: TreeStopReason | undefined;
   #cpuMs = 0;
-  #memoryMiB = 0;
+  #peakMemoryMiB = 0;
   readonly #result = new ByteBuffer();
   #outputBytes = 0;
   #stderr = '';
@@ -143,18 +143,18 @@ class Tree {
     });
     this.#child = child;
     this.#write(JAIL_FDS.filter, invocation.filter);
-    this.#write(JAIL_FDS.arguments, invocation.arguments);
+    this.#write(JAIL_FDS.arguments, invocation.jailArguments);
     this.#write(JAIL_FDS.job, Buffer.from(job));
     this.#listen();
     const pollTimer = setInterval(() => this.#poll(), POLL_MS);
-    const deadline = setTimeout(() => this.#stop('wall'), limits.wallMs);
+    const deadlineTimer = setTimeout(() => this.#stop('wall'), limits.wallMs);
     const cancel = (): void => this.#stop('cancelled');
     if (signal?.aborted === true) cancel();
     signal?.addEventListener('abort', cancel, { once: true });
     this.completion = new Promise((resolve, reject) => {
       const stopWatching = (): void => {
         clearInterval(pollTimer);
-        clearTimeout(deadline);
+        clearTimeout(deadlineTimer);
         signal?.removeEventListener('abort', cancel);
       };
       child.once('error', (error) => {
@@ -163,7 +163,7 @@ class Tree {
       });
       child.once('close', () => {
         stopWatching();
-        resolve(this.#end());
+        resolve(this.#createEnd());
       });
     });
   }
@@ -176,14 +176,14 @@ class Tree {
   }
 
   #listen(): void {
-    const { output, limits } = this.#options;
+    const { onOutput, limits } = this.#options;
     const { stdout, stderr } = this.#child;
     const stdio = this.#child.stdio as readonly unknown[];
     const write = (data: Buffer, stream: 'stdout' | 'stderr'): void => {
       this.#outputBytes += data.length;
-      // Stop at the limit: reading further output costs only the host.
+      // Stop at the limit: reading further output would only use resources of the host.
       if (this.#outputBytes > limits.outputBytes) this.#stop('output');
-      else output(data, stream);
+      else onOutput(data, stream);
     };
     stdout?.on('data', (data: Buffer) => write(data, 'stdout'));
     stderr?.on('data', (data: Buffer) => {
@@ -204,7 +204,7 @@ class Tree {
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
     const { cpuMs, memoryMiB } = measureTree(pid);
     this.#cpuMs = Math.max(this.#cpuMs, cpuMs);
-    this.#memoryMiB = Math.max(this.#memoryMiB, memoryMiB);
+    this.#peakMemoryMiB = Math.max(this.#peakMemoryMiB, memoryMiB);
     if (cpuMs > this.#options.limits.cpuMs) this.#stop('cpu');
     else if (memoryMiB > this.#options.jail.limits.memoryMiB) this.#stop('memory');
   }
@@ -215,7 +215,7 @@ class Tree {
     endProcess(this.#child);
   }
 
-  #end(): TreeEnd {
+  #createEnd(): TreeEnd {
     const exitCode = /"exit-code"\s*:\s*(\d+)/.exec(this.#status)?.[1];
     return {
       exitCode: exitCode === undefined ? null : Number(exitCode),
@@ -223,8 +223,8 @@ class Tree {
       result: this.#result.view().toString('utf8'),
       stderr: this.#stderr.trim(),
       cpuMs: this.#cpuMs,
-      wallMs: performance.now() - this.#startedMs,
-      memoryMiB: this.#memoryMiB,
+      wallMs: performance.now() - this.#startedAtMs,
+      peakMemoryMiB: this.#peakMemoryMiB,
     };
   }
 }

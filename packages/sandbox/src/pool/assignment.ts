@@ -5,7 +5,7 @@ import type { Slot } from './slot.ts';
 export interface AssignmentRules {
   readonly maxProcesses: number;
   /** Maximum number of jobs in a process that are not waiting. All but one are sent while its thread is still busy. */
-  readonly maxRunnable: number;
+  readonly maxRunnableJobs: number;
   /** Maximum number of jobs inside one process; most of them are waiting. */
   readonly maxJobsPerProcess: number;
   /** Returns the key of the isolate that a job shares; empty for a new isolate. */
@@ -17,13 +17,13 @@ export const STUCK_MS = 10;
 
 /** Returns whether code has held the process's thread for more than STUCK_MS without sending a message. */
 export function isStuck(slot: Slot): boolean {
-  return slot.runnable > 0 && performance.now() - slot.progressAtMs > STUCK_MS;
+  return slot.runnableCount > 0 && performance.now() - slot.progressAtMs > STUCK_MS;
 }
 
 /** Returns whether the process can take the job now. */
-function canTake(slot: Slot, job: Job, { maxRunnable, maxJobsPerProcess }: AssignmentRules): boolean {
+function canTake(slot: Slot, job: Job, { maxRunnableJobs, maxJobsPerProcess }: AssignmentRules): boolean {
   if (slot.poolKey !== job.poolKey || !slot.ready || slot.retiring || slot.hasExited) return false;
-  return slot.runnable < maxRunnable && slot.jobs.size < maxJobsPerProcess && !isStuck(slot);
+  return slot.runnableCount < maxRunnableJobs && slot.assignments.size < maxJobsPerProcess && !isStuck(slot);
 }
 
 /**
@@ -37,7 +37,7 @@ export function chooseSlot(slots: Iterable<Slot>, job: Job, rules: AssignmentRul
   for (const slot of slots) {
     if (!canTake(slot, job, rules)) continue;
     const hasIsolate = slot.isolateKeys.has(key);
-    const load = 2 * slot.runnable - (hasIsolate ? 1 : 0);
+    const load = 2 * slot.runnableCount - (hasIsolate ? 1 : 0);
     const isAsGood = load === minLoad && (hasIsolate || key === '');
     const isIdleLonger = isAsGood && slot.idleSinceMs < (best?.idleSinceMs ?? 0);
     if (load < minLoad || isIdleLonger) [best, minLoad] = [slot, load];
@@ -49,7 +49,7 @@ export function chooseSlot(slots: Iterable<Slot>, job: Job, rules: AssignmentRul
  * A job is late if it arrives before its context is ready. A process gets a helper once its late jobs outnumber its
  * other jobs by this many.
  */
-export const LATE_JOBS = 32;
+export const MAX_LATE_JOB_EXCESS = 32;
 
 type Helper = Pick<Slot, 'poolKey' | 'ready' | 'retiring' | 'isolateKeys'>;
 
@@ -60,12 +60,13 @@ type Helper = Pick<Slot, 'poolKey' | 'ready' | 'retiring' | 'isolateKeys'>;
  */
 export function assignHelper(
   slots: Iterable<Helper>,
-  slot: Helper & Pick<Slot, 'late'>,
+  slot: Helper & Pick<Slot, 'lateJobExcess'>,
   key: string,
 ): boolean {
   const servesKey = ({ isolateKeys }: Helper): boolean => key !== '' && isolateKeys.has(key);
-  if (slot.retiring || slot.late < LATE_JOBS || (key !== '' && !servesKey(slot))) return false;
-  slot.late = 0;
+  if (slot.retiring || slot.lateJobExcess < MAX_LATE_JOB_EXCESS || (key !== '' && !servesKey(slot)))
+    return false;
+  slot.lateJobExcess = 0;
   for (const other of slots) {
     if (other === slot || other.poolKey !== slot.poolKey || other.retiring || servesKey(other)) continue;
     if (other.ready && key !== '') other.isolateKeys.add(key);
@@ -80,13 +81,13 @@ const MIN_SERVICE_MS = 1_000;
 /** A plan to start one more process for a pool key. */
 export interface Growth {
   /** True to start a process now. */
-  readonly start: boolean;
+  readonly mustStart: boolean;
   /** True if one is already starting. */
   readonly isStarting: boolean;
   /** An idle process of another pool key to stop first. */
-  readonly stop?: Slot;
+  readonly slotToStop?: Slot;
   /** A busy process of another pool key to stop after its jobs. */
-  readonly drain?: Slot;
+  readonly slotToDrain?: Slot;
 }
 
 /**
@@ -99,31 +100,36 @@ export function planGrowth(
   { tenant, poolKey }: Pick<Slot, 'tenant' | 'poolKey'>,
   max: number,
 ): Growth {
-  const serving = slots.filter((slot) => !slot.retiring);
-  const isStarting = serving.some((slot) => slot.poolKey === poolKey && !slot.ready);
-  if (isStarting || serving.length < max) return { start: !isStarting, isStarting };
-  const others = serving.filter((slot) => slot.poolKey !== poolKey);
-  const stop = longestIdle(others);
-  if (stop !== undefined) return { start: true, isStarting, stop };
-  const hasNoProcess = others.length === serving.length;
-  const draining = slots.length - serving.length;
-  const own = others.filter((slot) => slot.tenant === tenant);
-  const drain = hasNoProcess && draining < max ? mostExpendable(own.length > 0 ? own : others) : undefined;
-  return drain === undefined ? { start: false, isStarting } : { start: true, isStarting, drain };
+  const servingSlots = slots.filter((slot) => !slot.retiring);
+  const isStarting = servingSlots.some((slot) => slot.poolKey === poolKey && !slot.ready);
+  if (isStarting || servingSlots.length < max) return { mustStart: !isStarting, isStarting };
+  const otherSlots = servingSlots.filter((slot) => slot.poolKey !== poolKey);
+  const slotToStop = longestIdleSlot(otherSlots);
+  if (slotToStop !== undefined) return { mustStart: true, isStarting, slotToStop };
+  const hasNoProcess = otherSlots.length === servingSlots.length;
+  const drainingCount = slots.length - servingSlots.length;
+  const ownSlots = otherSlots.filter((slot) => slot.tenant === tenant);
+  const slotToDrain =
+    hasNoProcess && drainingCount < max
+      ? slotToDrainOf(ownSlots.length > 0 ? ownSlots : otherSlots)
+      : undefined;
+  return slotToDrain === undefined
+    ? { mustStart: false, isStarting }
+    : { mustStart: true, isStarting, slotToDrain };
 }
 
 /** Returns the process that has been idle for the longest time. */
-function longestIdle(slots: readonly Slot[]): Slot | undefined {
+function longestIdleSlot(slots: readonly Slot[]): Slot | undefined {
   return slots
-    .filter((slot) => slot.ready && slot.jobs.size === 0)
+    .filter((slot) => slot.ready && slot.assignments.size === 0)
     .sort((a, b) => a.idleSinceMs - b.idleSinceMs)[0];
 }
 
 /** Returns the busy process to drain: from the tenant with the most processes, the oldest one. */
-function mostExpendable(slots: readonly Slot[]): Slot | undefined {
+function slotToDrainOf(slots: readonly Slot[]): Slot | undefined {
   const now = performance.now();
-  const count = (slot: Slot): number => slots.filter((other) => other.tenant === slot.tenant).length;
+  const processCountOf = (slot: Slot): number => slots.filter((other) => other.tenant === slot.tenant).length;
   return slots
     .filter((slot) => slot.ready && now - slot.startedAtMs >= MIN_SERVICE_MS)
-    .sort((a, b) => count(b) - count(a) || a.startedAtMs - b.startedAtMs)[0];
+    .sort((a, b) => processCountOf(b) - processCountOf(a) || a.startedAtMs - b.startedAtMs)[0];
 }

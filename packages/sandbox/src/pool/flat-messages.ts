@@ -35,35 +35,35 @@ export class FlatMessageValidator {
   /** Remaining bytes of a value that is skipped. */
   #bytesToSkip = 0;
   #number = 0;
-  #digits = 0;
-  #properties = 0;
-  #next: Step;
+  #digitCount = 0;
+  #propertyCount = 0;
+  #nextStep: Step;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
-    this.#next = this.#length;
+    this.#nextStep = this.#length;
   }
 
   /** Returns whether everything up to the end of these bytes is valid. */
   accepts(bytes: Uint8Array): boolean {
-    for (let at = 0; at < bytes.length;) {
+    for (let position = 0; position < bytes.length;) {
       if (this.#bytesToSkip > 0) {
-        const size = Math.min(this.#bytesToSkip, bytes.length - at);
+        const size = Math.min(this.#bytesToSkip, bytes.length - position);
         this.#bytesToSkip -= size;
         this.#remainingBytes -= size;
-        at += size;
+        position += size;
         continue;
       }
-      if (!this.#next(bytes[at++] as number)) return false;
+      if (!this.#nextStep(bytes[position++] as number)) return false;
     }
     return true;
   }
 
   readonly #length: Step = (byte) => {
     this.#number = this.#number * 256 + byte;
-    if (++this.#digits < HEADER_BYTES) return true;
+    if (++this.#digitCount < HEADER_BYTES) return true;
     this.#remainingBytes = this.#number;
-    this.#number = this.#digits = this.#properties = 0;
+    this.#number = this.#digitCount = this.#propertyCount = 0;
     return this.#remainingBytes <= this.#maxBytes && this.#goTo(this.#tag);
   };
 
@@ -76,7 +76,7 @@ export class FlatMessageValidator {
   readonly #key: Step = (byte) => {
     if (byte === PADDING) return this.#consume(this.#key);
     if (byte === END_OF_OBJECT) return this.#consume(this.#count);
-    return STRINGS.has(byte) && ++this.#properties <= MAX_PROPERTIES && this.#consume(this.#keyLength);
+    return STRINGS.has(byte) && ++this.#propertyCount <= MAX_PROPERTIES && this.#consume(this.#keyLength);
   };
 
   readonly #keyLength: Step = (byte) => this.#varint(byte, () => this.#skipTo(this.#value));
@@ -104,8 +104,8 @@ export class FlatMessageValidator {
     this.#varint(byte, () => this.#remainingBytes === 0 && this.#goTo(this.#length));
 
   #goTo(next: Step): boolean {
-    this.#number = this.#digits = 0;
-    this.#next = next;
+    this.#number = this.#digitCount = 0;
+    this.#nextStep = next;
     return true;
   }
 
@@ -117,8 +117,8 @@ export class FlatMessageValidator {
 
   /** Reads a number of seven bits per byte, least significant first. */
   #varint(byte: number, done: () => boolean): boolean {
-    if (!this.#consume() || ++this.#digits > 5) return false;
-    this.#number += (byte & 127) * 128 ** (this.#digits - 1);
+    if (!this.#consume() || ++this.#digitCount > 5) return false;
+    this.#number += (byte & 127) * 128 ** (this.#digitCount - 1);
     return byte > 127 || done();
   }
 

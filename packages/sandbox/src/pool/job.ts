@@ -5,10 +5,10 @@ import type { LoadedImage } from '../image.ts';
 import type { JobLimits } from '../limits.ts';
 import type { GuestMode, ChildMessage, UnitKind } from '../protocol.ts';
 
-type Done = Extract<ChildMessage, { t: 'done' }>;
+type DoneMessage = Extract<ChildMessage, { t: 'done' }>;
 
 /** The outcome of a job before its result is read and checked. */
-export type RawOutcome = { readonly done: Done } | { readonly failure: SandboxFailure };
+export type RawOutcome = { readonly done: DoneMessage } | { readonly failure: SandboxFailure };
 
 /** Returns the key of the processes that may serve a tenant's jobs with an image. */
 export function poolKeyOf(tenant: string, image?: LoadedImage): string {
@@ -31,9 +31,9 @@ export class Job {
   /** When it began to wait for a process. */
   queuedAtMs = performance.now();
   /** Host calls issued so far. A job without any can be retried, because it had no visible effects. */
-  hostCalls = 0;
+  hostCallCount = 0;
   /** Number of times that it was lost because another job ended its process or its isolate. */
-  losses = 0;
+  lossCount = 0;
   hasEnded = false;
   /**
    * Aborted when a job with host calls ends, and when a native job is stopped: ends everything that the host does for
@@ -76,7 +76,7 @@ export class Job {
     if (this.hasEnded) return;
     this.hasEnded = true;
     for (const cleanup of this.#cleanups) cleanup();
-    if (this.hostCalls > 0) this.stopController.abort();
+    if (this.hostCallCount > 0) this.stopController.abort();
     this.#resolve(outcome);
   }
 

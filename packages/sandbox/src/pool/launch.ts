@@ -13,7 +13,7 @@ export interface LaunchOptions {
   /** The Node.js to run, 24 or newer. */
   readonly execPath: string;
   /** How the operating system confines them. */
-  readonly confinement: () => Confinement;
+  readonly getConfinement: () => Confinement;
 }
 
 /**
@@ -29,7 +29,7 @@ export function launch(options: LaunchOptions, program: Program): ChildProcess {
     );
   }
   const resolvedProgram = { ...program, file: realpathSync(program.file) };
-  const child = spawnConfined(confine(options.confinement(), options.execPath, resolvedProgram));
+  const child = spawnConfined(confine(options.getConfinement(), options.execPath, resolvedProgram));
   guardChannel(child);
   // An idle pool does not keep its host alive; jobs hold a reference to the channel.
   child.unref();

@@ -45,7 +45,7 @@ export interface PoolMetrics {
   readonly ended: Readonly<Partial<Record<EndReason, number>>>;
 }
 
-class DurationTotal implements Durations {
+class DurationStats implements Durations {
   count = 0;
   totalMs = 0;
   maxMs = 0;
@@ -64,18 +64,18 @@ class DurationTotal implements Durations {
 
 /** Collects the measurements of a pool. */
 export class Meter {
-  readonly #queue = new DurationTotal();
-  readonly #start = new DurationTotal();
-  readonly #cpu = new DurationTotal();
-  readonly #wall = new DurationTotal();
+  readonly #queue = new DurationStats();
+  readonly #start = new DurationStats();
+  readonly #cpu = new DurationStats();
+  readonly #wall = new DurationStats();
   readonly #ended: Partial<Record<EndReason, number>> = {};
   #peakRssMiB = 0;
 
-  recordQueued(queuedAtMs: number): void {
+  recordQueueTime(queuedAtMs: number): void {
     this.#queue.add(performance.now() - queuedAtMs);
   }
 
-  recordStarted(startedAtMs: number): void {
+  recordStartTime(startedAtMs: number): void {
     this.#start.add(performance.now() - startedAtMs);
   }
 

@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { EgressResponse } from '../egress/types.ts';
 import type { LoadedImage } from '../image.ts';
 import { createSandbox, type FunctionOutcome, type Sandbox, type SandboxOptions } from '../index.ts';
-import { recycleReason } from './pool.ts';
+import { recycleReasonOf } from './pool.ts';
 
 let sandboxes: Sandbox[] = [];
 afterEach(async () => {
@@ -33,7 +33,7 @@ async function run(
 }
 
 /** Resolves once the condition holds; the test's own timeout is its limit. */
-async function until(condition: () => boolean): Promise<void> {
+async function waitUntil(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
@@ -59,36 +59,36 @@ describe('the pool', () => {
 
   it('interleaves waiting jobs in one process', async () => {
     const sandbox = sandboxOf();
-    const stop = new AbortController();
+    const stopController = new AbortController();
     const jobs = Array.from({ length: 20 }, (_, i) =>
-      run(sandbox, WAIT, { runId: `r${i % 3}`, signal: stop.signal }),
+      run(sandbox, WAIT, { runId: `r${i % 3}`, signal: stopController.signal }),
     );
-    await until(() => sandbox.stats().running === 20);
+    await waitUntil(() => sandbox.stats().running === 20);
     expect(await run(sandbox, 'return 1')).toBe('1');
     expect(sandbox.stats().processes).toBe(1);
-    stop.abort();
+    stopController.abort();
     expect(new Set(await Promise.all(jobs))).toEqual(new Set(['CANCELLED']));
   });
 
   it('never fires a timer past the time limit of its job early, while another job extends the limit by holding the thread', async () => {
     const sandbox = sandboxOf();
-    const waiting = sandbox.run({
+    const waitingJob = sandbox.run({
       runId: 'r',
       code: 'await new Promise((resolve) => setTimeout(resolve, 60_000))',
       limits: { wallMs: 100, killGraceMs: 20_000 },
     });
-    const holding = run(sandbox, 'const end = Date.now() + 1200; while (Date.now() < end); return 1');
-    expect(await holding).toBe('1');
-    expect(summarize(await waiting)).toBe('TIMEOUT_WALL');
+    const blockingJob = run(sandbox, 'const end = Date.now() + 1200; while (Date.now() < end); return 1');
+    expect(await blockingJob).toBe('1');
+    expect(summarize(await waitingJob)).toBe('TIMEOUT_WALL');
   });
 
   it('uses a second process when jobs wait behind a long one', async () => {
     const sandbox = sandboxOf({ maxProcesses: 2 });
     await run(sandbox, 'return 0');
-    const stop = new AbortController();
-    const longJob = run(sandbox, LOOP, { signal: stop.signal });
+    const stopController = new AbortController();
+    const longJob = run(sandbox, LOOP, { signal: stopController.signal });
     expect(await run(sandbox, 'return "short"')).toBe('"short"');
-    stop.abort();
+    stopController.abort();
     expect(await longJob).toBe('CANCELLED');
   });
 
@@ -101,17 +101,17 @@ describe('the pool', () => {
 
   it('serves a tenant while another one has endless work', async () => {
     const sandbox = sandboxOf({ maxProcesses: 1 });
-    const busy = 'const end = Date.now() + 20; while (Date.now() < end);';
+    const busyCode = 'const end = Date.now() + 20; while (Date.now() < end);';
     let isServed = false;
     const flood = async (): Promise<void> => {
-      while (!isServed) expect(await run(sandbox, busy, { tenant: 'a' })).toBe('null');
+      while (!isServed) expect(await run(sandbox, busyCode, { tenant: 'a' })).toBe('null');
     };
     // More than a process gets in advance, so it is never idle.
     const floods = Array.from({ length: 8 }, flood);
-    await until(() => sandbox.stats().running > 0);
-    const other = run(sandbox, 'return 1', { tenant: 'b' }).then((result) => ((isServed = true), result));
+    await waitUntil(() => sandbox.stats().running > 0);
+    const otherJob = run(sandbox, 'return 1', { tenant: 'b' }).then((result) => ((isServed = true), result));
     await Promise.all(floods);
-    expect(await other).toBe('1');
+    expect(await otherJob).toBe('1');
     // On a busy machine, the first tenant also gets its process back before the other job has ended.
     const { drained } = sandbox.stats().metrics.javascript.ended;
     expect([1, 2]).toContain(drained);
@@ -127,24 +127,24 @@ describe('the pool', () => {
   it('refuses jobs that wait too long with SANDBOX_BUSY', async () => {
     const sandbox = sandboxOf({ queueTimeoutMs: 1_500 });
     await run(sandbox, 'return 0');
-    const stop = new AbortController();
-    const blockingJob = run(sandbox, LOOP, { signal: stop.signal });
+    const stopController = new AbortController();
+    const blockingJob = run(sandbox, LOOP, { signal: stopController.signal });
     await new Promise((resolve) => setTimeout(resolve, 50));
     const outcome = await sandbox.run({ runId: 'r', code: 'return 1' });
     expect(outcome).toMatchObject({ ok: false, error: { code: 'SANDBOX_BUSY', retryable: true } });
-    stop.abort();
+    stopController.abort();
     expect(await blockingJob).toBe('CANCELLED');
   });
 
   it('drains a busy process for a tenant that has none', async () => {
     const sandbox = sandboxOf();
     await run(sandbox, 'return 0', { tenant: 'a' });
-    const stop = new AbortController();
-    const blockingJob = run(sandbox, WAIT, { tenant: 'a', signal: stop.signal });
+    const stopController = new AbortController();
+    const blockingJob = run(sandbox, WAIT, { tenant: 'a', signal: stopController.signal });
     expect(await run(sandbox, 'return 1', { tenant: 'b' })).toBe('1');
-    stop.abort();
+    stopController.abort();
     expect(await blockingJob).toBe('CANCELLED');
-    await until(() => sandbox.stats().processes === 1);
+    await waitUntil(() => sandbox.stats().processes === 1);
   });
 
   it('replaces a process after its maximum number of jobs', async () => {
@@ -156,7 +156,7 @@ describe('the pool', () => {
   it('stops idle processes', async () => {
     const sandbox = sandboxOf({ idleMs: 20 });
     await run(sandbox, 'return 1');
-    await until(() => sandbox.stats().processes === 0);
+    await waitUntil(() => sandbox.stats().processes === 0);
     expect(await run(sandbox, 'return 2')).toBe('2');
   });
 
@@ -194,7 +194,7 @@ describe('the pool', () => {
   it('fails its jobs when it is closed, and refuses later ones', async () => {
     const sandbox = sandboxOf();
     const job = run(sandbox, WAIT);
-    await until(() => sandbox.stats().running === 1);
+    await waitUntil(() => sandbox.stats().running === 1);
     await sandbox.close();
     expect(await job).toBe('SANDBOX_UNAVAILABLE');
     expect(await run(sandbox, 'return 1')).toBe('SANDBOX_UNAVAILABLE');
@@ -204,7 +204,7 @@ describe('the pool', () => {
     const sandbox = sandboxOf();
     await run(sandbox, 'return 1');
     const jobs = [run(sandbox, LOOP), run(sandbox, 'return 1'), run(sandbox, 'return 1')];
-    await until(() => sandbox.stats().running === 3);
+    await waitUntil(() => sandbox.stats().running === 3);
     const closing = sandbox.close();
     // The host is busy, so timers are due before it learns of the process's exit.
     for (const beganMs = performance.now(); performance.now() - beganMs < 50;);
@@ -221,9 +221,9 @@ describe('cancelling', () => {
 
   it('ends a queued job', async () => {
     const sandbox = sandboxOf();
-    const stop = new AbortController();
-    const job = run(sandbox, 'return 1', { signal: stop.signal });
-    stop.abort();
+    const stopController = new AbortController();
+    const job = run(sandbox, 'return 1', { signal: stopController.signal });
+    stopController.abort();
     expect(await job).toBe('CANCELLED');
     expect(sandbox.stats().queued).toBe(0);
   });
@@ -231,10 +231,10 @@ describe('cancelling', () => {
   it('ends a job in a loop by killing its process', async () => {
     const sandbox = sandboxOf();
     await run(sandbox, 'return 0');
-    const stop = new AbortController();
-    const job = run(sandbox, LOOP, { signal: stop.signal });
-    await until(() => sandbox.stats().running === 1);
-    stop.abort();
+    const stopController = new AbortController();
+    const job = run(sandbox, LOOP, { signal: stopController.signal });
+    await waitUntil(() => sandbox.stats().running === 1);
+    stopController.abort();
     expect(await job).toBe('CANCELLED');
     expect(await run(sandbox, 'return 1')).toBe('1');
   });
@@ -246,30 +246,30 @@ describe('cancelling', () => {
       respond = () => resolve({ status: 200, statusText: '', url, redirected: false, headers: [], body });
     });
     const sandbox = sandboxOf({ fetch: () => response });
-    const stop = new AbortController();
+    const stopController = new AbortController();
     const otherJob = run(sandbox, 'return (await fetch("http://a.test/")).json()');
-    const job = run(sandbox, WAIT, { signal: stop.signal });
-    await until(() => sandbox.stats().running === 2);
+    const job = run(sandbox, WAIT, { signal: stopController.signal });
+    await waitUntil(() => sandbox.stats().running === 2);
     await run(sandbox, 'return 0');
-    stop.abort();
+    stopController.abort();
     expect(await job).toBe('CANCELLED');
     respond();
     expect(await otherJob).toBe('"heard"');
-    await until(() => sandbox.stats().running === 0);
+    await waitUntil(() => sandbox.stats().running === 0);
   });
 
   it('retries other jobs of a killed process if they had no visible effects', async () => {
     const sandbox = sandboxOf();
-    const stop = new AbortController();
+    const stopController = new AbortController();
     // Both attempts end at the same time.
     const end = Date.now() + 2_000;
     const otherJob = run(sandbox, `await new Promise((r) => setTimeout(r, ${end} - Date.now())); return 100`);
-    await until(() => sandbox.stats().running === 1);
+    await waitUntil(() => sandbox.stats().running === 1);
     await run(sandbox, 'return 0');
-    const job = run(sandbox, LOOP, { signal: stop.signal });
-    await until(() => sandbox.stats().running === 2);
+    const job = run(sandbox, LOOP, { signal: stopController.signal });
+    await waitUntil(() => sandbox.stats().running === 2);
     await new Promise((resolve) => setTimeout(resolve, 30));
-    stop.abort();
+    stopController.abort();
     expect(await job).toBe('CANCELLED');
     expect(await otherJob).toBe('100');
   });
@@ -282,13 +282,13 @@ describe('cancelling', () => {
         return new Promise(() => {});
       },
     });
-    const stop = new AbortController();
+    const stopController = new AbortController();
     const otherJob = sandbox.run({ runId: 'r', code: 'await fetch("http://a.test/")' });
-    await until(() => calls.length === 1);
-    const job = run(sandbox, LOOP, { signal: stop.signal });
-    await until(() => sandbox.stats().running === 2);
+    await waitUntil(() => calls.length === 1);
+    const job = run(sandbox, LOOP, { signal: stopController.signal });
+    await waitUntil(() => sandbox.stats().running === 2);
     await new Promise((resolve) => setTimeout(resolve, 30));
-    stop.abort();
+    stopController.abort();
     expect(await job).toBe('CANCELLED');
     expect(await otherJob).toMatchObject({ ok: false, error: { code: 'SANDBOX_CRASHED', retryable: true } });
     expect(calls.length).toBe(1);
@@ -302,30 +302,30 @@ describe('cancelling', () => {
         return new Promise(() => {});
       },
     });
-    const stop = new AbortController();
-    const job = run(sandbox, 'await fetch("http://a.test/")', { signal: stop.signal });
-    await until(() => signal !== undefined);
-    stop.abort();
+    const stopController = new AbortController();
+    const job = run(sandbox, 'await fetch("http://a.test/")', { signal: stopController.signal });
+    await waitUntil(() => signal !== undefined);
+    stopController.abort();
     expect(await job).toBe('CANCELLED');
     expect(signal?.aborted).toBe(true);
   });
 });
 
 const RECYCLE = { jobs: 10, rssMiB: 420, ageMs: 1_000 };
-const processBelowLimits = { served: 9, rssMiB: 419, startedAtMs: 0, image: undefined };
+const processBelowLimits = { servedJobCount: 9, rssMiB: 419, startedAtMs: 0, image: undefined };
 const blob = { path: '/x', sha256: '', size: 30 * 2 ** 20 };
 const image = { id: 'i', blobs: { 'site.zip': blob, 'memory.snap': blob } } as unknown as LoadedImage;
 
 describe('a process of a pool', () => {
   it('is replaced at limits of jobs, age and memory', () => {
-    expect(recycleReason(processBelowLimits, RECYCLE, 999)).toBeUndefined();
-    expect(recycleReason({ ...processBelowLimits, served: 10 }, RECYCLE, 999)).toBe('jobs');
-    expect(recycleReason({ ...processBelowLimits, rssMiB: 420 }, RECYCLE, 999)).toBe('memory');
-    expect(recycleReason(processBelowLimits, RECYCLE, 1_000)).toBe('age');
+    expect(recycleReasonOf(processBelowLimits, RECYCLE, 999)).toBeUndefined();
+    expect(recycleReasonOf({ ...processBelowLimits, servedJobCount: 10 }, RECYCLE, 999)).toBe('jobs');
+    expect(recycleReasonOf({ ...processBelowLimits, rssMiB: 420 }, RECYCLE, 999)).toBe('memory');
+    expect(recycleReasonOf(processBelowLimits, RECYCLE, 1_000)).toBe('age');
   });
 
   it('may be larger by twice the size of its image', () => {
-    expect(recycleReason({ ...processBelowLimits, rssMiB: 420, image }, RECYCLE, 0)).toBeUndefined();
-    expect(recycleReason({ ...processBelowLimits, rssMiB: 540, image }, RECYCLE, 0)).toBe('memory');
+    expect(recycleReasonOf({ ...processBelowLimits, rssMiB: 420, image }, RECYCLE, 0)).toBeUndefined();
+    expect(recycleReasonOf({ ...processBelowLimits, rssMiB: 540, image }, RECYCLE, 0)).toBe('memory');
   });
 });

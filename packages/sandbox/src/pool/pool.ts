@@ -1,4 +1,4 @@
-import { startFailure } from '../host-fault.ts';
+import { startFailure } from '../start-failure.ts';
 import type { LoadedImage } from '../image.ts';
 import { failure, type SandboxFailure } from '../outcome.ts';
 import type { HostCall, ChildMessage } from '../protocol.ts';
@@ -28,15 +28,15 @@ function imageMiBOf(image: LoadedImage | undefined): number {
   return Math.ceil((2 * bytes) / 2 ** 20);
 }
 
-type ProcessUsage = Pick<Slot, 'served' | 'rssMiB' | 'startedAtMs' | 'image'>;
+type ProcessUsage = Pick<Slot, 'servedJobCount' | 'rssMiB' | 'startedAtMs' | 'image'>;
 
 /** Returns which limit a process has reached, so that it has to be replaced; undefined if none. */
-export function recycleReason(
-  { served, rssMiB, startedAtMs, image }: ProcessUsage,
+export function recycleReasonOf(
+  { servedJobCount, rssMiB, startedAtMs, image }: ProcessUsage,
   limits: PoolOptions['recycle'],
   nowMs = performance.now(),
 ): Extract<EndReason, 'jobs' | 'age' | 'memory'> | undefined {
-  if (served >= limits.jobs) return 'jobs';
+  if (servedJobCount >= limits.jobs) return 'jobs';
   if (nowMs - startedAtMs >= limits.ageMs) return 'age';
   return rssMiB >= limits.rssMiB + imageMiBOf(image) ? 'memory' : undefined;
 }
@@ -64,7 +64,7 @@ export class Pool implements SlotEvents {
   }
 
   get counts(): { processes: number; queued: number; running: number } {
-    const running = [...this.#slots].reduce((sum, slot) => sum + slot.jobs.size, 0);
+    const running = [...this.#slots].reduce((sum, slot) => sum + slot.assignments.size, 0);
     return { processes: this.#slots.size, queued: this.#queue.size, running };
   }
 
@@ -87,7 +87,7 @@ export class Pool implements SlotEvents {
     const slotAssignment = wasQueued ? undefined : this.#findAssignment(job);
     if (slotAssignment === undefined) return;
     const { slot, assignment } = slotAssignment;
-    if (slot.current === assignment && !assignment.waiting) return slot.kill('cancelled');
+    if (slot.currentAssignment === assignment && !assignment.waiting) return slot.kill('cancelled');
     slot.cancel(assignment);
     slot.setDeadline(assignment, CANCEL_GRACE_MS);
   }
@@ -110,19 +110,20 @@ export class Pool implements SlotEvents {
     clearInterval(this.#idleTimer);
     // From here on, no process may be started for waiting jobs.
     clearTimeout(this.#stuckTimer);
-    this.#failQueued(this.#queue.all(), failure('SANDBOX_UNAVAILABLE', 'The sandbox was closed.'));
+    this.#failQueuedJobs(this.#queue.allJobs(), failure('SANDBOX_UNAVAILABLE', 'The sandbox was closed.'));
     if (this.#slots.size === 0) return;
-    const empty = new Promise<void>((resolve) => (this.#onEmpty = resolve));
+    const allExited = new Promise<void>((resolve) => (this.#onEmpty = resolve));
     for (const slot of this.#slots) {
-      for (const { job } of slot.jobs.values()) job.fail('SANDBOX_UNAVAILABLE', 'The sandbox was closed.');
+      for (const { job } of slot.assignments.values())
+        job.fail('SANDBOX_UNAVAILABLE', 'The sandbox was closed.');
       slot.kill('closed');
     }
-    await empty;
+    await allExited;
   }
 
   onReady(slot: Slot): void {
     this.#starter.recordReady(slot);
-    this.#meter.recordStarted(slot.startedAtMs);
+    this.#meter.recordStartTime(slot.startedAtMs);
     this.#pump();
   }
 
@@ -142,18 +143,18 @@ export class Pool implements SlotEvents {
     this.#pump();
   }
 
-  onCall(slot: Slot, assignment: Assignment, report: HostCall): void {
+  onCall(slot: Slot, assignment: Assignment, hostCall: HostCall): void {
     // The process enforces this limit too; one that does not is compromised.
-    if (++assignment.job.hostCalls > assignment.job.limits.hostCalls) return this.onMalformed(slot);
+    if (++assignment.job.hostCallCount > assignment.job.limits.hostCalls) return this.onMalformed(slot);
     void this.#options
-      .handleHostCall(assignment.job, report)
-      .then((response) => slot.answer(assignment, { call: report.call, ...response }));
+      .handleHostCall(assignment.job, hostCall)
+      .then((response) => slot.answer(assignment, { call: hostCall.call, ...response }));
   }
 
   onOverdue(slot: Slot, assignment: Assignment): void {
-    const { current } = slot;
+    const { currentAssignment } = slot;
     // The job that runs has its own deadline, and the process does not count this wait as time of the job.
-    if (current !== undefined && current !== assignment && !current.waiting) {
+    if (currentAssignment !== undefined && currentAssignment !== assignment && !currentAssignment.waiting) {
       return slot.setDeadline(assignment, assignment.job.limits.killGraceMs);
     }
     assignment.job.end({ failure: overdueFailure(assignment) });
@@ -161,7 +162,7 @@ export class Pool implements SlotEvents {
   }
 
   onMalformed(slot: Slot): void {
-    slot.current?.job.fail(
+    slot.currentAssignment?.job.fail(
       'SANDBOX_PROTOCOL',
       'The sandbox process sent a malformed message; it was killed.',
     );
@@ -171,9 +172,9 @@ export class Pool implements SlotEvents {
   onExit(slot: Slot, reason: string): void {
     this.#slots.delete(slot);
     this.#meter.recordEnd(slot.killReason ?? (slot.ready ? 'died' : 'failed'));
-    const crashed = slot.killReason === undefined ? slot.current : undefined;
-    for (const assignment of slot.jobs.values()) {
-      if (assignment !== crashed)
+    const crashedAssignment = slot.killReason === undefined ? slot.currentAssignment : undefined;
+    for (const assignment of slot.assignments.values()) {
+      if (assignment !== crashedAssignment)
         this.#retry(assignment.job, `The sandbox process ended because of another job (${reason}).`);
       else if (reason === 'out of memory')
         assignment.job.fail(
@@ -183,8 +184,8 @@ export class Pool implements SlotEvents {
       else assignment.job.fail('SANDBOX_CRASHED', `The sandbox process ended (${reason}).`);
     }
     if (!slot.ready && slot.killReason === undefined && this.#starter.recordFailedStart(slot))
-      this.#failQueued(
-        this.#queue.ofKey(slot),
+      this.#failQueuedJobs(
+        this.#queue.jobsOfKey(slot),
         failure('SANDBOX_UNAVAILABLE', `Sandbox processes do not start (${reason}).`),
       );
     if (this.#slots.size === 0) {
@@ -204,8 +205,8 @@ export class Pool implements SlotEvents {
           const slot = this.#place(job);
           if (slot === undefined) continue;
           this.#queue.take(job);
-          this.#meter.recordQueued(job.queuedAtMs);
-          if (slot.runnable > 0) this.#watchStuck();
+          this.#meter.recordQueueTime(job.queuedAtMs);
+          if (slot.runnableCount > 0) this.#watchStuckJobs();
           slot.assign(job, this.#options.isolateKeyOf(job));
           hasPlaced = true;
           break;
@@ -229,15 +230,15 @@ export class Pool implements SlotEvents {
     const ms = Math.min(this.#options.queueTimeoutMs, QUEUE_CHECK_MS);
     this.#queueTimer = setTimeout(() => {
       this.#queueTimer = undefined;
-      this.#expireQueued();
+      this.#expireQueuedJobs();
       this.#pump();
     }, ms).unref();
   }
 
   /** Fails jobs that have waited too long. */
-  #expireQueued(): void {
+  #expireQueuedJobs(): void {
     const { queueTimeoutMs } = this.#options;
-    for (const job of this.#queue.waitingSince(performance.now() - queueTimeoutMs)) {
+    for (const job of this.#queue.jobsWaitingSince(performance.now() - queueTimeoutMs)) {
       this.#queue.remove(job);
       const hint = 'raise maxProcesses or queueTimeoutMs';
       job.fail('SANDBOX_BUSY', `The job waited ${queueTimeoutMs} ms for a sandbox process; ${hint}.`);
@@ -254,9 +255,9 @@ export class Pool implements SlotEvents {
   /** Starts a process for the pool key if there is room or can be made. Returns whether one is starting. */
   #grow(target: ProcessTarget): boolean {
     const growth = planGrowth([...this.#slots], target, this.#options.maxProcesses);
-    growth.stop?.kill('evicted');
-    growth.drain?.retire('drained');
-    return growth.start ? this.#start(target) : growth.isStarting;
+    growth.slotToStop?.kill('evicted');
+    growth.slotToDrain?.retire('drained');
+    return growth.mustStart ? this.#start(target) : growth.isStarting;
   }
 
   #start(target: ProcessTarget): boolean {
@@ -264,14 +265,14 @@ export class Pool implements SlotEvents {
     try {
       this.#slots.add(this.#starter.start(target, this));
     } catch (error) {
-      this.#failQueued(this.#queue.ofKey(target), startFailure(error, target.image));
+      this.#failQueuedJobs(this.#queue.jobsOfKey(target), startFailure(error, target.image));
       return false;
     }
-    this.#idleTimer ??= setInterval(() => this.#stopIdle(), this.#options.idleMs / 2).unref();
+    this.#idleTimer ??= setInterval(() => this.#stopIdleProcesses(), this.#options.idleMs / 2).unref();
     return true;
   }
 
-  #failQueued(jobs: readonly Job[], error: SandboxFailure): void {
+  #failQueuedJobs(jobs: readonly Job[], error: SandboxFailure): void {
     for (const job of jobs) {
       this.#queue.remove(job);
       job.end({ failure: error });
@@ -283,25 +284,27 @@ export class Pool implements SlotEvents {
    */
   #retry(job: Job, message: string): void {
     if (job.hasEnded) return;
-    if (job.hostCalls > 0 || job.losses > 0 || this.#isClosed) return job.fail('SANDBOX_CRASHED', message);
-    job.losses++;
+    if (job.hostCallCount > 0 || job.lossCount > 0 || this.#isClosed)
+      return job.fail('SANDBOX_CRASHED', message);
+    job.lossCount++;
     this.#putBack([job]);
   }
 
   #findAssignment(job: Job): { slot: Slot; assignment: Assignment } | undefined {
     for (const slot of this.#slots) {
-      for (const assignment of slot.jobs.values()) if (assignment.job === job) return { slot, assignment };
+      for (const assignment of slot.assignments.values())
+        if (assignment.job === job) return { slot, assignment };
     }
     return undefined;
   }
 
   #recycle(slot: Slot): void {
-    const reason = recycleReason(slot, this.#options.recycle);
+    const reason = recycleReasonOf(slot, this.#options.recycle);
     if (reason !== undefined) slot.retire(reason);
-    if (slot.retireReason !== undefined && slot.jobs.size === 0) slot.kill(slot.retireReason);
+    if (slot.retireReason !== undefined && slot.assignments.size === 0) slot.kill(slot.retireReason);
   }
 
-  #watchStuck(): void {
+  #watchStuckJobs(): void {
     if (this.#stuckTimer !== undefined) return;
     this.#stuckTimer = setTimeout(() => {
       this.#stuckTimer = undefined;
@@ -312,22 +315,23 @@ export class Pool implements SlotEvents {
   /** Moves jobs that wait for a long-running one to another process, if one can take them. */
   #moveStuckJobs(): void {
     for (const slot of [...this.#slots]) {
-      if (slot.runnable < 2) continue;
-      this.#watchStuck();
+      if (slot.runnableCount < 2) continue;
+      this.#watchStuckJobs();
       if (!isStuck(slot)) continue;
       const hasFreeProcess = [...this.#slots].some(
-        (other) => other.poolKey === slot.poolKey && other.ready && !other.retiring && other.runnable === 0,
+        (other) =>
+          other.poolKey === slot.poolKey && other.ready && !other.retiring && other.runnableCount === 0,
       );
-      if (hasFreeProcess || this.#grow(slot)) this.#putBack(slot.cancelWaiting());
+      if (hasFreeProcess || this.#grow(slot)) this.#putBack(slot.cancelWaitingJobs());
     }
     this.#pump();
   }
 
-  #stopIdle(): void {
+  #stopIdleProcesses(): void {
     const now = performance.now();
     for (const slot of [...this.#slots]) {
       if (this.#slots.size <= this.#options.minProcesses) return;
-      if (slot.ready && slot.jobs.size === 0 && now - slot.idleSinceMs >= this.#options.idleMs)
+      if (slot.ready && slot.assignments.size === 0 && now - slot.idleSinceMs >= this.#options.idleMs)
         slot.kill('idle');
     }
   }

@@ -42,13 +42,13 @@ describe('the fair queue', () => {
     const [first, second, third] = [jobOf('a'), jobOf('a'), jobOf('a')];
     queue.add(third);
     queue.putBack([first, second]);
-    const taken: (Job | undefined)[] = [];
+    const takenJobs: (Job | undefined)[] = [];
     for (let i = 0; i < 3; i++) {
       const head = queue.heads('a')[0] as Job;
       queue.take(head);
-      taken.push(head);
+      takenJobs.push(head);
     }
-    expect(taken).toEqual([first, second, third]);
+    expect(takenJobs).toEqual([first, second, third]);
   });
 
   it('serves the images of a tenant in turn, and a tenant with many images not more often than others', () => {
@@ -62,11 +62,11 @@ describe('the fair queue', () => {
   it('refuses jobs when it is full for one tenant or for all, and names the option', () => {
     const queue = new FairQueue();
     for (const tenant of ['a', 'a', 'b']) queue.add(jobOf(tenant));
-    const bounds = { maxQueued: 4, maxQueuedPerTenant: 2 };
-    expect(queue.refusalOf({ tenant: 'b' }, bounds)).toBeUndefined();
-    expect(queue.refusalOf({ tenant: 'a' }, bounds)).toMatch(/2 jobs of this tenant .*maxQueuedPerTenant\./);
+    const limits = { maxQueued: 4, maxQueuedPerTenant: 2 };
+    expect(queue.refusalOf({ tenant: 'b' }, limits)).toBeUndefined();
+    expect(queue.refusalOf({ tenant: 'a' }, limits)).toMatch(/2 jobs of this tenant .*maxQueuedPerTenant\./);
     queue.add(jobOf('c'));
-    expect(queue.refusalOf({ tenant: 'b' }, bounds)).toMatch(/has 4 jobs waiting .*maxQueued\./);
+    expect(queue.refusalOf({ tenant: 'b' }, limits)).toMatch(/has 4 jobs waiting .*maxQueued\./);
   });
 
   it('removes a job once', () => {

@@ -9,7 +9,7 @@ interface QueueLimits {
 /** A queue of jobs: first in, first out per pool key. The keys of a tenant take turns, and so do tenants. */
 export class FairQueue {
   /** The waiting jobs by tenant and pool key. */
-  readonly #tenants = new Map<string, Map<string, Job[]>>();
+  readonly #queuesByTenant = new Map<string, Map<string, Job[]>>();
   #size = 0;
 
   get size(): number {
@@ -19,7 +19,7 @@ export class FairQueue {
   /** Returns how many jobs of the tenant wait. */
   sizeOf(tenant: string): number {
     let size = 0;
-    for (const jobs of this.#tenants.get(tenant)?.values() ?? []) size += jobs.length;
+    for (const jobs of this.#queuesByTenant.get(tenant)?.values() ?? []) size += jobs.length;
     return size;
   }
 
@@ -50,7 +50,7 @@ export class FairQueue {
 
   /** Removes a job. Returns whether it was queued. */
   remove(job: Job): boolean {
-    const jobs = this.#tenants.get(job.tenant)?.get(job.poolKey);
+    const jobs = this.#queuesByTenant.get(job.tenant)?.get(job.poolKey);
     const index = jobs?.indexOf(job) ?? -1;
     if (jobs === undefined || index < 0) return false;
     jobs.splice(index, 1);
@@ -59,37 +59,37 @@ export class FairQueue {
     return true;
   }
 
-  all(): Job[] {
-    return [...this.#tenants.values()].flatMap((queues) => [...queues.values()].flat());
+  allJobs(): Job[] {
+    return [...this.#queuesByTenant.values()].flatMap((queues) => [...queues.values()].flat());
   }
 
   /** Returns the jobs of a pool key. */
-  ofKey({ tenant, poolKey }: Pick<Job, 'tenant' | 'poolKey'>): Job[] {
-    return [...(this.#tenants.get(tenant)?.get(poolKey) ?? [])];
+  jobsOfKey({ tenant, poolKey }: Pick<Job, 'tenant' | 'poolKey'>): Job[] {
+    return [...(this.#queuesByTenant.get(tenant)?.get(poolKey) ?? [])];
   }
 
   /** Returns the tenants with waiting jobs, the one served longest ago first. */
   tenants(): string[] {
-    return [...this.#tenants.keys()];
+    return [...this.#queuesByTenant.keys()];
   }
 
   /** Returns the jobs that were queued at `timeMs` or earlier. */
-  waitingSince(timeMs: number): Job[] {
-    return this.all().filter((job) => job.queuedAtMs <= timeMs);
+  jobsWaitingSince(timeMs: number): Job[] {
+    return this.allJobs().filter((job) => job.queuedAtMs <= timeMs);
   }
 
   /** Returns the first job of each of the tenant's pool keys, beginning with the key that was served longest ago. */
   heads(tenant: string): Job[] {
-    return [...(this.#tenants.get(tenant)?.values() ?? [])].map((jobs) => jobs[0] as Job);
+    return [...(this.#queuesByTenant.get(tenant)?.values() ?? [])].map((jobs) => jobs[0] as Job);
   }
 
   /** Removes a job that is the first of its pool key, and moves its tenant and its key to the end. */
   take(job: Job): void {
     if (!this.remove(job)) return;
-    const queues = this.#tenants.get(job.tenant);
+    const queues = this.#queuesByTenant.get(job.tenant);
     if (queues === undefined) return;
-    this.#tenants.delete(job.tenant);
-    this.#tenants.set(job.tenant, queues);
+    this.#queuesByTenant.delete(job.tenant);
+    this.#queuesByTenant.set(job.tenant, queues);
     const jobs = queues.get(job.poolKey);
     if (jobs === undefined) return;
     queues.delete(job.poolKey);
@@ -97,16 +97,16 @@ export class FairQueue {
   }
 
   #queueOf({ tenant, poolKey }: Job): Job[] {
-    let queues = this.#tenants.get(tenant);
-    if (queues === undefined) this.#tenants.set(tenant, (queues = new Map()));
+    let queues = this.#queuesByTenant.get(tenant);
+    if (queues === undefined) this.#queuesByTenant.set(tenant, (queues = new Map()));
     let jobs = queues.get(poolKey);
     if (jobs === undefined) queues.set(poolKey, (jobs = []));
     return jobs;
   }
 
   #dropKey({ tenant, poolKey }: Job): void {
-    const queues = this.#tenants.get(tenant);
+    const queues = this.#queuesByTenant.get(tenant);
     queues?.delete(poolKey);
-    if (queues?.size === 0) this.#tenants.delete(tenant);
+    if (queues?.size === 0) this.#queuesByTenant.delete(tenant);
   }
 }

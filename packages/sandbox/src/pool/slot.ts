@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { endProcess } from '../end-process.ts';
 import type { LoadedImage } from '../image.ts';
-import { warnHost } from '../host-fault.ts';
+import { warnOperator } from '../start-failure.ts';
 import type { HostResponse, HostCall, ChildRequest, ChildMessage } from '../protocol.ts';
 import type { EndReason } from './meter.ts';
-import { syncCallPipe, SYNC_CALL, type SyncCall, type SyncCallPipe } from './sync-calls.ts';
+import { openSyncCallPipe, SYNC_CALL, type SyncCall, type SyncCallPipe } from './sync-calls.ts';
 import { readChildMessage } from './child-messages.ts';
 import type { Job } from './job.ts';
 
@@ -16,7 +16,7 @@ export interface Assignment {
   waiting: boolean;
   /** True while all its time is CPU time: its code started immediately and has not waited yet. */
   isCpuOnly: boolean;
-  deadline: NodeJS.Timeout | undefined;
+  deadlineTimer: NodeJS.Timeout | undefined;
 }
 
 /** The jobs that a process serves: those of a tenant with a common image. */
@@ -25,7 +25,7 @@ export type ProcessTarget = Pick<Job, 'tenant' | 'poolKey' | 'image'>;
 export interface SlotEvents {
   onReady(slot: Slot): void;
   onDone(slot: Slot, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void;
-  onCall(slot: Slot, assignment: Assignment, report: HostCall): void;
+  onCall(slot: Slot, assignment: Assignment, hostCall: HostCall): void;
   /** The process did not respond by a job's deadline. */
   onOverdue(slot: Slot, assignment: Assignment): void;
   /** The process sent a message that our processes never send. */
@@ -39,7 +39,7 @@ export class Slot {
   readonly poolKey: string;
   readonly image: LoadedImage | undefined;
   readonly startedAtMs = performance.now();
-  readonly jobs = new Map<number, Assignment>();
+  readonly assignments = new Map<number, Assignment>();
   /** Keys of the isolates or interpreters in the process. */
   readonly isolateKeys = new Set<string>();
   ready = false;
@@ -49,12 +49,12 @@ export class Slot {
   killReason: EndReason | undefined;
   hasExited = false;
   /** Number of jobs that it has ended. */
-  served = 0;
+  servedJobCount = 0;
   /**
    * Incremented for each late job (one that arrived before its context was ready), and decremented for each other job;
    * at least 0.
    */
-  late = 0;
+  lateJobExcess = 0;
   rssMiB = 0;
   idleSinceMs = 0;
   /** When the process last sent a message or got its first job. */
@@ -63,7 +63,7 @@ export class Slot {
   snapshot: Uint8Array | undefined;
   readonly #child: ChildProcess;
   readonly #events: SlotEvents;
-  readonly #syncCalls: SyncCallPipe | undefined;
+  readonly #syncCallPipe: SyncCallPipe | undefined;
   /** Id of the job that the process last reported as the one whose code runs, or runs next. */
   #announcedId = 0;
   #startTimer: NodeJS.Timeout | undefined;
@@ -75,7 +75,7 @@ export class Slot {
   constructor(
     { tenant, poolKey, image }: ProcessTarget,
     child: ChildProcess,
-    boot: ChildRequest,
+    bootRequest: ChildRequest,
     events: SlotEvents,
   ) {
     this.tenant = tenant;
@@ -84,25 +84,25 @@ export class Slot {
     this.#child = child;
     this.#events = events;
     child.on('message', (message: unknown) => this.#receive(message));
-    this.#syncCalls = syncCallPipe(child, {
-      onCall: (call) => this.#callSync(call),
+    this.#syncCallPipe = openSyncCallPipe(child, {
+      onCall: (call) => this.#onSyncCall(call),
       onMalformed: () => this.#events.onMalformed(this),
     });
     child.stderr?.on('data', (data: Buffer) => {
       if (this.#stderr.length < 4_000) this.#stderr += data.toString('latin1');
     });
     child.on('error', (error: NodeJS.ErrnoException) => {
-      warnHost(`A sandbox process could not be started: ${error.message}`);
+      warnOperator(`A sandbox process could not be started: ${error.message}`);
       this.#onExit(error.code ?? 'no process');
     });
     // Not `exit`: the process's output has to be read first.
     child.on('close', (code, signal) => this.#onExit(this.#exitReason(code, signal)));
     this.#keepHostAlive(true);
-    this.#send(boot);
+    this.#send(bootRequest);
   }
 
   /** Ends the process if it is not ready in time: a hanging start would occupy its slot permanently. */
-  expectReady(ms: number): void {
+  limitStartTime(ms: number): void {
     this.#startTimer = setTimeout(() => {
       this.#startFault = `not ready within ${ms} ms`;
       endProcess(this.#child);
@@ -114,48 +114,49 @@ export class Slot {
   }
 
   /** Returns the number of jobs whose code runs or waits for the thread. */
-  get runnable(): number {
+  get runnableCount(): number {
     let count = 0;
-    for (const assignment of this.jobs.values()) if (!assignment.waiting) count++;
+    for (const assignment of this.assignments.values()) if (!assignment.waiting) count++;
     return count;
   }
 
   /** Returns the job whose code holds the thread, as far as is known. */
-  get current(): Assignment | undefined {
-    const announced = this.jobs.get(this.#announcedId);
-    if (announced !== undefined) return announced;
-    for (const assignment of this.jobs.values()) if (!assignment.waiting) return assignment;
-    return this.jobs.values().next().value;
+  get currentAssignment(): Assignment | undefined {
+    const announcedAssignment = this.assignments.get(this.#announcedId);
+    if (announcedAssignment !== undefined) return announcedAssignment;
+    for (const assignment of this.assignments.values()) if (!assignment.waiting) return assignment;
+    return this.assignments.values().next().value;
   }
 
   assign(job: Job, key: string): void {
     const id = ++this.#lastId;
-    const assignment: Assignment = { id, job, waiting: false, isCpuOnly: false, deadline: undefined };
-    if (this.jobs.size === 0) {
+    const assignment: Assignment = { id, job, waiting: false, isCpuOnly: false, deadlineTimer: undefined };
+    if (this.assignments.size === 0) {
       this.#announcedId = id;
       this.progressAtMs = performance.now();
       this.#keepHostAlive(true);
     }
-    this.jobs.set(id, assignment);
+    this.assignments.set(id, assignment);
     if (key !== '') this.isolateKeys.add(key);
     const { cpuMs, wallMs, killGraceMs } = job.limits;
     // The code of a JavaScript job that is alone in its process starts immediately, and the process reports when it
     // waits. So until that report, all its time is CPU time. Python code can sleep without a report.
-    assignment.isCpuOnly = this.jobs.size === 1 && job.kind !== 'python' && cpuMs + killGraceMs < wallMs;
+    assignment.isCpuOnly =
+      this.assignments.size === 1 && job.kind !== 'python' && cpuMs + killGraceMs < wallMs;
     this.setDeadline(assignment, assignment.isCpuOnly ? cpuMs + 2 * killGraceMs : wallMs + killGraceMs);
     this.#send({ t: 'run', id, key, mode: job.mode, args: job.args, limits: job.limits });
   }
 
   /** Sets the time after which an unresponsive process is overdue for this job. */
   setDeadline(assignment: Assignment, ms: number): void {
-    clearTimeout(assignment.deadline);
-    assignment.deadline = setTimeout(() => this.#events.onOverdue(this, assignment), ms);
+    clearTimeout(assignment.deadlineTimer);
+    assignment.deadlineTimer = setTimeout(() => this.#events.onOverdue(this, assignment), ms);
   }
 
   /** Sends the host's answer to a call. */
   answer(assignment: Assignment, response: HostResponse & { readonly call: number }): void {
-    if (!this.jobs.has(assignment.id)) return;
-    if (response.call === SYNC_CALL) this.#syncCalls?.answer(response);
+    if (!this.assignments.has(assignment.id)) return;
+    if (response.call === SYNC_CALL) this.#syncCallPipe?.answer(response);
     else this.#send({ t: 'answer', id: assignment.id, ...response });
   }
 
@@ -165,15 +166,15 @@ export class Slot {
   }
 
   /** Cancels the jobs that wait for the thread and have made no host calls. Returns them, for other processes. */
-  cancelWaiting(): Job[] {
-    const { current } = this;
+  cancelWaitingJobs(): Job[] {
+    const { currentAssignment } = this;
     const cancelledJobs: Job[] = [];
-    for (const assignment of [...this.jobs.values()]) {
+    for (const assignment of [...this.assignments.values()]) {
       if (
-        assignment === current ||
+        assignment === currentAssignment ||
         assignment.waiting ||
         assignment.job.hasEnded ||
-        assignment.job.hostCalls > 0
+        assignment.job.hostCallCount > 0
       )
         continue;
       this.cancel(assignment);
@@ -193,9 +194,9 @@ export class Slot {
   }
 
   remove(assignment: Assignment): void {
-    clearTimeout(assignment.deadline);
-    this.jobs.delete(assignment.id);
-    if (this.jobs.size === 0) {
+    clearTimeout(assignment.deadlineTimer);
+    this.assignments.delete(assignment.id);
+    if (this.assignments.size === 0) {
       this.idleSinceMs = performance.now();
       this.#keepHostAlive(false);
     }
@@ -241,15 +242,15 @@ export class Slot {
       clearTimeout(this.#startTimer);
       this.snapshot = report.snapshot ?? undefined;
       this.idleSinceMs = performance.now();
-      if (this.jobs.size === 0) this.#keepHostAlive(false);
+      if (this.assignments.size === 0) this.#keepHostAlive(false);
       return this.#events.onReady(this);
     }
-    const assignment = this.jobs.get(report.id);
+    const assignment = this.assignments.get(report.id);
     if (report.t === 'done') {
       this.#announcedId = report.next;
       this.rssMiB = report.rssMiB;
-      this.served++;
-      this.late = Math.max(0, this.late + (report.late ? 1 : -1));
+      this.servedJobCount++;
+      this.lateJobExcess = Math.max(0, this.lateJobExcess + (report.late ? 1 : -1));
     }
     if (assignment === undefined) return;
     if (report.t === 'enter') this.#announcedId = report.id;
@@ -267,9 +268,9 @@ export class Slot {
     this.setDeadline(assignment, wallMs + killGraceMs);
   }
 
-  #callSync({ id, op, head, body }: SyncCall): void {
+  #onSyncCall({ id, op, head, body }: SyncCall): void {
     this.progressAtMs = performance.now();
-    const assignment = this.jobs.get(id);
+    const assignment = this.assignments.get(id);
     if (assignment === undefined) return;
     this.#events.onCall(this, assignment, { t: 'call', id, call: SYNC_CALL, op, head, body });
   }
@@ -280,7 +281,7 @@ export class Slot {
     if (isOutOfMemory) return 'out of memory';
     const reason = this.#startFault ?? (signal !== null ? `signal ${signal}` : `exit code ${String(code)}`);
     const output = this.ready || this.killReason !== undefined ? '' : this.#stderr.trim().slice(0, 1_000);
-    if (output !== '') warnHost(`A sandbox process did not start (${reason}): ${output}`);
+    if (output !== '') warnOperator(`A sandbox process did not start (${reason}): ${output}`);
     return reason;
   }
 
@@ -288,7 +289,7 @@ export class Slot {
     if (this.hasExited) return;
     this.hasExited = true;
     clearTimeout(this.#startTimer);
-    for (const { deadline } of this.jobs.values()) clearTimeout(deadline);
+    for (const { deadlineTimer } of this.assignments.values()) clearTimeout(deadlineTimer);
     this.#events.onExit(this, reason);
   }
 }

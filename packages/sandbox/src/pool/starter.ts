@@ -4,7 +4,7 @@ import { launch, type LaunchOptions, type Program } from './launch.ts';
 import { Slot, type ProcessTarget, type SlotEvents } from './slot.ts';
 
 export interface StarterOptions extends LaunchOptions {
-  readonly program: (image: LoadedImage | undefined) => Program;
+  readonly programOf: (image: LoadedImage | undefined) => Program;
   readonly memoryMiB: number;
   readonly startTimeoutMs: number;
   /** Returns the packages of an image that its processes get at their start; undefined if they read them from files. */
@@ -21,7 +21,7 @@ export class Starter {
   #snapshot: Uint8Array | undefined;
 
   /** Number of consecutive failed starts by pool key: one image may prevent starts while others work. */
-  readonly #failedStarts = new Map<string, number>();
+  readonly #failedStartCounts = new Map<string, number>();
 
   constructor(options: StarterOptions) {
     this.#options = options;
@@ -32,9 +32,9 @@ export class Starter {
    * @throws SandboxError NOT_BUILT, SLOTS_EXHAUSTED.
    */
   start(target: ProcessTarget, events: SlotEvents): Slot {
-    const { memoryMiB, startTimeoutMs, program, startupPackagesOf } = this.#options;
+    const { memoryMiB, startTimeoutMs, programOf, startupPackagesOf } = this.#options;
     const packages = target.image === undefined ? undefined : startupPackagesOf?.(target.image);
-    const child = launch(this.#options, program(target.image));
+    const child = launch(this.#options, programOf(target.image));
     const boot = {
       t: 'boot',
       snapshot: this.#snapshot ?? null,
@@ -42,13 +42,13 @@ export class Starter {
       ...(packages && { image: packages }),
     } as const;
     const slot = new Slot(target, child, boot, events);
-    slot.expectReady(startTimeoutMs);
+    slot.limitStartTime(startTimeoutMs);
     return slot;
   }
 
   /** Records that a process is ready. Later processes get the snapshot of the first one that has no image. */
   recordReady({ poolKey, image, snapshot }: Slot): void {
-    this.#failedStarts.delete(poolKey);
+    this.#failedStartCounts.delete(poolKey);
     // Processes with an image have run package code, which must not influence the snapshot that other tenants start
     // from.
     if (image === undefined) this.#snapshot ??= snapshot;
@@ -56,10 +56,10 @@ export class Starter {
 
   /** Records a process that ended before it was ready. Returns whether its pool key has failed too often. */
   recordFailedStart({ poolKey }: Pick<ProcessTarget, 'poolKey'>): boolean {
-    const failures = (this.#failedStarts.get(poolKey) ?? 0) + 1;
-    this.#failedStarts.delete(poolKey);
-    if (failures >= MAX_FAILED_STARTS) return true;
-    this.#failedStarts.set(poolKey, failures);
+    const failureCount = (this.#failedStartCounts.get(poolKey) ?? 0) + 1;
+    this.#failedStartCounts.delete(poolKey);
+    if (failureCount >= MAX_FAILED_STARTS) return true;
+    this.#failedStartCounts.set(poolKey, failureCount);
     return false;
   }
 }

@@ -52,21 +52,21 @@ function createPool(): { pool: Pool; startedImages: string[] } {
   writeFileSync(servingFile, SERVING_PROGRAM);
   writeFileSync(failingFile, FAILING_PROGRAM);
   const startedImages: string[] = [];
-  const program = (image: LoadedImage | undefined) => {
+  const programOf = (image: LoadedImage | undefined) => {
     startedImages.push(image?.id ?? '-');
     const file = image?.id === 'broken' ? failingFile : servingFile;
     const files = Object.values(image?.blobs ?? {}).map(({ path }) => path);
-    return { file, args: [image?.id ?? 'plain'], readable: [], files, flags: [], dataMiB: 512 };
+    return { file, args: [image?.id ?? 'plain'], readablePaths: [], files, flags: [], dataMiB: 512 };
   };
   const pool = new Pool({
     execPath: process.execPath,
-    confinement: () => UNCONFINED,
-    program,
+    getConfinement: () => UNCONFINED,
+    programOf,
     memoryMiB: 64,
     startTimeoutMs: 60_000,
     maxProcesses: 1,
     minProcesses: 0,
-    maxRunnable: 4,
+    maxRunnableJobs: 4,
     maxJobsPerProcess: 64,
     isolateKeyOf: () => '',
     idleMs: 60_000,
@@ -84,19 +84,24 @@ function createPool(): { pool: Pool; startedImages: string[] } {
 function runJob(pool: Pool, image?: string): Promise<string> {
   const spec = { runId: 'r', tenant: 't', mode: 'function', kind: 'function', args: [] } as const;
   const blobs = image === 'gone' ? { 'site.zip': { path: '/srv/secret/gone', sha256: '', size: 1 } } : {};
-  const loaded = image === undefined ? undefined : ({ id: image, blobs } as unknown as LoadedImage);
+  const loadedImage = image === undefined ? undefined : ({ id: image, blobs } as unknown as LoadedImage);
   return new Promise((resolve) => {
-    const onEnd = (ending: RawOutcome): void =>
-      resolve('done' in ending ? ending.done.text : `${ending.failure.code}: ${ending.failure.message}`);
-    pool.submit(new Job({ ...spec, limits: resolveLimits(), image: loaded }, onEnd));
+    const onEnd = (outcome: RawOutcome): void =>
+      resolve('done' in outcome ? outcome.done.text : `${outcome.failure.code}: ${outcome.failure.message}`);
+    pool.submit(new Job({ ...spec, limits: resolveLimits(), image: loadedImage }, onEnd));
   });
 }
 
 it('jobs of an image whose processes do not start fail after three attempts, without affecting others of their tenant', async () => {
   const { pool, startedImages } = createPool();
   const jobs = ['broken', undefined, 'broken', 'working'].map((image) => runJob(pool, image));
-  const failed = 'SANDBOX_UNAVAILABLE: Sandbox processes do not start (exit code 3).';
-  expect(await Promise.all(jobs)).toEqual([failed, '1 nothing', failed, expect.stringMatching(/^1 /)]);
+  const failureText = 'SANDBOX_UNAVAILABLE: Sandbox processes do not start (exit code 3).';
+  expect(await Promise.all(jobs)).toEqual([
+    failureText,
+    '1 nothing',
+    failureText,
+    expect.stringMatching(/^1 /),
+  ]);
   expect(startedImages.filter((image) => image === 'broken')).toHaveLength(3);
 });
 

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
-import { MAX_HEAD_CHARS, readFrame, writeFrame } from '../frames.ts';
+import { MAX_HEAD_CHARS, decodeFrame, encodeFrame } from '../frames.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
 import { SYNC_FD } from '../isolation/program.ts';
 import type { HostResponse } from '../protocol.ts';
@@ -33,7 +33,7 @@ interface SyncCallEvents {
 /** Returns the call in a frame, or undefined if it is malformed. A compromised process may write anything. */
 function readSyncCall(frame: Buffer): SyncCall | undefined {
   try {
-    const { fields, body } = readFrame<Record<string, unknown> | null>(frame, MAX_FIELD_BYTES);
+    const { fields, body } = decodeFrame<Record<string, unknown> | null>(frame, MAX_FIELD_BYTES);
     if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return undefined;
     const { id, op, head } = fields;
     if (typeof id !== 'number' || typeof op !== 'string' || typeof head !== 'string') return undefined;
@@ -47,7 +47,7 @@ function readSyncCall(frame: Buffer): SyncCall | undefined {
 export class SyncCallPipe {
   readonly #pipe: Duplex;
   readonly #events: SyncCallEvents;
-  readonly #received = new ByteBuffer();
+  readonly #receivedBytes = new ByteBuffer();
 
   constructor(pipe: Duplex, events: SyncCallEvents) {
     this.#pipe = pipe;
@@ -59,16 +59,16 @@ export class SyncCallPipe {
   }
 
   answer({ ok, head, body }: HostResponse): void {
-    if (this.#pipe.writable) this.#pipe.write(writeFrame({ ok, head }, body));
+    if (this.#pipe.writable) this.#pipe.write(encodeFrame({ ok, head }, body));
   }
 
   #receive(data: Buffer): void {
-    this.#received.add(data);
-    if (this.#received.length < LENGTH_BYTES) return;
-    const length = this.#received.view().readUInt32LE(0);
+    this.#receivedBytes.add(data);
+    if (this.#receivedBytes.length < LENGTH_BYTES) return;
+    const length = this.#receivedBytes.view().readUInt32LE(0);
     if (length > MAX_BYTES) return this.#refuse();
-    if (this.#received.length < LENGTH_BYTES + length) return;
-    const frame = this.#received.take();
+    if (this.#receivedBytes.length < LENGTH_BYTES + length) return;
+    const frame = this.#receivedBytes.take();
     // The process blocks, so nothing can follow its call.
     const isOneCall = frame.length === LENGTH_BYTES + length;
     const call = isOneCall ? readSyncCall(frame.subarray(LENGTH_BYTES)) : undefined;
@@ -84,7 +84,7 @@ export class SyncCallPipe {
 }
 
 /** Returns the pipe of a process's synchronous calls; undefined if its program makes none. */
-export function syncCallPipe(child: ChildProcess, events: SyncCallEvents): SyncCallPipe | undefined {
+export function openSyncCallPipe(child: ChildProcess, events: SyncCallEvents): SyncCallPipe | undefined {
   const pipe = (child.stdio as readonly unknown[])[SYNC_FD] as Duplex | null | undefined;
   return pipe == null ? undefined : new SyncCallPipe(pipe, events);
 }

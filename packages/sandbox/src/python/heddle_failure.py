@@ -50,7 +50,7 @@ def _phase(phase, error):
     return "module" if phase == "run" and type(error) is ModuleNotFoundError and error.name else phase
 
 
-def _fields(phase, error):
+def _to_json(phase, error):
     fields = {
         "phase": _phase(phase, error),
         "index": 0,
@@ -66,6 +66,6 @@ def _fields(phase, error):
 def describe(phase, error):
     """Returns the error as JSON text. Never raises, since nothing could report that."""
     try:
-        return _fields(phase, error)
+        return _to_json(phase, error)
     except BaseException:
         return _dumps({"phase": phase, "index": 0, "name": "Error", "message": _UNREADABLE, "stack": ""})

@@ -1,11 +1,11 @@
-"""Routes http.client, and libraries built on it, to the host's guarded fetch instead of sockets."""
+"""Routes http.client, and libraries built on it, to the host's fetch, which enforces the egress policy, instead of sockets."""
 
 import http.client
 import io
 
 import heddle_sync
 
-_DROPPED = {"content-encoding", "transfer-encoding", "content-length", "connection"}
+_DROPPED_HEADERS = {"content-encoding", "transfer-encoding", "content-length", "connection"}
 
 
 def _unchunk(body):
@@ -26,7 +26,7 @@ def _request(scheme, host, text):
     values = {name.lower(): value for name, value in headers}
     if "chunked" in values.get("transfer-encoding", "").lower():
         body = _unchunk(body)
-    headers = [pair for pair in headers if pair[0].lower() not in _DROPPED]
+    headers = [pair for pair in headers if pair[0].lower() not in _DROPPED_HEADERS]
     url = target if "://" in target else f"{scheme}://{host}{target}"
     head = {"url": url, "method": method, "headers": headers, "redirect": "manual"}
     return head, body if body or "content-length" in values else None
@@ -36,7 +36,7 @@ def _response(method, fields, body):
     """Converts the host's answer to the form that http.client reads."""
     lines = [f"HTTP/1.1 {fields['status']} {fields['statusText']}".rstrip()]
     for name, value in fields["headers"]:
-        if name.lower() not in _DROPPED or method == "HEAD" and name.lower() == "content-length":
+        if name.lower() not in _DROPPED_HEADERS or method == "HEAD" and name.lower() == "content-length":
             lines.append(f"{name}: {value}")
     if method != "HEAD":
         lines.append(f"content-length: {len(body)}")

@@ -59,7 +59,7 @@ def connect(bridge):
     """Connects the restored interpreter to its realm, and reseeds random numbers so that they do not repeat."""
     global _bridge, _initial_state
     _bridge = bridge
-    heddle_streams.lines.print = bridge.print
+    heddle_streams.line_splitter.print = bridge.print
     heddle_sync.connect(bridge)
     random.seed()
     os.makedirs(HOME, exist_ok=True)
@@ -67,22 +67,22 @@ def connect(bridge):
     _initial_state = _InitialState()
 
 
-def _values(args, at):
-    """Returns the named JSON values whose count is at index `at`, decoded, and the index after them."""
-    end = at + 1 + 2 * int(args[at])
-    return {args[i]: _loads(args[i + 1]) for i in range(at + 1, end, 2)}, end
+def _values(args, index):
+    """Returns the named JSON values whose count is at `index`, decoded, and the index after them."""
+    end = index + 1 + 2 * int(args[index])
+    return {args[i]: _loads(args[i + 1]) for i in range(index + 1, end, 2)}, end
 
 
 def start(*args):
     """Runs one job. Its arguments are the globals, one unit of code, and the values of the unit."""
-    heddle_streams.lines.begin()
+    heddle_streams.line_splitter.begin()
     _initial_state.restore()
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     namespace = vars(module)
-    values, at = _values(args, 0)
-    source = args[at + 1]
-    parameters, _ = _values(args, at + 2)
+    values, index = _values(args, 0)
+    source = args[index + 1]
+    parameters, _ = _values(args, index + 2)
     namespace.update(__builtins__=builtins, json=json, os=os, **values, **parameters)
     try:
         code = heddle_source.compile_source(source)
@@ -109,11 +109,11 @@ def _run(code, namespace):
     returned = main()
     if asyncio.iscoroutine(returned) and main.__code__.co_flags & 0x80:
         return returned
-    namespace[_RETURNED] = returned
+    namespace[_RESULT_NAME] = returned
     return None
 
 
-_RETURNED = "__heddle_result__"
+_RESULT_NAME = "__heddle_result__"
 
 
 async def _await_module(coroutine, namespace):
@@ -148,7 +148,7 @@ def _finish(namespace, value):
 
 def _close():
     """Ends the job's output. Excludes the interpreter from later use if the job left tasks running."""
-    heddle_streams.lines.end()
+    heddle_streams.line_splitter.end()
     sys.modules.pop("__main__", None)
     if asyncio.all_tasks(asyncio.get_event_loop()):
         _bridge.taint()

@@ -76,14 +76,14 @@ class _TopLevelTransformer(ast.NodeTransformer):
     visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _leave
 
 
-class _WithoutReturns(_TopLevelTransformer):
+class _ReturnReplacer(_TopLevelTransformer):
     """Replaces `return` so that the compiler accepts the module without a surrounding function."""
 
     def visit_Return(self, node):
         return ast.copy_location(ast.Expr(node.value or ast.Constant(None)), node)
 
 
-class _WithoutAnnotations(_TopLevelTransformer):
+class _AnnotationRemover(_TopLevelTransformer):
     """Removes annotations, which are not allowed for names declared global."""
 
     def visit_AnnAssign(self, node):
@@ -96,20 +96,20 @@ class _WithoutAnnotations(_TopLevelTransformer):
 
 def _names(tree):
     """Returns the names that the module binds."""
-    code = _compile(ast.fix_missing_locations(_WithoutReturns().visit(tree)))
+    code = _compile(ast.fix_missing_locations(_ReturnReplacer().visit(tree)))
     return sorted({step.argval for step in dis.get_instructions(code) if step.opname in _BINDING_OPS})
 
 
-def _is_future(node):
+def _is_future_import(node):
     return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def _as_function(tree, source, awaits):
     """Wraps the module in a function that binds the module's names as globals, so that definitions see each other."""
-    tree = _WithoutAnnotations().visit(tree)
-    names = _names(_WithoutAnnotations().visit(_parse(source)))
-    futures = [node for node in tree.body if _is_future(node)]
-    body = [node for node in tree.body if not _is_future(node)]
+    tree = _AnnotationRemover().visit(tree)
+    names = _names(_AnnotationRemover().visit(_parse(source)))
+    future_imports = [node for node in tree.body if _is_future_import(node)]
+    body = [node for node in tree.body if not _is_future_import(node)]
     arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     node_type = ast.AsyncFunctionDef if awaits else ast.FunctionDef
     function = node_type(
@@ -119,7 +119,7 @@ def _as_function(tree, source, awaits):
         decorator_list=[],
         type_params=[],
     )
-    return ast.fix_missing_locations(ast.Module(body=[*futures, function], type_ignores=[]))
+    return ast.fix_missing_locations(ast.Module(body=[*future_imports, function], type_ignores=[]))
 
 
 def compile_source(source):

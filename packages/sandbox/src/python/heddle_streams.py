@@ -5,7 +5,7 @@ import io
 MAX_LINE = 65_536
 
 
-class _Lines:
+class _LineSplitter:
     """Splits written text into lines."""
 
     def __init__(self):
@@ -38,10 +38,10 @@ class _Lines:
             self.tail = ""
 
 
-lines = _Lines()
+line_splitter = _LineSplitter()
 
 
-class _Bytes(io.RawIOBase):
+class _ByteStream(io.RawIOBase):
     def __init__(self, text):
         self.text = text
 
@@ -62,7 +62,7 @@ class Stream(io.TextIOBase):
     def __init__(self, name, number):
         self.name = name
         self.number = number
-        self.buffer = _Bytes(self)
+        self.buffer = _ByteStream(self)
 
     def fileno(self):
         return self.number
@@ -73,7 +73,7 @@ class Stream(io.TextIOBase):
     def write(self, text):
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        lines.add(text)
+        line_splitter.add(text)
         return len(text)
 
     def reconfigure(self, **options):

@@ -56,9 +56,9 @@ def _to_plain(value):
             convert = getattr(value, method, None)
             if callable(convert):
                 return convert()
-    raise TypeError(f"a value of the type {type(value).__name__} has no JSON")
+    raise TypeError(f"a value of the type {type(value).__name__} cannot be represented as JSON")
 
 
 def to_json(value):
-    """Returns the JSON text of a value. Raises ValueError, TypeError or RecursionError if it has none."""
+    """Returns the JSON text of a value. Raises ValueError, TypeError or RecursionError if it cannot be represented as JSON."""
     return _encoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_to_plain).encode(value)

@@ -66,13 +66,13 @@ function idOf({ iss, sub, client_id: client, jti, iat, exp }: TokenClaims): stri
 export function usersByClaim(
   claim: 'sub' | 'email',
   users: {
-    userById(id: string): Promise<string | undefined>;
-    userIdByEmail(email: string): Promise<string | undefined>;
+    findUserId(id: string): Promise<string | undefined>;
+    findUserIdByEmail(email: string): Promise<string | undefined>;
   },
 ): UserOfToken {
   return async ({ sub, email, email_verified: isVerified }) => {
-    if (claim === 'sub') return users.userById(sub);
+    if (claim === 'sub') return users.findUserId(sub);
     // Anyone can claim an address that the provider has not verified.
-    return email !== undefined && isVerified === true ? users.userIdByEmail(email) : undefined;
+    return email !== undefined && isVerified === true ? users.findUserIdByEmail(email) : undefined;
   };
 }

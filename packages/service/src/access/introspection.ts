@@ -45,9 +45,9 @@ export function introspectionAuthenticator(
   const { now = Date.now } = options;
   const check = createTokenCheck(options, now);
   return {
-    async authenticate({ bearer }) {
-      if (bearer === undefined || bearer.length > MAX_TOKEN_LENGTH) return undefined;
-      const claims = await check(bearer);
+    async authenticate({ bearerToken }) {
+      if (bearerToken === undefined || bearerToken.length > MAX_TOKEN_LENGTH) return undefined;
+      const claims = await check(bearerToken);
       if (!claims || !isCurrent(claims, now())) return undefined;
       return principalOf(claims, userOf);
     },
@@ -69,19 +69,19 @@ function createTokenCheck(
   const { cacheMs = DEFAULTS.cacheMs } = options;
   const introspect = introspectWith(options);
   const cache = new Map<string, CachedResponse>();
-  const pending = new Map<string, Promise<TokenClaims | undefined>>();
+  const pendingRequests = new Map<string, Promise<TokenClaims | undefined>>();
   return async (token) => {
     // A hash, so that the memory of this process holds no list of valid tokens.
     const key = createHash('sha256').update(token).digest('base64url');
-    const cached = cache.get(key);
-    if (cached && cached.expiresAtMs > now()) return cached.claims;
+    const cachedResponse = cache.get(key);
+    if (cachedResponse && cachedResponse.expiresAtMs > now()) return cachedResponse.claims;
     cache.delete(key);
-    const inFlight = pending.get(key);
-    if (inFlight) return inFlight;
-    if (pending.size >= MAX_IN_FLIGHT)
+    const pendingRequest = pendingRequests.get(key);
+    if (pendingRequest) return pendingRequest;
+    if (pendingRequests.size >= MAX_IN_FLIGHT)
       throw new Error(`The limit of ${MAX_IN_FLIGHT} concurrent introspections is reached.`);
-    const request = introspect(token).finally(() => pending.delete(key));
-    pending.set(key, request);
+    const request = introspect(token).finally(() => pendingRequests.delete(key));
+    pendingRequests.set(key, request);
     const claims = await request;
     cache.set(key, { claims, expiresAtMs: now() + cacheMs });
     for (const oldest of cache.keys()) {
@@ -110,7 +110,7 @@ function introspectWith(options: IntrospectionOptions): (token: string) => Promi
     const init = { method: 'POST', headers, body };
     const response = await fetchBounded(url.href, init, { timeoutMs, maxBytes: MAX_RESPONSE_BYTES });
     if (response.status !== 200)
-      throw new Error(`Introspection at ${url.origin} answered with ${response.status}.`);
+      throw new Error(`Introspection at ${url.origin} responded with ${response.status}.`);
     const payload: unknown = await response.json();
     const { active } = (payload ?? {}) as { active?: unknown };
     if (typeof active !== 'boolean')

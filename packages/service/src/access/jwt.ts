@@ -50,18 +50,18 @@ const MAX_JWKS_BYTES = 1_048_576;
 export function jwtAuthenticator(options: JwtOptions, userOf: UserOfToken): Authenticator {
   const { issuer, audience, now = Date.now } = options;
   const algorithms = [...(options.algorithms ?? DEFAULT_ALGORITHMS)];
-  const unsupported = algorithms.find((name) => !ALGORITHMS.has(name));
+  const unsupportedAlgorithm = algorithms.find((name) => !ALGORITHMS.has(name));
   const choices = `Choose from ${[...ALGORITHMS].join(', ')}.`;
   if (algorithms.length === 0) throw new RangeError(`The list of algorithms is empty. ${choices}`);
-  if (unsupported !== undefined)
-    throw new RangeError(`Tokens cannot be signed with ${unsupported}. ${choices}`);
+  if (unsupportedAlgorithm !== undefined)
+    throw new RangeError(`Tokens cannot be signed with ${unsupportedAlgorithm}. ${choices}`);
   if (issuer === '' || audience === '') throw new RangeError('Tokens need an issuer and an audience.');
-  const findKey = issuerKeys(options);
+  const findKey = createKeyFinder(options);
   return {
-    async authenticate({ bearer }) {
-      if (bearer === undefined || bearer.length > MAX_TOKEN_LENGTH) return undefined;
+    async authenticate({ bearerToken }) {
+      if (bearerToken === undefined || bearerToken.length > MAX_TOKEN_LENGTH) return undefined;
       try {
-        const { payload } = await jwtVerify(bearer, findKey, {
+        const { payload } = await jwtVerify(bearerToken, findKey, {
           issuer,
           audience,
           algorithms,
@@ -83,7 +83,7 @@ export function jwtAuthenticator(options: JwtOptions, userOf: UserOfToken): Auth
  * Returns a function that finds the key of a token. It throws a JOSEError if the issuer has no such key, and another
  * error if the keys are not available.
  */
-function issuerKeys(options: JwtOptions): JWTVerifyGetKey {
+function createKeyFinder(options: JwtOptions): JWTVerifyGetKey {
   const {
     cacheMs = DEFAULTS.cacheMs,
     cooldownMs = DEFAULTS.cooldownMs,

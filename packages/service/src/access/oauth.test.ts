@@ -14,10 +14,10 @@ const NOW_SECONDS = NOW / 1000;
 const ISSUER = 'https://issuer.test';
 const AUDIENCE = 'https://heddle.test';
 
-const newKeyPair = () => generateKeyPair('ES256', { extractable: true });
+const createKeyPair = () => generateKeyPair('ES256', { extractable: true });
 const keys = {
-  first: await newKeyPair(),
-  second: await newKeyPair(),
+  first: await createKeyPair(),
+  second: await createKeyPair(),
   rsa: await generateKeyPair('RS256', { extractable: true }),
 };
 type KeyName = keyof typeof keys;
@@ -30,20 +30,22 @@ async function publicJwk(name: KeyName): Promise<object> {
 async function startProvider() {
   const state = {
     keys: ['first', 'rsa'] as KeyName[],
-    introspected: {} as object,
+    introspectionResponse: {} as object,
     status: 200,
     padding: 0,
-    requests: 0,
+    requestCount: 0,
   };
-  const received: { authorization: string | undefined; body: string }[] = [];
+  const receivedRequests: { authorization: string | undefined; body: string }[] = [];
   const server = createServer((request, response) => {
-    state.requests += 1;
+    state.requestCount += 1;
     void (async () => {
       let body = '';
       for await (const chunk of request) body += String(chunk);
-      received.push({ authorization: request.headers.authorization, body });
+      receivedRequests.push({ authorization: request.headers.authorization, body });
       const isJwks = request.url === '/jwks';
-      const document = isJwks ? { keys: await Promise.all(state.keys.map(publicJwk)) } : state.introspected;
+      const document = isJwks
+        ? { keys: await Promise.all(state.keys.map(publicJwk)) }
+        : state.introspectionResponse;
       response.writeHead(state.status, { 'Content-Type': 'application/json' });
       response.end(JSON.stringify(document) + ' '.repeat(state.padding));
     })();
@@ -53,20 +55,20 @@ async function startProvider() {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     state,
-    received,
+    received: receivedRequests,
     url,
     close: () => new Promise((closed) => server.close(closed).closeAllConnections()),
   };
 }
 
 const users = usersByClaim('sub', {
-  userById: (id) => Promise.resolve(id === 'ada' ? 'ada' : undefined),
-  userIdByEmail: () => Promise.resolve(undefined),
+  findUserId: (id) => Promise.resolve(id === 'ada' ? 'ada' : undefined),
+  findUserIdByEmail: () => Promise.resolve(undefined),
 });
 
 function authenticatorOf(options: OAuthOptions) {
   const { authenticate } = oauthAuthenticator(options, users);
-  return (bearer: string) => authenticate({ apiKey: undefined, bearer }, new Headers());
+  return (bearer: string) => authenticate({ apiKey: undefined, bearerToken: bearer }, new Headers());
 }
 
 async function setUpJwt(overrides: Partial<JwtOptions> = {}) {
@@ -111,7 +113,7 @@ describe('a signed token', () => {
     expect(await authenticate(await signToken({ scope: 'api:write' }, 'rsa'))).toMatchObject({
       scopes: ['api:write'],
     });
-    expect(state.requests).toBe(1);
+    expect(state.requestCount).toBe(1);
   });
 
   it.each([
@@ -149,8 +151,8 @@ describe('a signed token', () => {
     const { authenticate } = await setUpJwt();
     expect(await authenticate(new UnsecuredJWT(CLAIMS).encode())).toBeUndefined();
     const secret = new TextEncoder().encode(await exportSPKI(keys.rsa.publicKey));
-    const forged = new SignJWT(CLAIMS).setProtectedHeader({ alg: 'HS256', kid: 'rsa' });
-    expect(await authenticate(await forged.sign(secret))).toBeUndefined();
+    const forgedToken = new SignJWT(CLAIMS).setProtectedHeader({ alg: 'HS256', kid: 'rsa' });
+    expect(await authenticate(await forgedToken.sign(secret))).toBeUndefined();
     expect(() => authenticatorOf({ jwt: { ...({} as JwtOptions), algorithms: ['HS256'] } })).toThrow(
       'Tokens cannot be signed with HS256.',
     );
@@ -169,13 +171,13 @@ describe('a signed token', () => {
   it('is refused when it is huge, before it is parsed', async () => {
     const { authenticate, state } = await setUpJwt();
     expect(await authenticate(await signToken({ junk: 'x'.repeat(16_384) }))).toBeUndefined();
-    expect(state.requests).toBe(0);
+    expect(state.requestCount).toBe(0);
   });
 
   it('with an unknown key causes at most one fetch of keys per cooldown', async () => {
     const { authenticate, state } = await setUpJwt();
     for (let n = 0; n < 5; n += 1) expect(await authenticate(await signToken({}, 'second'))).toBeUndefined();
-    expect(state.requests).toBe(1);
+    expect(state.requestCount).toBe(1);
   });
 
   it('is accepted after a rotation, and refused when its key was removed', async () => {
@@ -203,9 +205,9 @@ describe('an issuer', () => {
       await expect(authenticate(await signToken())).rejects.toThrow('are not available');
     state.status = 200;
     state.padding = 2_000_000;
-    const { requests } = state;
+    const { requestCount } = state;
     await expect(authenticate(await signToken())).rejects.toThrow('are not available');
-    expect([requests, state.requests]).toEqual([1, 1]);
+    expect([requestCount, state.requestCount]).toEqual([1, 1]);
   });
 
   it('whose keys are too large is not available', async () => {
@@ -225,7 +227,7 @@ describe('an issuer', () => {
 
 async function setUpIntrospection(overrides: Partial<IntrospectionOptions> = {}) {
   const server = await startProvider();
-  server.state.introspected = { active: true, ...CLAIMS };
+  server.state.introspectionResponse = { active: true, ...CLAIMS };
   const clock = { ms: NOW };
   const introspection = {
     ...{ url: `${server.url}/introspect`, clientId: 'heddle:1', clientSecret: 's e/cret' },
@@ -247,11 +249,11 @@ describe('an opaque token', () => {
   it('is introspected again when the response is old, and refused if it was revoked', async () => {
     const { authenticate, state, clock } = await setUpIntrospection();
     expect(await authenticate('opaque')).toBeDefined();
-    state.introspected = { active: false };
+    state.introspectionResponse = { active: false };
     expect(await authenticate('opaque')).toBeDefined();
     clock.ms += 30_000;
     expect(await authenticate('opaque')).toBeUndefined();
-    expect(state.requests).toBe(2);
+    expect(state.requestCount).toBe(2);
   });
 
   it('is refused when it expires while its response is cached', async () => {
@@ -271,15 +273,15 @@ describe('an opaque token', () => {
     ['has no subject', { sub: undefined }],
   ])('is refused when it %s', async (_name, claims) => {
     const { authenticate, state } = await setUpIntrospection();
-    state.introspected = { active: true, ...CLAIMS, ...claims };
+    state.introspectionResponse = { active: true, ...CLAIMS, ...claims };
     expect(await authenticate('opaque')).toBeUndefined();
   });
 
   it.each([
-    ['refuses the client', (state: { status: number }) => (state.status = 401), 'answered with 401'],
+    ['refuses the client', (state: { status: number }) => (state.status = 401), 'responded with 401'],
     [
       'sends another kind of response',
-      (state: { introspected: object }) => (state.introspected = { ok: 1 }),
+      (state: { introspectionResponse: object }) => (state.introspectionResponse = { ok: 1 }),
       'did not say whether a token is active',
     ],
     ['sends too much', (state: { padding: number }) => (state.padding = 100_000), 'more than 65536 bytes'],
@@ -287,49 +289,50 @@ describe('an opaque token', () => {
     const { authenticate, state } = await setUpIntrospection();
     change(state);
     await expect(authenticate('opaque')).rejects.toThrow(message);
-    expect(state.requests).toBe(1);
+    expect(state.requestCount).toBe(1);
   });
 
   it('is refused without a request when it is huge', async () => {
     const { authenticate, state } = await setUpIntrospection();
     expect(await authenticate('x'.repeat(16_385))).toBeUndefined();
-    expect(state.requests).toBe(0);
+    expect(state.requestCount).toBe(0);
   });
 });
 
 describe('combined authenticators', () => {
   it('choose the authenticator of a token by its form', async () => {
     const server = await startProvider();
-    server.state.introspected = { active: true, ...CLAIMS, scope: 'api:write' };
-    const common = { audience: AUDIENCE, now: () => NOW };
+    server.state.introspectionResponse = { active: true, ...CLAIMS, scope: 'api:write' };
+    const commonOptions = { audience: AUDIENCE, now: () => NOW };
     const authenticate = authenticatorOf({
-      jwt: { ...common, issuer: ISSUER, jwks: `${server.url}/jwks` },
-      introspection: { ...common, url: server.url, clientId: 'a', clientSecret: 'b' },
+      jwt: { ...commonOptions, issuer: ISSUER, jwks: `${server.url}/jwks` },
+      introspection: { ...commonOptions, url: server.url, clientId: 'a', clientSecret: 'b' },
     });
     expect(await authenticate(await signToken())).toMatchObject({ scopes: ['api:read'] });
     expect(await authenticate('opaque')).toMatchObject({ scopes: ['api:write'] });
   });
 
   it('refuse a wrong key even with a valid token', async () => {
-    const bearer = { kind: 'oauth' } as never;
+    const principal = { kind: 'oauth' } as never;
     const { authenticate } = combineAuthenticators(
       { authenticate: () => Promise.resolve(undefined) },
       {
-        authenticate: (credentials) => Promise.resolve(credentials.bearer === undefined ? undefined : bearer),
+        authenticate: (credentials) =>
+          Promise.resolve(credentials.bearerToken === undefined ? undefined : principal),
       },
     );
-    expect(await authenticate({ apiKey: 'wrong', bearer: 'right' }, new Headers())).toBeUndefined();
-    expect(await authenticate({ apiKey: undefined, bearer: 'right' }, new Headers())).toBe(bearer);
+    expect(await authenticate({ apiKey: 'wrong', bearerToken: 'right' }, new Headers())).toBeUndefined();
+    expect(await authenticate({ apiKey: undefined, bearerToken: 'right' }, new Headers())).toBe(principal);
   });
 
   it('find a user by a verified email address only', async () => {
-    const byEmail = usersByClaim('email', {
-      userById: () => Promise.resolve('wrong'),
-      userIdByEmail: (email) => Promise.resolve(email === 'ada@heddle.test' ? 'ada' : undefined),
+    const userByEmail = usersByClaim('email', {
+      findUserId: () => Promise.resolve('wrong'),
+      findUserIdByEmail: (email) => Promise.resolve(email === 'ada@heddle.test' ? 'ada' : undefined),
     });
     const claims = { sub: 'x', exp: 1, email: 'ada@heddle.test' };
-    expect(await byEmail({ ...claims, email_verified: true })).toBe('ada');
-    expect(await byEmail({ ...claims, email_verified: false })).toBeUndefined();
-    expect(await byEmail(claims)).toBeUndefined();
+    expect(await userByEmail({ ...claims, email_verified: true })).toBe('ada');
+    expect(await userByEmail({ ...claims, email_verified: false })).toBeUndefined();
+    expect(await userByEmail(claims)).toBeUndefined();
   });
 });

@@ -23,7 +23,7 @@ export function oauthAuthenticator({ jwt, introspection }: OAuthOptions, userOf:
   const introspectionAuth = introspection && introspectionAuthenticator(introspection, userOf);
   return {
     authenticate: async (credentials, headers) => {
-      const isSigned = jwtAuth !== undefined && JWT_FORM.test(credentials.bearer ?? '');
+      const isSigned = jwtAuth !== undefined && JWT_FORM.test(credentials.bearerToken ?? '');
       return (isSigned ? jwtAuth : introspectionAuth)?.authenticate(credentials, headers);
     },
   };

@@ -29,7 +29,7 @@ export interface SessionRules {
 export interface SessionOptions extends SessionRules {
   sessions: Sessions;
   keys: Pick<KeyStore, 'find'>;
-  /** Absent: people sign in only with an API key. */
+  /** Absent: users sign in only with an API key. */
   token?: OneTimeToken;
   now?: () => number;
 }
@@ -77,8 +77,8 @@ export function isFromOwnPage(headers: Headers, { hosts }: Pick<SessionRules, 'h
 /** Returns an authenticator that accepts the session in the cookie of requests from pages of this server. */
 export function sessionAuthenticator(sessions: Sessions, rules: SessionRules): Authenticator {
   return {
-    async authenticate({ apiKey, bearer }, headers) {
-      if (apiKey !== undefined || bearer !== undefined) return undefined;
+    async authenticate({ apiKey, bearerToken }, headers) {
+      if (apiKey !== undefined || bearerToken !== undefined) return undefined;
       const session = cookieIn(headers, rules.cookie);
       if (session === undefined || !isFromOwnPage(headers, rules)) return undefined;
       return sessions.find(session);

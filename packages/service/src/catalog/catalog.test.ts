@@ -113,15 +113,15 @@ describe('Catalog', () => {
   });
 
   it('reads the descriptions once, and again after a failure', async () => {
-    let calls = 0;
-    const flaky = new Catalog(async () => {
-      calls += 1;
-      if (calls === 1) throw new Error('not now');
+    let callCount = 0;
+    const flakyCatalog = new Catalog(async () => {
+      callCount += 1;
+      if (callCount === 1) throw new Error('not now');
       return [descriptionOf('api')];
     });
-    await expect(flaky.find('api')).rejects.toThrow('not now');
-    await flaky.find('api');
-    await flaky.list(DEFAULT_QUERY);
-    expect(calls).toBe(2);
+    await expect(flakyCatalog.find('api')).rejects.toThrow('not now');
+    await flakyCatalog.find('api');
+    await flakyCatalog.list(DEFAULT_QUERY);
+    expect(callCount).toBe(2);
   });
 });

@@ -1,4 +1,4 @@
-import { own } from '@heddle/core/blocks';
+import { getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import { isTriggerType } from '@heddle/core/drafts';
 import { fieldsOf, valueTypeOf, propertiesOf } from './fields.ts';
@@ -150,13 +150,13 @@ function valueInfosOf(schema: JsonObject): { [name: string]: ValueInfo } {
 }
 
 function valueInfoOf(schema: JsonObject): ValueInfo {
-  const description = own(schema, 'description');
+  const description = getOwn(schema, 'description');
   return { type: valueTypeOf(schema), ...(typeof description === 'string' && { description }) };
 }
 
 /** Returns the schema of a field, with the definitions of the whole schema if it refers to any. */
 function withDefinitions(schema: JsonObject, rootSchema: JsonObject): JsonObject {
-  const definitions = own(rootSchema, '$defs');
+  const definitions = getOwn(rootSchema, '$defs');
   return definitions === undefined || !JSON.stringify(schema).includes('"$ref"')
     ? schema
     : { ...schema, $defs: definitions };

@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 
 /** A field of a block type, for editors. */
@@ -21,36 +21,36 @@ export interface BlockField {
 /** Names of fields that contain a credential. */
 const CREDENTIAL_NAME = /(?:key|secret|password|token)$/i;
 /** Names of fields that contain no credential, although they end like names of credentials. */
-const NO_CREDENTIAL_NAME = /^(?:maxTokens|idempotencyKey)$/i;
+const NON_CREDENTIAL_NAME = /^(?:maxTokens|idempotencyKey)$/i;
 
 /** Returns the properties of a schema of an object. */
 export function propertiesOf(schema: JsonObject): [string, JsonObject][] {
-  const properties = own(schema, 'properties');
+  const properties = getOwn(schema, 'properties');
   if (!isJsonObject(properties)) return [];
   return Object.entries(properties).map(([name, each]) => [name, isJsonObject(each) ? each : {}]);
 }
 
 /** Returns the fields of a block type. `schema` is the JSON Schema of all its fields: an object. */
 export function fieldsOf(schema: JsonObject): BlockField[] {
-  const required = own(schema, 'required');
+  const required = getOwn(schema, 'required');
   const requiredNames = new Set(Array.isArray(required) ? required : []);
   return propertiesOf(schema).map(([id, each]) => fieldOf(id, each, requiredNames.has(id)));
 }
 
 /** Returns the type of the schema's values: a type of JSON Schema, several types joined by `|`, or `any`. */
 export function valueTypeOf(schema: JsonObject): string {
-  const type = own(schema, 'type');
+  const type = getOwn(schema, 'type');
   if (typeof type === 'string') return type;
-  const anyOf = own(schema, 'anyOf');
+  const anyOf = getOwn(schema, 'anyOf');
   if (!Array.isArray(anyOf)) return 'any';
   const kinds = anyOf.map((each) => (isJsonObject(each) ? valueTypeOf(each) : 'any'));
   return kinds.includes('any') ? 'any' : [...new Set(kinds)].join('|');
 }
 
 function fieldOf(id: string, schema: JsonObject, required: boolean): BlockField {
-  const description = own(schema, 'description');
-  const defaultValue = own(schema, 'default');
-  const [min, max] = [own(schema, 'minimum'), own(schema, 'maximum')];
+  const description = getOwn(schema, 'description');
+  const defaultValue = getOwn(schema, 'default');
+  const [min, max] = [getOwn(schema, 'minimum'), getOwn(schema, 'maximum')];
   return {
     id,
     ...controlOf(id, schema),
@@ -63,7 +63,7 @@ function fieldOf(id: string, schema: JsonObject, required: boolean): BlockField 
 }
 
 function controlOf(id: string, schema: JsonObject): Omit<BlockField, 'id'> {
-  const options = own(schema, 'enum');
+  const options = getOwn(schema, 'enum');
   if (Array.isArray(options))
     return { type: 'dropdown', options: options.map((each) => ({ id: toOptionId(each) })) };
   const kind = valueTypeOf(schema);
@@ -71,7 +71,7 @@ function controlOf(id: string, schema: JsonObject): Omit<BlockField, 'id'> {
   if (kind === 'number' || kind === 'number|string') return { type: 'short-input' };
   if (kind === 'integer') return { type: 'short-input', integer: true };
   if (/array|object/.test(kind)) return { type: 'code', language: 'json' };
-  if (CREDENTIAL_NAME.test(id) && !NO_CREDENTIAL_NAME.test(id))
+  if (CREDENTIAL_NAME.test(id) && !NON_CREDENTIAL_NAME.test(id))
     return { type: 'short-input', password: true };
   return { type: 'long-input' };
 }

@@ -4,7 +4,7 @@ import {
   cursorCodec,
   AUTHENTICATED_PRINCIPALS,
   notFound,
-  operationsOf,
+  operationFactory,
   USER_PRINCIPALS,
   workspace,
 } from '@heddle/api/areas';
@@ -22,7 +22,7 @@ export interface CatalogServices {
   connectorTypes: ConnectorTypes;
 }
 
-const define = operationsOf<CatalogServices>();
+const defineOperation = operationFactory<CatalogServices>();
 const READ = {
   tag: 'Catalog',
   scope: 'api:read',
@@ -30,9 +30,9 @@ const READ = {
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
 const IN_WORKSPACE = { resource: workspace('query') } as const;
-const cursors = cursorCodec(schemas.position);
+const positionCodec = cursorCodec(schemas.position);
 
-export const listBlocks = define({
+export const listBlocks = defineOperation({
   ...READ,
   ...IN_WORKSPACE,
   id: 'listBlocks',
@@ -41,16 +41,16 @@ export const listBlocks = define({
   summary: 'List the block types',
   params: z.strictObject({}),
   query: schemas.listQuery,
-  success: [{ status: 200, schema: schemas.blockSummary, page: true, description: 'A page of types' }],
+  success: [{ status: 200, schema: schemas.blockSummary, isPage: true, description: 'A page of types' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ catalog }, { query }) {
-    const after = cursors.decode(query.cursor, query);
+    const after = positionCodec.decode(query.cursor, query);
     const { page, next } = await catalog.list({ ...query, after });
-    return { page, nextCursor: cursors.encode(next, query) };
+    return { page, nextCursor: positionCodec.encode(next, query) };
   },
 });
 
-export const getBlock = define({
+export const getBlock = defineOperation({
   ...READ,
   ...IN_WORKSPACE,
   id: 'getBlock',
@@ -68,7 +68,7 @@ export const getBlock = define({
   },
 });
 
-export const listTools = define({
+export const listTools = defineOperation({
   ...READ,
   ...IN_WORKSPACE,
   id: 'listTools',
@@ -77,16 +77,16 @@ export const listTools = define({
   summary: 'List the tools of agents and blocks',
   params: z.strictObject({}),
   query: schemas.toolsQuery,
-  success: [{ status: 200, schema: schemas.toolSummary, page: true, description: 'A page of tools' }],
+  success: [{ status: 200, schema: schemas.toolSummary, isPage: true, description: 'A page of tools' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ tools }, { query }) {
-    const after = cursors.decode(query.cursor, query);
+    const after = positionCodec.decode(query.cursor, query);
     const { page, next } = await tools.list({ ...query, after });
-    return { page, nextCursor: cursors.encode(next, query) };
+    return { page, nextCursor: positionCodec.encode(next, query) };
   },
 });
 
-export const getTool = define({
+export const getTool = defineOperation({
   ...READ,
   ...IN_WORKSPACE,
   id: 'getTool',
@@ -104,7 +104,7 @@ export const getTool = define({
   },
 });
 
-export const listConnectorTypes = define({
+export const listConnectorTypes = defineOperation({
   ...READ,
   ...IN_WORKSPACE,
   id: 'listConnectorTypes',
@@ -113,19 +113,19 @@ export const listConnectorTypes = define({
   summary: 'List the registered connector types',
   params: z.strictObject({}),
   query: schemas.connectorsQuery,
-  success: [{ status: 200, schema: schemas.connectorType, page: true, description: 'A page of types' }],
+  success: [{ status: 200, schema: schemas.connectorType, isPage: true, description: 'A page of types' }],
   errors: [400, 401, 403, 404, 429],
   handle({ connectorTypes }, { query }) {
-    const after = cursors.decode(query.cursor, query);
+    const after = positionCodec.decode(query.cursor, query);
     const { page, next } = connectorTypes.list({ ...query, after });
     return Promise.resolve({
       page,
-      nextCursor: cursors.encode(next, query),
+      nextCursor: positionCodec.encode(next, query),
     });
   },
 });
 
-export const executeTool = define({
+export const executeTool = defineOperation({
   tag: 'Catalog',
   scope: 'api:write',
   role: 'write',

@@ -16,10 +16,10 @@ export function pageOfItems<Item>(
   positionOf: (item: Item) => CatalogPosition,
 ): { page: Item[]; next: CatalogPosition | undefined } {
   const sign = sortOrder === 'asc' ? 1 : -1;
-  const sorted = items
+  const sortedItems = items
     .filter((item) => after === undefined || compare(positionOf(item), after) * sign > 0)
     .toSorted((a, b) => compare(positionOf(a), positionOf(b)) * sign);
-  const { rows: page, next } = pageOf(sorted, limit, positionOf);
+  const { rows: page, next } = pageOf(sortedItems, limit, positionOf);
   return { page, next };
 }
 

@@ -35,8 +35,8 @@ describe('Tools', () => {
     expect(await listIds({ hostedApiKey: 'none' })).toEqual(['a', 'b']);
     expect(await listIds({ hostedApiKey: 'always' })).toEqual([]);
     expect(await listIds({ oauthProvider: 'x' })).toEqual([]);
-    const first = await tools.list({ ...DEFAULT_QUERY, limit: 1 });
-    expect(await tools.list({ ...DEFAULT_QUERY, limit: 1, after: first.next })).toMatchObject({
+    const firstPage = await tools.list({ ...DEFAULT_QUERY, limit: 1 });
+    expect(await tools.list({ ...DEFAULT_QUERY, limit: 1, after: firstPage.next })).toMatchObject({
       page: [{ id: 'b' }],
     });
   });
@@ -99,24 +99,27 @@ describe('Tools', () => {
     expect(await runTool(() => Promise.reject(new Error('no such city')))).toEqual({
       ...{ status: 'failed', output: null, error: 'no such city' },
     });
-    const large = await runTool(async () => 'x'.repeat(8 * 2 ** 20));
-    expect(large).toMatchObject({ status: 'failed', error: 'The output is larger than 8 MiB.' });
+    const largeOutcome = await runTool(async () => 'x'.repeat(8 * 2 ** 20));
+    expect(largeOutcome).toMatchObject({ status: 'failed', error: 'The output is larger than 8 MiB.' });
     let signal: AbortSignal | undefined;
-    const endless = await runTool(
+    const endlessOutcome = await runTool(
       (_args, context) => {
         ({ signal } = context);
         return new Promise(() => undefined);
       },
       { timeoutMs: 20 },
     );
-    expect(endless).toMatchObject({ status: 'failed', error: 'The tool did not end within 0.02 seconds.' });
+    expect(endlessOutcome).toMatchObject({
+      status: 'failed',
+      error: 'The tool did not end within 0.02 seconds.',
+    });
     expect(signal?.aborted).toBe(true);
   });
 
   it('ends when the caller disconnects', async () => {
-    const cancellation = new AbortController();
-    const outcome = runTool(() => new Promise(() => undefined), { signal: cancellation.signal });
-    cancellation.abort(new Error('gone'));
+    const cancelController = new AbortController();
+    const outcome = runTool(() => new Promise(() => undefined), { signal: cancelController.signal });
+    cancelController.abort(new Error('gone'));
     expect(await outcome).toMatchObject({ status: 'failed' });
   });
 

@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { Credential } from '@heddle/engine';
 import * as z from 'zod';
@@ -91,7 +91,7 @@ interface ToolEntry {
 
 /** The registered and the described tools of a host. A registered tool replaces a described tool with the same id. */
 export class Tools {
-  readonly #registered: ReadonlyMap<string, ToolEntry>;
+  readonly #registeredTools: ReadonlyMap<string, ToolEntry>;
   readonly #readAll: () => Promise<ReadonlyMap<string, ToolEntry>>;
 
   /**
@@ -107,7 +107,7 @@ export class Tools {
       if (entries.has(tool.id)) throw new RangeError(`There are two tools with the id "${tool.id}".`);
       entries.set(tool.id, { tool, schema: schemaOf(tool) });
     }
-    this.#registered = entries;
+    this.#registeredTools = entries;
     this.#readAll = loadOnce(async () => {
       const descriptions = await describe();
       return new Map([...descriptions.map((tool): [string, ToolEntry] => [tool.id, { tool }]), ...entries]);
@@ -132,13 +132,13 @@ export class Tools {
 
   /** Returns where and why the arguments do not fit a registered tool; empty if they fit. */
   validateArguments(id: string, args: JsonObject): { path: string; message: string }[] {
-    const parsed = this.#registered.get(id)?.schema?.safeParse(args);
-    return (parsed?.error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
+    const result = this.#registeredTools.get(id)?.schema?.safeParse(args);
+    return (result?.error?.issues ?? []).map(({ path, message }) => ({ path: path.join('.'), message }));
   }
 
   /** Runs the tool once. Returns a failure if it throws, or does not end in time. */
   async run(id: string, { args, idempotencyKey, timeoutMs, signal }: ToolRequest): Promise<ToolOutcome> {
-    const tool = this.#registered.get(id)?.tool;
+    const tool = this.#registeredTools.get(id)?.tool;
     if (!tool?.run)
       return failedOutcome('The tool runs only in workflows: in an agent, or in a block of its service.');
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -164,12 +164,12 @@ function summaryOf({ id, name = id, description }: CatalogTool): ToolSummary {
 }
 
 function paramsOf(parameters: JsonObject): { [name: string]: ToolParam } {
-  const required = own(parameters, 'required');
+  const required = getOwn(parameters, 'required');
   const requiredNames = new Set(Array.isArray(required) ? required : []);
   return Object.fromEntries(
     propertiesOf(parameters).map(([name, schema]) => {
-      const [description, defaultValue] = [own(schema, 'description'), own(schema, 'default')];
-      const items = own(schema, 'items');
+      const [description, defaultValue] = [getOwn(schema, 'description'), getOwn(schema, 'default')];
+      const items = getOwn(schema, 'items');
       const param: ToolParam = {
         type: valueTypeOf(schema),
         required: requiredNames.has(name),
@@ -183,7 +183,7 @@ function paramsOf(parameters: JsonObject): { [name: string]: ToolParam } {
 }
 
 function schemaOf({ id, parameters }: CatalogTool): z.ZodType {
-  if (!isJsonObject(parameters) || own(parameters, 'type') !== 'object')
+  if (!isJsonObject(parameters) || getOwn(parameters, 'type') !== 'object')
     throw new RangeError(`The parameters of the tool "${id}" are not the schema of an object.`);
   try {
     return z.fromJSONSchema(parameters as Parameters<typeof z.fromJSONSchema>[0]);

@@ -15,9 +15,9 @@ import * as z from 'zod';
 import { isEmpty } from '../transfer/graph.ts';
 import { formFieldsOf } from '../workflows/input-fields.ts';
 import type { FormField } from '../workflows/input-fields.ts';
-import { chatPage, formPage, passwordPage, unknownPage } from './html.ts';
+import { chatPage, formPage, passwordPage, notFoundPage } from './html.ts';
 import { assetResponse, pageResponse } from './assets.ts';
-import { expectSameSite } from './same-site.ts';
+import { requireSameSite } from './same-site.ts';
 import {
   ADMISSION_SECONDS,
   createAdmissionToken,
@@ -33,12 +33,12 @@ import type { Page } from './views.ts';
 export type PageServices = AreaContext & { db: Db };
 
 /** Rate limits of runs and of attempts to enter a password, each per page and per client address. */
-const RUNS = { capacity: 60, perMinute: 120 };
-const RUNS_PER_ADDRESS = { capacity: 20, perMinute: 30 };
-const PASSWORDS = { capacity: 100, perMinute: 60 };
-const PASSWORDS_PER_ADDRESS = { capacity: 10, perMinute: 5 };
+const RUN_RATE_LIMIT = { capacity: 60, perMinute: 120 };
+const RUN_RATE_LIMIT_PER_ADDRESS = { capacity: 20, perMinute: 30 };
+const PASSWORD_RATE_LIMIT = { capacity: 100, perMinute: 60 };
+const PASSWORD_RATE_LIMIT_PER_ADDRESS = { capacity: 10, perMinute: 5 };
 
-const COOKIE = 'heddle_page';
+const COOKIE_NAME = 'heddle_page';
 const PASSWORD_BYTES = 4096;
 
 const passwordBody = z.strictObject({ password: z.string().min(1).max(256) });
@@ -67,7 +67,7 @@ interface LiveDeployment {
   chat: ChatRow;
   workflow: Definition;
   /** The graph of the live version, as JSON. */
-  state: string;
+  graph: string;
 }
 
 /** A request, and the page that it is for. */
@@ -82,11 +82,14 @@ interface PageContext {
 /** Returns the handlers that serve the pages of chats and forms and start their runs. */
 export function pageHandlers(services: PageServices): AreaHandler[] {
   const { now } = services;
-  const limits = {
-    runs: memoryLimiter({ operation: RUNS, address: RUNS_PER_ADDRESS }, now),
-    passwords: memoryLimiter({ operation: PASSWORDS, address: PASSWORDS_PER_ADDRESS }, now),
+  const limiters = {
+    runs: memoryLimiter({ operation: RUN_RATE_LIMIT, address: RUN_RATE_LIMIT_PER_ADDRESS }, now),
+    passwords: memoryLimiter(
+      { operation: PASSWORD_RATE_LIMIT, address: PASSWORD_RATE_LIMIT_PER_ADDRESS },
+      now,
+    ),
   };
-  const handler = new PageHandler(services, limits);
+  const handler = new PageHandler(services, limiters);
   return Object.entries(PATH_PREFIXES).map(([page, pagePrefix]) => ({
     prefix: pagePrefix,
     async fetch(request, { address, prefix }) {
@@ -96,24 +99,24 @@ export function pageHandlers(services: PageServices): AreaHandler[] {
         const context = { request, page: page as Page, path, address };
         return await handler.handle(context, path.slice(prefix.length));
       } catch (error) {
-        return respondError(error, headers, services.report);
+        return respondError(error, headers, services.onError);
       }
     },
   }));
 }
 
-interface PageLimits {
+interface PageLimiters {
   runs: Limiter;
   passwords: Limiter;
 }
 
 class PageHandler {
   readonly #services: PageServices;
-  readonly #limits: PageLimits;
+  readonly #limiters: PageLimiters;
 
-  constructor(services: PageServices, limits: PageLimits) {
+  constructor(services: PageServices, limiters: PageLimiters) {
     this.#services = services;
-    this.#limits = limits;
+    this.#limiters = limiters;
   }
 
   /** Handles a request. `subpath` is the part of the path after the prefix. */
@@ -121,48 +124,49 @@ class PageHandler {
     const { method } = context.request;
     const [, name = '', action] = /^([^/]+)(?:\/([^/]+))?$/.exec(subpath) ?? [];
     if (method === 'GET' || method === 'HEAD') return this.#get(context, name, action);
-    const deployment = method === 'POST' ? await this.#find(context.page, name) : undefined;
+    const deployment = method === 'POST' ? await this.#findLiveDeployment(context.page, name) : undefined;
     if (!deployment || (action !== undefined && action !== 'password')) throw notFound('Page');
-    expectSameSite(context.request);
+    requireSameSite(context.request);
     return action === 'password' ? this.#signIn(context, deployment.chat) : this.#start(context, deployment);
   }
 
   async #get(context: PageContext, name: string, fileName: string | undefined): Promise<Response> {
     const asset = name === 'assets' && fileName !== undefined && (await assetResponse(fileName));
     if (asset) return asset;
-    const deployment = fileName === undefined ? await this.#find(context.page, name) : undefined;
-    return deployment ? this.#renderPage(context, deployment) : pageResponse(unknownPage(), 404);
+    const deployment =
+      fileName === undefined ? await this.#findLiveDeployment(context.page, name) : undefined;
+    return deployment ? this.#renderPage(context, deployment) : pageResponse(notFoundPage(), 404);
   }
 
   /** Starts a run if the person may use the page. Throws 401, 429. */
   async #start(context: PageContext, deployment: LiveDeployment): Promise<Response> {
     if (!this.#isAdmitted(context.request, deployment.chat))
       throw new ApiError(401, 'A password is required');
-    await this.#enforceLimit(this.#limits.runs, context, deployment.chat);
+    await this.#enforceLimit(this.#limiters.runs, context, deployment.chat);
     return context.page === 'chat' ? this.#runChat(context, deployment) : this.#runForm(context, deployment);
   }
 
-  async #find(page: Page, name: string): Promise<LiveDeployment | undefined> {
+  async #findLiveDeployment(page: Page, name: string): Promise<LiveDeployment | undefined> {
     if (!identifier.safeParse(name).success) return undefined;
     const { db, definitions, publicRuns } = this.#services;
     const chat = await db.selectFrom('chats').selectAll().where('identifier', '=', name).executeTakeFirst();
     if (!chat || !pagesOf(chat).includes(page) || !(await publicRuns?.allows(chat.workspace_id)))
       return undefined;
     const workflow = await definitions.find(chat.workflow_id);
-    if (!workflow || workflow.live === undefined || workflow.isArchived === true) return undefined;
+    if (!workflow || workflow.liveVersion === undefined || workflow.isArchived === true) return undefined;
     const version = await db
       .selectFrom('workflow_versions')
       .select('state')
       .where('workflow_id', '=', workflow.id)
-      .where('engine_version', '=', workflow.live)
+      .where('engine_version', '=', workflow.liveVersion)
       .executeTakeFirst();
-    return version && { chat, workflow, state: version.state };
+    return version && { chat, workflow, graph: version.state };
   }
 
-  #renderPage({ request, page }: PageContext, { chat, state }: LiveDeployment): Response {
+  #renderPage({ request, page }: PageContext, { chat, graph }: LiveDeployment): Response {
     if (!this.#isAdmitted(request, chat)) return pageResponse(passwordPage(chat));
-    const { files } = this.#services.publicInputs;
-    return pageResponse(page === 'chat' ? chatPage(chat, files) : formPage(chat, formFieldsOf(state)));
+    const { files } = this.#services.publicInputLimits;
+    return pageResponse(page === 'chat' ? chatPage(chat, files) : formPage(chat, formFieldsOf(graph)));
   }
 
   #isAdmitted(request: Request, { password_hash: hash }: ChatRow): boolean {
@@ -173,12 +177,12 @@ class PageHandler {
     const { password } = await this.#readBody(request, passwordBody, PASSWORD_BYTES);
     const { password_hash: hash, id } = chat;
     if (hash === null) return Response.json({ success: true });
-    await this.#enforceLimit(this.#limits.passwords, { address }, chat);
+    await this.#enforceLimit(this.#limiters.passwords, { address }, chat);
     if (!(await verifyPassword(hash, password))) throw new ApiError(401, 'The password is wrong');
     const { protocol } = new URL(request.url);
     const pagePath = path.slice(0, -'/password'.length);
     const cookie = [
-      `${COOKIE}=${createAdmissionToken(hash, this.#services.now())}`,
+      `${COOKIE_NAME}=${createAdmissionToken(hash, this.#services.now())}`,
       `Path=${pagePath}`,
       `Max-Age=${ADMISSION_SECONDS}`,
       'HttpOnly',
@@ -207,7 +211,7 @@ class PageHandler {
 
   async #runForm(context: PageContext, deployment: LiveDeployment): Promise<Response> {
     const { input, files } = await this.#readBody(context.request, formBody);
-    const fields = formFieldsOf(deployment.state);
+    const fields = formFieldsOf(deployment.graph);
     return this.#run(context, deployment, formInputOf(fields, input as JsonObject, files));
   }
 
@@ -216,7 +220,7 @@ class PageHandler {
     { chat, workflow }: LiveDeployment,
     input: JsonObject,
   ): Promise<Response> {
-    const selectedOutputs = await this.#usableSelectors(workflow, outputSelectorsOf(chat));
+    const selectedOutputs = await this.#findUsableSelectors(workflow, outputSelectorsOf(chat));
     const { origin } = new URL(request.url);
     return executeFromWebPage(this.#services, workflow, {
       ...{ page, input, signal: request.signal, origin },
@@ -225,10 +229,10 @@ class PageHandler {
   }
 
   /** Returns the selectors whose blocks exist in the live version, which may be newer than the chat deployment. */
-  async #usableSelectors(workflow: Definition, selectors: readonly string[]): Promise<string[]> {
+  async #findUsableSelectors(workflow: Definition, selectors: readonly string[]): Promise<string[]> {
     if (selectors.length === 0) return [];
     const { engine } = this.#services;
-    const blocks = await engine.blocks(workflow.id, { version: workflow.live ?? 0 });
+    const blocks = await engine.blocks(workflow.id, { version: workflow.liveVersion ?? 0 });
     const usableSelectors: string[] = [];
     for (const selector of selectors) {
       try {
@@ -246,8 +250,8 @@ class PageHandler {
     schema: Schema,
     maxBytes = maxBytesOf(this.#services),
   ): Promise<z.output<Schema>> {
-    const { publicInputs, every } = this.#services;
-    return readJson(request, schema, { limits: publicInputs, maxBytes, every });
+    const { publicInputLimits, repeat } = this.#services;
+    return readJson(request, schema, { limits: publicInputLimits, maxBytes, repeat });
   }
 
   /** Throws 429 if a limit is exceeded. */
@@ -263,13 +267,13 @@ class PageHandler {
 }
 
 /** Returns the maximum size of a body, in which files are Base64. */
-function maxBytesOf({ publicInputs: { bytes, fileBytes } }: AreaContext): number {
+function maxBytesOf({ publicInputLimits: { bytes, fileBytes } }: AreaContext): number {
   return bytes + Math.ceil((fileBytes * 4) / 3);
 }
 
 function admissionTokenOf({ headers }: Request): string {
   const pairs = (headers.get('cookie') ?? '').split(';').map((pair) => pair.trim().split('='));
-  return pairs.find(([name]) => name === COOKIE)?.[1] ?? '';
+  return pairs.find(([name]) => name === COOKIE_NAME)?.[1] ?? '';
 }
 
 /** Returns the input of the run. Throws 400 for a field that is missing, unknown, or not a file. */

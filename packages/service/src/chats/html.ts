@@ -21,9 +21,9 @@ export function escapeHtml(text: string): string {
 export function documentOf(
   script: 'chat' | 'form' | 'password' | 'resume' | undefined,
   { title, description }: Pick<PageContent, 'title' | 'description'>,
-  main: string,
+  mainHtml: string,
 ): string {
-  const descriptionHtml = description === null ? '' : `<p class="about">${escapeHtml(description)}</p>`;
+  const descriptionHtml = description === null ? '' : `<p class="muted">${escapeHtml(description)}</p>`;
   const scriptTag = script === undefined ? '' : `<script type="module" src="assets/${script}.js"></script>\n`;
   const noscriptTag = script === undefined ? '' : '<noscript><p>This page needs JavaScript.</p></noscript>\n';
   return `<!doctype html>
@@ -38,7 +38,7 @@ ${scriptTag}</head>
 <body>
 <main>
 <header><h1>${escapeHtml(title)}</h1>${descriptionHtml}</header>
-${main}
+${mainHtml}
 ${noscriptTag}</main>
 </body>
 </html>
@@ -52,8 +52,9 @@ function selectedAttribute(content: PageContent): string {
 
 /** Returns the page of a chat. */
 export function chatPage(content: PageContent, maxFiles: number): string {
-  const { welcome_message: welcome } = content;
-  const firstMessage = welcome === null ? '' : `<li class="answer"><p>${escapeHtml(welcome)}</p></li>`;
+  const { welcome_message: welcomeMessage } = content;
+  const firstMessage =
+    welcomeMessage === null ? '' : `<li class="answer"><p>${escapeHtml(welcomeMessage)}</p></li>`;
   return documentOf(
     'chat',
     content,
@@ -71,8 +72,8 @@ export function chatPage(content: PageContent, maxFiles: number): string {
 
 /** Returns the page of a form. */
 export function formPage(content: PageContent, fields: readonly FormField[]): string {
-  const { welcome_message: welcome } = content;
-  const intro = welcome === null ? '' : `<p>${escapeHtml(welcome)}</p>`;
+  const { welcome_message: welcomeMessage } = content;
+  const intro = welcomeMessage === null ? '' : `<p>${escapeHtml(welcomeMessage)}</p>`;
   return documentOf(
     'form',
     content,
@@ -100,23 +101,24 @@ export function passwordPage(content: PageContent): string {
 }
 
 /** Returns the page for unknown URLs. */
-export function unknownPage(): string {
+export function notFoundPage(): string {
   const content = { title: 'Not found', description: null };
   return documentOf(undefined, content, '<p>There is no page at this address.</p>');
 }
 
 export function fieldHtml(field: FormField, id: string): string {
   const { name, type, description, label, isRequired } = field;
-  const help = description === null ? '' : `<p class="help" id="${id}-help">${escapeHtml(description)}</p>`;
+  const helpHtml =
+    description === null ? '' : `<p class="help" id="${id}-help">${escapeHtml(description)}</p>`;
   const attributes = [
     `id="${id}"`,
     `name="${escapeHtml(name)}"`,
     `data-type="${escapeHtml(type)}"`,
-    ...(help === '' ? [] : [`aria-describedby="${id}-help"`]),
+    ...(helpHtml === '' ? [] : [`aria-describedby="${id}-help"`]),
     ...(isRequired && type !== 'boolean' ? ['required'] : []),
   ].join(' ');
   const labelHtml = `<label for="${id}">${escapeHtml(label)}${isRequired ? ' (required)' : ''}</label>`;
-  return `<div class="field">${labelHtml}${help}${controlHtml(field, attributes)}</div>`;
+  return `<div class="field">${labelHtml}${helpHtml}${controlHtml(field, attributes)}</div>`;
 }
 
 function controlHtml({ type, placeholder, value, options }: FormField, attributes: string): string {

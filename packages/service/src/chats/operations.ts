@@ -8,7 +8,7 @@ import {
   forbidden,
   noQuery,
   notFound,
-  operationsOf,
+  operationFactory,
   USER_PRINCIPALS,
   workflowPath,
   workspace,
@@ -28,14 +28,14 @@ import { deploymentView } from './views.ts';
 /** Dependencies of the operations of chat deployments. */
 export interface ChatServices extends Pick<
   AreaContext,
-  'engine' | 'definitions' | 'publicRuns' | 'now' | 'report'
+  'engine' | 'definitions' | 'publicRuns' | 'now' | 'onError'
 > {
   db: Db;
   store: Pick<ServiceStore, 'workflows' | 'reservations' | 'database'>;
 }
 
-const define = operationsOf<ChatServices>();
-const SHARED = {
+const defineOperation = operationFactory<ChatServices>();
+const COMMON_FIELDS = {
   tag: 'Workflows',
   resource: workflowResource,
   params: workflowPath,
@@ -46,10 +46,10 @@ const READ = { scope: 'api:read', errors: [400, 401, 403, 404, 429] } as const;
 const WRITE = { scope: 'api:write' } as const;
 const PATH = '/api/v2/workflows/{workflowId}/deployments/chat';
 
-const cursors = cursorCodec(schemas.position);
+const positionCodec = cursorCodec(schemas.position);
 
-export const getChatDeployment = define({
-  ...SHARED,
+export const getChatDeployment = defineOperation({
+  ...COMMON_FIELDS,
   ...ADMIN,
   ...READ,
   id: 'getWorkflowChatDeployment',
@@ -64,8 +64,8 @@ export const getChatDeployment = define({
   },
 });
 
-export const replaceChatDeployment = define({
-  ...SHARED,
+export const replaceChatDeployment = defineOperation({
+  ...COMMON_FIELDS,
   ...ADMIN,
   ...WRITE,
   id: 'replaceWorkflowChatDeployment',
@@ -79,8 +79,8 @@ export const replaceChatDeployment = define({
   async handle(services, { body, origin, recordAudit }, workflow) {
     const { db, publicRuns } = services;
     if (!(await publicRuns?.allows(workflow.workspace_id)))
-      throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace may not be public');
-    await expectValidSelectors(services, workflow, body.outputs);
+      throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace cannot be public');
+    await requireValidSelectors(services, workflow, body.outputs);
     // Hashing is slow, so it happens before the transaction.
     const hash = body.password === undefined ? undefined : await hashPassword(body.password);
     const row = await db.transaction().execute(async (tx) => {
@@ -94,8 +94,8 @@ export const replaceChatDeployment = define({
   },
 });
 
-export const deleteChatDeployment = define({
-  ...SHARED,
+export const deleteChatDeployment = defineOperation({
+  ...COMMON_FIELDS,
   ...ADMIN,
   ...WRITE,
   id: 'deleteWorkflowChatDeployment',
@@ -120,7 +120,7 @@ export const deleteChatDeployment = define({
   },
 });
 
-export const listChatDeployments = define({
+export const listChatDeployments = defineOperation({
   ...READ,
   id: 'listChatDeployments',
   method: 'GET',
@@ -133,11 +133,11 @@ export const listChatDeployments = define({
   params: z.strictObject({}),
   query: schemas.listQuery,
   success: [
-    { status: 200, schema: schemas.chatDeployment, page: true, description: 'A page of chat deployments' },
+    { status: 200, schema: schemas.chatDeployment, isPage: true, description: 'A page of chat deployments' },
   ],
   async handle({ db }, { query, origin }) {
     const { workspaceId, limit } = query;
-    const [after] = cursors.decode(query.cursor, { workspaceId }) ?? [];
+    const [after] = positionCodec.decode(query.cursor, { workspaceId }) ?? [];
     const fetchedRows = await db
       .selectFrom('chats')
       .innerJoin('workflows', 'workflows.id', 'chats.workflow_id')
@@ -152,7 +152,7 @@ export const listChatDeployments = define({
     const { rows, next } = pageOf(fetchedRows, limit, ({ id }): [string] => [id]);
     return {
       page: rows.map((row) => deploymentView(row, row, origin)),
-      nextCursor: next ? cursors.encode(next, { workspaceId }) : null,
+      nextCursor: next ? positionCodec.encode(next, { workspaceId }) : null,
     };
   },
 });
@@ -162,14 +162,14 @@ async function findChat(db: Db, workflowId: string): Promise<ChatRow | undefined
 }
 
 /** Throws 400 for a selector that names no block of the live version, 409 for a workflow that is not deployed. */
-async function expectValidSelectors(
+async function requireValidSelectors(
   services: Pick<ChatServices, 'engine' | 'definitions'>,
   { id }: WorkflowRow,
   outputs: readonly string[],
 ): Promise<void> {
   const workflow = await services.definitions.find(id);
-  if (workflow?.live === undefined) throw conflict('Workflow is not deployed: deploy it first');
-  const blocks = await services.engine.blocks(id, { version: workflow.live });
+  if (workflow?.liveVersion === undefined) throw conflict('Workflow is not deployed: deploy it first');
+  const blocks = await services.engine.blocks(id, { version: workflow.liveVersion });
   await resolveSelectors(services, outputs, { workflow, blocks });
 }
 

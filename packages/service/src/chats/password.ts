@@ -38,7 +38,7 @@ export async function verifyPassword(storedHash: string, password: string): Prom
  */
 export function createAdmissionToken(storedHash: string, nowMs: number): string {
   const expiresAtMs = nowMs + ADMISSION_SECONDS * 1000;
-  return `${expiresAtMs}.${signature(storedHash, expiresAtMs)}`;
+  return `${expiresAtMs}.${signatureOf(storedHash, expiresAtMs)}`;
 }
 
 /** Returns whether the token is valid for the password with this hash. */
@@ -46,10 +46,10 @@ export function isValidAdmissionToken(storedHash: string, token: string, nowMs: 
   const [expiry = '', tokenSignature = ''] = token.split('.');
   const expiresAtMs = Number(expiry);
   if (!Number.isSafeInteger(expiresAtMs) || expiresAtMs <= nowMs) return false;
-  const [actual, expected] = [Buffer.from(tokenSignature), Buffer.from(signature(storedHash, expiresAtMs))];
+  const [actual, expected] = [Buffer.from(tokenSignature), Buffer.from(signatureOf(storedHash, expiresAtMs))];
   return actual.length === expected.length && timingSafeEqual(actual, expected);
 }
 
-function signature(storedHash: string, expiresAtMs: number): string {
+function signatureOf(storedHash: string, expiresAtMs: number): string {
   return createHmac('sha256', storedHash).update(`admission ${expiresAtMs}`).digest('base64url');
 }

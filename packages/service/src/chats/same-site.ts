@@ -4,7 +4,7 @@ import { ApiError } from '@heddle/api';
  * Throws 403 for a request from a page of another site. Throws 415 for a body that is not JSON, which such a page could
  * send without a CORS preflight.
  */
-export function expectSameSite({ headers }: Request): void {
+export function requireSameSite({ headers }: Request): void {
   const type = headers.get('content-type') ?? '';
   if (!/^application\/json\s*(?:;|$)/i.test(type))
     throw new ApiError(415, 'The body must be sent as application/json');

@@ -78,7 +78,7 @@ export const providersQuery = z.strictObject({
   search: z.string().min(1).max(200).optional(),
 });
 
-const service = {
+const serviceFields = {
   serviceId: z.string(),
   name: z.string(),
   description: z.string(),
@@ -88,14 +88,14 @@ const service = {
 
 export const oauthProvider = z.object({
   type: z.literal('oauth'),
-  ...service,
+  ...serviceFields,
   supportsReconnect: z.boolean(),
   authorizationOptions: z.array(z.object({ providerId: z.string(), label: z.string() })),
 });
 
 export const keyProvider = z.object({
   type: z.literal('service_account'),
-  ...service,
+  ...serviceFields,
   providerId: z.string(),
   docsUrl: z.string().meta({ description: 'Where the provider issues keys' }),
   requiresClientGeneratedCredentialId: z.boolean(),

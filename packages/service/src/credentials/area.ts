@@ -27,7 +27,7 @@ export const CREDENTIALS = {
 export function credentials({
   store,
   sealer,
-  providers = { keyProviders: () => [], oauth: [] },
+  providers = { listKeyProviders: () => [], oauthProviderIds: [] },
 }: {
   store: ServiceStore;
   sealer: Sealer;

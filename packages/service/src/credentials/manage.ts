@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { expectValid } from '../expect-valid.ts';
+import { requireValid } from '../require-valid.ts';
 import type { Sealer } from '../sealing.ts';
 import {
   credentialDescription,
@@ -58,21 +58,21 @@ export async function storeCredential(
   sealer: Sealer,
   input: CredentialToStore,
 ): Promise<{ credential: StoredCredential; isNew: boolean }> {
-  expectValid('name', credentialName, input.name);
-  expectValid('provider', providerSchema, input.provider);
-  if (input.description !== undefined) expectValid('description', credentialDescription, input.description);
-  expectValid(input.material.type === 'oauth' ? 'token' : 'key', materialSchema, input.material);
+  requireValid('name', credentialName, input.name);
+  requireValid('provider', providerSchema, input.provider);
+  if (input.description !== undefined) requireValid('description', credentialDescription, input.description);
+  requireValid(input.material.type === 'oauth' ? 'token' : 'key', materialSchema, input.material);
   const { workspaceId, name, provider, description, account = null, material } = input;
   return withCredentialTables(database)
     .transaction()
     .execute(async (db) => {
-      const stored = await putCredential(db, sealer, {
+      const result = await putCredential(db, sealer, {
         ...{ workspaceId, id: randomUUID(), providerId: provider, displayName: name, description },
         ...{ accountId: account, createdBy: null, material, now: new Date().toISOString() },
       });
-      if (!stored)
+      if (!result)
         throw new RangeError(`Another credential has the name ${JSON.stringify(name)}: choose another one.`);
-      const { row, isNew } = stored;
+      const { row, isNew } = result;
       if (isNew && (await countCredentials(db, workspaceId)) > MAX_CREDENTIALS)
         throw new RangeError(`The workspace has ${MAX_CREDENTIALS} credentials already.`);
       return { credential: viewOf(row), isNew };

@@ -38,7 +38,7 @@ const oauthClient = z
     /** Further parameters of the authorization request, such as `access_type`. */
     parameters: z
       .record(z.string().min(1).max(255), z.string().max(2048))
-      .superRefine(refuseReserved)
+      .superRefine(refuseReservedParameters)
       .default({}),
     /** The port of the redirect URI on this machine, if the server accepts only certain ports. */
     redirectPort: z.int().min(1).max(65_535).optional(),
@@ -134,7 +134,7 @@ export class OAuthClients {
   }
 
   /** Returns the client of a provider. Throws an OAuthError `no_client` if the operator has configured none. */
-  config(provider: string): OAuthClientConfig {
+  clientConfigOf(provider: string): OAuthClientConfig {
     const { clients } = this.#options;
     const client = Object.hasOwn(clients, provider) ? clients[provider] : undefined;
     if (client) return client;
@@ -151,7 +151,7 @@ export class OAuthClients {
 
   /** Begins an authorization with PKCE, which ends with a redirect to `redirectUri`. Throws an OAuthError. */
   async authorize(provider: string, redirectUri: string): Promise<Authorization> {
-    const { scopes, parameters } = this.config(provider);
+    const { scopes, parameters } = this.clientConfigOf(provider);
     return this.#call(provider, async (configuration, oauth) => {
       const codeVerifier = oauth.randomPKCECodeVerifier();
       const state = oauth.randomState();
@@ -189,7 +189,7 @@ export class OAuthClients {
     provider: string,
     use: (configuration: Configuration, oauth: OAuthLibrary) => Promise<T>,
   ): Promise<T> {
-    const client = this.config(provider);
+    const client = this.clientConfigOf(provider);
     const oauth = await import('openid-client');
     try {
       return await use(await this.#configurationOf(provider, client, oauth), oauth);
@@ -213,7 +213,7 @@ export class OAuthClients {
 
   async #configure(client: OAuthClientConfig, oauth: OAuthLibrary): Promise<Configuration> {
     const { issuer, authorizationUrl = '', tokenUrl = '', clientId } = client;
-    const fetch = await (this.#fetch ??= this.#guardedFetch());
+    const fetch = await (this.#fetch ??= this.#createEgressFetch());
     const timeout = this.#timeoutMs / 1000;
     const authentication = authenticationOf(client, oauth);
     let metadata: ServerMetadata = {
@@ -223,13 +223,13 @@ export class OAuthClients {
     };
     if (issuer !== undefined) {
       const server = new URL(issuer);
-      const discovered = await oauth.discovery(server, clientId, {}, authentication, {
+      const discoveredConfiguration = await oauth.discovery(server, clientId, {}, authentication, {
         ...{ timeout, [oauth.customFetch]: fetch },
         ...(server.protocol === 'http:' && { execute: [oauth.allowInsecureRequests] }),
       });
-      if (tokenUrl === '') return discovered;
-      const published: ServerMetadata = discovered.serverMetadata();
-      metadata = { ...published, token_endpoint: tokenUrl };
+      if (tokenUrl === '') return discoveredConfiguration;
+      const publishedMetadata: ServerMetadata = discoveredConfiguration.serverMetadata();
+      metadata = { ...publishedMetadata, token_endpoint: tokenUrl };
     }
     const configuration = new oauth.Configuration(metadata, clientId, {}, authentication);
     configuration.timeout = timeout;
@@ -245,7 +245,7 @@ export class OAuthClients {
   /**
    * Returns a `fetch` that obeys the egress policy. It follows no redirect, which could send a secret to another host.
    */
-  async #guardedFetch(): Promise<CustomFetch> {
+  async #createEgressFetch(): Promise<CustomFetch> {
     const { clients, egress = {} } = this.#options;
     const { createEgress } = await import('@heddle/sandbox/egress');
     const egressClient = createEgress({
@@ -307,7 +307,7 @@ function hostsOf({ issuer, tokenUrl }: OAuthClientConfig): string[] {
   });
 }
 
-function refuseReserved(parameters: object, context: z.RefinementCtx): void {
+function refuseReservedParameters(parameters: object, context: z.RefinementCtx): void {
   for (const name of Object.keys(parameters))
     if (RESERVED_PARAMETERS.has(name))
       context.addIssue({ code: 'custom', path: [name], message: 'Heddle sets this parameter itself' });
@@ -349,11 +349,12 @@ interface ErrorFields {
 function toOAuthError(provider: string, error: unknown): OAuthError {
   if (error instanceof OAuthError) return error;
   const failure = (error ?? {}) as ErrorFields;
-  const oauthCode = ifMatching(failure.error, ERROR_CODE);
+  const oauthCode = matchingString(failure.error, ERROR_CODE);
   if (oauthCode === 'invalid_grant')
     return new OAuthError('invalid_grant', `${provider} no longer accepts the authorization (${oauthCode}).`);
   const { code: causeCode } = (failure.cause ?? {}) as ErrorFields;
-  const code = oauthCode ?? ifMatching(failure.code, FAILURE_CODE) ?? ifMatching(causeCode, FAILURE_CODE);
+  const code =
+    oauthCode ?? matchingString(failure.code, FAILURE_CODE) ?? matchingString(causeCode, FAILURE_CODE);
   const details = [
     code ?? 'no response',
     ...(typeof failure.status === 'number' ? [`status ${failure.status}`] : []),
@@ -361,6 +362,6 @@ function toOAuthError(provider: string, error: unknown): OAuthError {
   return new OAuthError('failed', `${provider} issued no token (${details.join(', ')}).`);
 }
 
-function ifMatching(value: unknown, pattern: RegExp): string | undefined {
+function matchingString(value: unknown, pattern: RegExp): string | undefined {
   return typeof value === 'string' && pattern.test(value) ? value : undefined;
 }

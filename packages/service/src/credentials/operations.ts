@@ -7,13 +7,13 @@ import {
   cursorCodec,
   AUTHENTICATED_PRINCIPALS,
   notFound,
-  operationsOf,
+  operationFactory,
   USER_PRINCIPALS,
   workspace,
 } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
-import { expectSealingKey } from '../sealing.ts';
+import { requireSealingKey } from '../sealing.ts';
 import type { Sealer } from '../sealing.ts';
 import { isUniqueViolation } from '../store/database.ts';
 import type { ServiceStore } from '../store/open.ts';
@@ -59,15 +59,15 @@ const CHANGE = {
   params: schemas.credentialPath,
   query: schemas.workspaceQuery,
 } as const;
-const define = operationsOf<CredentialServices>();
+const defineOperation = operationFactory<CredentialServices>();
 
 function databaseOf({ store }: CredentialServices): Kysely<CredentialTables> {
   return store.database as Kysely<CredentialTables>;
 }
 
-const cursors = cursorCodec(schemas.position);
+const positionCodec = cursorCodec(schemas.position);
 
-export const listCredentials = define({
+export const listCredentials = defineOperation({
   ...READ,
   id: 'listCredentials',
   capability: 'integrations.manage',
@@ -77,21 +77,21 @@ export const listCredentials = define({
   resource: workspace('query'),
   params: z.strictObject({}),
   query: schemas.listQuery,
-  success: [{ status: 200, schema: schemas.credential, page: true, description: 'A page of credentials' }],
+  success: [{ status: 200, schema: schemas.credential, isPage: true, description: 'A page of credentials' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query, principal }) {
-    const after = cursors.decode(query.cursor, query);
+    const after = positionCodec.decode(query.cursor, query);
     const isAdmin = await isWorkspaceAdmin(services.store, principal, query.workspaceId);
     const types =
       query.type &&
       (query.type === 'oauth' ? (['oauth'] as const) : (['api_key', 'service_account'] as const));
     const { rows, next } = await pageOfCredentials(databaseOf(services), { ...query, types, after });
     const page = rows.map((row) => viewOf(row, isAdmin || isCreator(row, principal)));
-    return { page, nextCursor: cursors.encode(next, query) };
+    return { page, nextCursor: positionCodec.encode(next, query) };
   },
 });
 
-export const listCredentialProviders = define({
+export const listCredentialProviders = defineOperation({
   ...READ,
   id: 'listCredentialProviders',
   capability: 'integrations.manage',
@@ -101,14 +101,14 @@ export const listCredentialProviders = define({
   resource: workspace('query'),
   params: z.strictObject({}),
   query: schemas.providersQuery,
-  success: [{ status: 200, schema: schemas.provider, page: true, description: 'All providers' }],
+  success: [{ status: 200, schema: schemas.provider, isPage: true, description: 'All providers' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ providers }, { query }) {
     return { page: await findProviders(providers, query.search), nextCursor: null };
   },
 });
 
-export const createServiceAccountCredential = define({
+export const createServiceAccountCredential = defineOperation({
   ...WRITE,
   role: 'write',
   id: 'createServiceAccountCredential',
@@ -126,25 +126,25 @@ export const createServiceAccountCredential = define({
   async handle(services, { body, principal, recordAudit }) {
     const { workspaceId, providerId, displayName = providerId, description, id = randomUUID() } = body;
     const material = parseMaterial(body.credentials);
-    expectSealingKey(services.sealer);
+    requireSealingKey(services.sealer);
     const row = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
-        const added = await addCredential(tx, services.sealer, {
+        const addedRow = await addCredential(tx, services.sealer, {
           ...{ workspaceId, id, providerId, displayName, description, material },
           ...{ accountId: null, createdBy: principal.userId, now: isoNow(services) },
         });
-        if (!added) throw nameConflict(displayName);
+        if (!addedRow) throw nameConflict(displayName);
         if ((await countCredentials(tx, workspaceId)) > MAX_CREDENTIALS)
           throw badRequest(`There are ${MAX_CREDENTIALS} credentials already: delete one that is not used`);
         await recordAudit({ resourceId: id, details: { displayName, providerId } }, tx);
-        return added;
+        return addedRow;
       });
     return { status: 201, data: viewOf(row, true) };
   },
 });
 
-export const updateCredential = define({
+export const updateCredential = defineOperation({
   ...CHANGE,
   id: 'updateCredential',
   capability: 'integrations.manage',
@@ -155,28 +155,28 @@ export const updateCredential = define({
   success: [{ status: 200, schema: schemas.credential, description: 'The credential, without its secret' }],
   errors: [400, 401, 403, 404, 409, 413, 415, 429, 503],
   async handle(services, { path, query, body, principal, recordAudit }) {
-    const row = await findChangeable(services, principal, { ...query, id: path.credentialId });
+    const row = await findChangeableCredential(services, principal, { ...query, id: path.credentialId });
     const { displayName, description } = body;
     const material = replacementOf(row, body);
-    if (material) expectSealingKey(services.sealer);
+    if (material) requireSealingKey(services.sealer);
     const changes = { displayName, description, material, now: isoNow(services) };
-    const changed = await databaseOf(services)
+    const changedRow = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
-        const next = await changeCredential(tx, services.sealer, { row, changes });
-        if (!next) throw notFound('Credential');
-        const details = { displayName: next.display_name, hasNewKey: material !== undefined };
+        const nextRow = await changeCredential(tx, services.sealer, { row, changes });
+        if (!nextRow) throw notFound('Credential');
+        const details = { displayName: nextRow.display_name, hasNewKey: material !== undefined };
         await recordAudit({ resourceId: row.id, details }, tx);
-        return next;
+        return nextRow;
       })
       .catch((error: unknown) => {
         throw displayName !== undefined && isUniqueViolation(error) ? nameConflict(displayName) : error;
       });
-    return { data: viewOf(changed, true) };
+    return { data: viewOf(changedRow, true) };
   },
 });
 
-export const deleteCredential = define({
+export const deleteCredential = defineOperation({
   ...CHANGE,
   id: 'deleteCredential',
   capability: 'integrations.manage',
@@ -187,7 +187,7 @@ export const deleteCredential = define({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query, principal, recordAudit }) {
     const key = { workspaceId: query.workspaceId, id: path.credentialId };
-    const row = await findChangeable(services, principal, key);
+    const row = await findChangeableCredential(services, principal, key);
     await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
@@ -200,7 +200,7 @@ export const deleteCredential = define({
 });
 
 /** Returns the credential. Throws 404 if there is none, and 403 if the caller may not change it. */
-async function findChangeable(
+async function findChangeableCredential(
   services: CredentialServices,
   principal: Principal,
   key: { workspaceId: string; id: string },

@@ -12,20 +12,23 @@ export interface KeyProvider {
 /** The providers of an installation. */
 export interface CredentialProviders {
   /** Returns the providers for which workspaces can store keys. Called each time the providers are listed. */
-  keyProviders: () => Promise<readonly KeyProvider[]> | readonly KeyProvider[];
+  listKeyProviders: () => Promise<readonly KeyProvider[]> | readonly KeyProvider[];
   /** The providers for which the operator has an OAuth client. */
-  oauth: readonly string[];
+  oauthProviderIds: readonly string[];
 }
 
 type ProviderView = z.output<typeof oauthProvider> | z.output<typeof keyProvider>;
 
 /** Returns the providers whose name or id contains `search`; all providers if it is undefined. */
 export async function findProviders(
-  { keyProviders, oauth }: CredentialProviders,
+  { listKeyProviders, oauthProviderIds }: CredentialProviders,
   search: string | undefined,
 ): Promise<ProviderView[]> {
   const lowerSearch = search?.toLowerCase() ?? '';
-  const views: ProviderView[] = [...oauth.map(toOAuthView), ...(await keyProviders()).map(toKeyView)];
+  const views: ProviderView[] = [
+    ...oauthProviderIds.map(toOAuthView),
+    ...(await listKeyProviders()).map(toKeyView),
+  ];
   return views.filter(({ serviceId, name }) => `${serviceId}\n${name}`.toLowerCase().includes(lowerSearch));
 }
 

@@ -11,7 +11,7 @@ export interface RefreshLease {
   /** Id of the process. */
   owner: string;
   now: string;
-  until: string;
+  expiresAt: string;
 }
 
 /**
@@ -21,11 +21,11 @@ export interface RefreshLease {
 export function acquireRefreshLease(
   db: Db,
   { workspaceId, id }: CredentialKey,
-  { owner, now, until }: RefreshLease,
+  { owner, now, expiresAt }: RefreshLease,
 ): Promise<CredentialRow | undefined> {
   return db
     .updateTable('credentials')
-    .set({ refresh_owner: owner, refresh_until: until })
+    .set({ refresh_owner: owner, refresh_until: expiresAt })
     .where('workspace_id', '=', workspaceId)
     .where('id', '=', id)
     .where('type', '=', 'oauth')
@@ -66,7 +66,7 @@ export async function storeTokens(
 /**
  * Marks the credential for reconnection, with an audit record. Returns false if the row has changed since it was read.
  */
-export function markReconnect(
+export function markReconnectRequired(
   db: Db,
   audit: AuditStore,
   { row, now }: { row: CredentialRow; now: string },

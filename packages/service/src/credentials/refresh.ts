@@ -8,7 +8,12 @@ import { isInvalidGrant } from './oauth-clients.ts';
 import type { OAuthMaterial } from './schemas.ts';
 import { findCredentialRow, openMaterial } from './store.ts';
 import type { CredentialKey, Db } from './store.ts';
-import { acquireRefreshLease, markReconnect, releaseRefreshLease, storeTokens } from './refresh-store.ts';
+import {
+  acquireRefreshLease,
+  markReconnectRequired,
+  releaseRefreshLease,
+  storeTokens,
+} from './refresh-store.ts';
 import type { CredentialRow } from './tables.ts';
 
 /** The provider no longer accepts a credential: a person must connect the account again. */
@@ -25,7 +30,7 @@ export interface RefreshOptions {
   /** Receives each event once, in the process that detected it. */
   onEvent?: ((event: CredentialEvent) => void) | undefined;
   /** Receives failures of a refresh while the current token can still be used. */
-  report: (error: unknown) => void;
+  onError: (error: unknown) => void;
   now?: () => number;
   /** Waits before the next poll or the next attempt to store tokens. Default: a timer. */
   wait?: (ms: number) => Promise<void>;
@@ -64,30 +69,30 @@ export class TokenRefresher {
    */
   async getToken(row: CredentialRow): Promise<OAuthMaterial | undefined> {
     if (row.state === 'reconnect') throw reconnectError(row);
-    const current = this.#openToken(row);
-    if (!this.#needsRefresh(current)) return current;
+    const currentToken = this.#openToken(row);
+    if (!this.#needsRefresh(currentToken)) return currentToken;
     const key = { workspaceId: row.workspace_id, id: row.id };
     const mapKey = JSON.stringify([key.workspaceId, key.id]);
-    let refresh = this.#runningRefreshes.get(mapKey);
-    if (!refresh) {
-      refresh = this.#refresh(key).finally(() => this.#runningRefreshes.delete(mapKey));
-      this.#runningRefreshes.set(mapKey, refresh);
+    let runningRefresh = this.#runningRefreshes.get(mapKey);
+    if (!runningRefresh) {
+      runningRefresh = this.#refresh(key).finally(() => this.#runningRefreshes.delete(mapKey));
+      this.#runningRefreshes.set(mapKey, runningRefresh);
     }
-    return refresh;
+    return runningRefresh;
   }
 
   /** Refreshes the token, or waits until another process has refreshed it. */
   async #refresh(key: CredentialKey): Promise<OAuthMaterial | undefined> {
     const deadlineMs = this.#now() + MAX_WAIT_MS;
     for (;;) {
-      const leasedRow = await acquireRefreshLease(this.#db, key, this.#newLease());
+      const leasedRow = await acquireRefreshLease(this.#db, key, this.#createLease());
       if (leasedRow) return this.#refreshWithLease(leasedRow);
       const row = await findCredentialRow(this.#db, key);
       if (!row) return undefined;
       if (row.state === 'reconnect') throw reconnectError(row);
-      const current = this.#openToken(row);
+      const currentToken = this.#openToken(row);
       // Another process is refreshing the token. This process uses the current token until it expires.
-      if (this.#isUsable(current)) return current;
+      if (this.#isUsable(currentToken)) return currentToken;
       if (this.#now() >= deadlineMs)
         throw new Error(`The token of the credential ${nameOf(row)} is being refreshed by another process.`);
       await this.#wait(POLL_MS);
@@ -96,23 +101,25 @@ export class TokenRefresher {
 
   /** Refreshes the token of a row for which this process has the lease. */
   async #refreshWithLease(row: CredentialRow): Promise<OAuthMaterial | undefined> {
-    const current = this.#openToken(row);
+    const currentToken = this.#openToken(row);
     // Another process has refreshed the token between the check and the lease.
-    if (!this.#needsRefresh(current)) return this.#releaseLease(row, current);
-    const { refreshToken } = current;
+    if (!this.#needsRefresh(currentToken)) return this.#releaseLease(row, currentToken);
+    const { refreshToken } = currentToken;
     if (refreshToken === undefined)
-      return this.#isUsable(current) ? this.#releaseLease(row, current) : this.#requireReconnect(row);
-    let next: OAuthMaterial;
+      return this.#isUsable(currentToken)
+        ? this.#releaseLease(row, currentToken)
+        : this.#requireReconnect(row);
+    let newToken: OAuthMaterial;
     try {
-      next = await this.#options.clients.refresh(row.provider_id, refreshToken);
+      newToken = await this.#options.clients.refresh(row.provider_id, refreshToken);
     } catch (error) {
       if (isInvalidGrant(error)) return this.#requireReconnect(row);
       await releaseRefreshLease(this.#db, row, this.#owner);
-      if (!this.#isUsable(current)) throw refreshError(row, error);
-      this.#options.report(refreshError(row, error));
-      return current;
+      if (!this.#isUsable(currentToken)) throw refreshError(row, error);
+      this.#options.onError(refreshError(row, error));
+      return currentToken;
     }
-    return (await this.#store(row, next)) ? next : this.#changedToken(row);
+    return (await this.#store(row, newToken)) ? newToken : this.#readChangedToken(row);
   }
 
   /** Stores new tokens, even if the database fails for a moment: the server may have replaced the refresh token. */
@@ -127,17 +134,17 @@ export class TokenRefresher {
     }
   }
 
-  async #releaseLease(row: CredentialRow, current: OAuthMaterial): Promise<OAuthMaterial> {
+  async #releaseLease(row: CredentialRow, currentToken: OAuthMaterial): Promise<OAuthMaterial> {
     await releaseRefreshLease(this.#db, row, this.#owner);
-    return current;
+    return currentToken;
   }
 
   /**
    * Marks the credential for reconnection. If the token has changed since it was read, returns the new token instead.
    */
   async #requireReconnect(row: CredentialRow): Promise<OAuthMaterial | undefined> {
-    const isMarked = await markReconnect(this.#db, this.#audit, { row, now: this.#isoNow() });
-    if (!isMarked) return this.#changedToken(row);
+    const isMarked = await markReconnectRequired(this.#db, this.#audit, { row, now: this.#isoNow() });
+    if (!isMarked) return this.#readChangedToken(row);
     this.#options.onEvent?.({
       type: 'credential.reconnect',
       workspaceId: row.workspace_id,
@@ -149,12 +156,15 @@ export class TokenRefresher {
   }
 
   /** Returns the token that another process has stored in the meantime. */
-  async #changedToken({ workspace_id: workspaceId, id }: CredentialRow): Promise<OAuthMaterial | undefined> {
+  async #readChangedToken({
+    workspace_id: workspaceId,
+    id,
+  }: CredentialRow): Promise<OAuthMaterial | undefined> {
     const row = await findCredentialRow(this.#db, { workspaceId, id });
     if (!row) return undefined;
     if (row.state === 'reconnect') throw reconnectError(row);
-    const current = this.#openToken(row);
-    if (this.#isUsable(current)) return current;
+    const currentToken = this.#openToken(row);
+    if (this.#isUsable(currentToken)) return currentToken;
     throw new Error(`The token of the credential ${nameOf(row)} expired while it was being refreshed.`);
   }
 
@@ -164,9 +174,9 @@ export class TokenRefresher {
     throw new Error(`The credential ${nameOf(row)} has no token.`);
   }
 
-  #newLease() {
+  #createLease() {
     const now = this.#now();
-    return { owner: this.#owner, now: iso(now), until: iso(now + REFRESH_LEASE_MS) };
+    return { owner: this.#owner, now: iso(now), expiresAt: iso(now + REFRESH_LEASE_MS) };
   }
 
   #needsRefresh({ expiresMs }: OAuthMaterial): boolean {

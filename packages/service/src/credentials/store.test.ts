@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { postgresDatabase, storesToTest } from '../../../../test/support/postgres.ts';
+import { createPostgresDatabase, storesToTest } from '../../../../test/support/postgres.ts';
 import { rotateStoredSecrets } from '../rotation.ts';
 import { keysInText, Sealer } from '../sealing.ts';
 import { setStoredSecret } from '../secrets/manage.ts';
@@ -9,7 +9,7 @@ import { openServiceStore } from '../store/open.ts';
 import { listCredentials, removeStoredCredential, storeCredential } from './manage.ts';
 import type { CredentialToStore } from './manage.ts';
 import { MAX_CREDENTIALS } from './schemas.ts';
-import { findCredentialRow, oldestCredentialRow, openMaterial } from './store.ts';
+import { findCredentialRow, findOldestCredentialRow, openMaterial } from './store.ts';
 import type { CredentialRow, CredentialTables } from './tables.ts';
 
 const [OLD_KEY, NEW_KEY] = [1, 2].map((byte) => Buffer.alloc(32, byte).toString('base64')) as [
@@ -23,7 +23,7 @@ const STORE_KINDS = storesToTest('stored credentials');
 describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
   let url: string | undefined;
   beforeAll(async () => {
-    url = kind === 'postgres' ? await postgresDatabase() : undefined;
+    url = kind === 'postgres' ? await createPostgresDatabase() : undefined;
   });
 
   /** Creates a store with two workspaces. */
@@ -36,7 +36,7 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
     const { workspaces, database } = store;
     const userId = await workspaces.createUser({ email: `${crypto.randomUUID()}@x.test`, name: 'A' });
     const workspaceId = await workspaces.createWorkspace('Mine', userId);
-    const other = await workspaces.createWorkspace('Other', userId);
+    const otherWorkspaceId = await workspaces.createWorkspace('Other', userId);
     const sealer = new Sealer(keysInText(OLD_KEY));
     const db = database as Kysely<CredentialTables>;
     const add = (overrides: Partial<CredentialToStore> = {}) =>
@@ -47,7 +47,7 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
       });
     const readRow = async (id: string, workspace = workspaceId) =>
       (await findCredentialRow(db, { workspaceId: workspace, id })) as CredentialRow;
-    return { database, db, sealer, workspaceId, other, add, readRow };
+    return { database, db, sealer, workspaceId, other: otherWorkspaceId, add, readRow };
   }
 
   it('are sealed, replaced if the name exists, listed without secrets and removed', async () => {
@@ -63,47 +63,53 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
     expect(await readRow(credential.id)).toMatchObject({ version: 2 });
     expect(openMaterial(sealer, await readRow(credential.id))).toMatchObject({ key: 'sk-another-key' });
     const rows = JSON.stringify(await db.selectFrom('credentials').selectAll().execute());
-    const listed = await listCredentials(database, workspaceId);
-    expect(listed).toMatchObject([
+    const listedCredentials = await listCredentials(database, workspaceId);
+    expect(listedCredentials).toMatchObject([
       { name: 'Shop', provider: 'shop', type: 'api_key', state: 'connected', description: 'of the shop' },
     ]);
-    expect(rows + JSON.stringify(listed)).not.toMatch(/sk-(?:the|another)/);
+    expect(rows + JSON.stringify(listedCredentials)).not.toMatch(/sk-(?:the|another)/);
     expect(await removeStoredCredential(database, { workspaceId, name: 'Shop' })).toBe(true);
     expect(await removeStoredCredential(database, { workspaceId, name: 'Shop' })).toBe(false);
   });
 
   it('of another workspace cannot be read, listed or removed', async () => {
-    const { database, db, workspaceId, other, add } = await setup();
+    const { database, db, workspaceId, other: otherWorkspaceId, add } = await setup();
     const { credential } = await add();
     const query = { providerId: 'shop', type: 'api_key' } as const;
-    expect(await findCredentialRow(db, { workspaceId: other, id: credential.id })).toBeUndefined();
-    expect(await oldestCredentialRow(db, { workspaceId: other, ...query })).toBeUndefined();
-    expect(await listCredentials(database, other)).toEqual([]);
-    expect(await removeStoredCredential(database, { workspaceId: other, name: 'Shop' })).toBe(false);
-    expect(await add({ workspaceId: other })).toMatchObject({ isNew: true });
-    expect(await oldestCredentialRow(db, { workspaceId, ...query })).toMatchObject({ id: credential.id });
+    expect(await findCredentialRow(db, { workspaceId: otherWorkspaceId, id: credential.id })).toBeUndefined();
+    expect(await findOldestCredentialRow(db, { workspaceId: otherWorkspaceId, ...query })).toBeUndefined();
+    expect(await listCredentials(database, otherWorkspaceId)).toEqual([]);
+    expect(await removeStoredCredential(database, { workspaceId: otherWorkspaceId, name: 'Shop' })).toBe(
+      false,
+    );
+    expect(await add({ workspaceId: otherWorkspaceId })).toMatchObject({ isNew: true });
+    expect(await findOldestCredentialRow(db, { workspaceId, ...query })).toMatchObject({ id: credential.id });
   });
 
   it('are not opened in another workspace, under another id, provider or type', async () => {
-    const { db, sealer, workspaceId, other, add, readRow } = await setup();
+    const { db, sealer, workspaceId, other: otherWorkspaceId, add, readRow } = await setup();
     const { credential } = await add({
       material: { type: 'service_account', key: '{"private":"of the shop"}' },
     });
     const { id } = credential;
     const copy = await readRow(id);
     for (const change of [
-      { workspace_id: other },
+      { workspace_id: otherWorkspaceId },
       { id: 'another', display_name: 'Another' },
       { id: 'a', display_name: 'A', provider_id: 'another' },
     ]) {
       const movedRow = { ...copy, ...change };
       await db.insertInto('credentials').values(movedRow).execute();
-      const stored = await readRow(movedRow.id, movedRow.workspace_id);
-      expect(() => openMaterial(sealer, stored)).toThrow(expect.objectContaining({ code: 'NOT_AUTHENTIC' }));
+      const storedRow = await readRow(movedRow.id, movedRow.workspace_id);
+      expect(() => openMaterial(sealer, storedRow)).toThrow(
+        expect.objectContaining({ code: 'NOT_AUTHENTIC' }),
+      );
     }
     await db.updateTable('credentials').set({ type: 'api_key' }).where('id', '=', id).execute();
-    const changed = await readRow(id, workspaceId);
-    expect(() => openMaterial(sealer, changed)).toThrow(expect.objectContaining({ code: 'NOT_AUTHENTIC' }));
+    const changedRow = await readRow(id, workspaceId);
+    expect(() => openMaterial(sealer, changedRow)).toThrow(
+      expect.objectContaining({ code: 'NOT_AUTHENTIC' }),
+    );
   });
 
   it('keep their type and provider: another credential needs another name', async () => {
@@ -141,9 +147,9 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
   it('are limited in number', async () => {
     const { database, db, workspaceId, add, readRow } = await setup();
     const { credential } = await add();
-    const first = await readRow(credential.id);
+    const firstRow = await readRow(credential.id);
     const rows = Array.from({ length: MAX_CREDENTIALS - 1 }, (_, index) => ({
-      ...first,
+      ...firstRow,
       id: `c${index}`,
       display_name: `C${index}`,
     }));
@@ -159,15 +165,17 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
 
   it('are sealed again, like the secrets, when the key is rotated', async () => {
     const { database, workspaceId, add, readRow } = await setup(
-      kind === 'postgres' ? await postgresDatabase() : undefined,
+      kind === 'postgres' ? await createPostgresDatabase() : undefined,
     );
     const oldSealer = new Sealer(keysInText(OLD_KEY));
     await setStoredSecret(database, oldSealer, { workspaceId, name: 'TOKEN', value: 'a secret value' });
     const ids: string[] = [];
     for (let index = 0; index < 120; index++) ids.push((await add({ name: `Shop ${index}` })).credential.id);
-    const bothSealer = new Sealer(keysInText(`${NEW_KEY},${OLD_KEY}`));
-    expect(await rotateStoredSecrets(database, bothSealer, undefined)).toMatchObject({ resealed: 121 });
-    expect(await rotateStoredSecrets(database, bothSealer, undefined)).toMatchObject({ resealed: 0 });
+    const sealerWithBothKeys = new Sealer(keysInText(`${NEW_KEY},${OLD_KEY}`));
+    expect(await rotateStoredSecrets(database, sealerWithBothKeys, undefined)).toMatchObject({
+      resealed: 121,
+    });
+    expect(await rotateStoredSecrets(database, sealerWithBothKeys, undefined)).toMatchObject({ resealed: 0 });
     const sealer = new Sealer(keysInText(NEW_KEY));
     for (const id of ids)
       expect(openMaterial(sealer, await readRow(id))).toEqual({ type: 'api_key', key: KEY });

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely';
 import { SealingError } from '../sealing.ts';
 import type { Sealer } from '../sealing.ts';
-import { contains, readPage } from '../paging.ts';
+import { containsCondition, readPage } from '../paging.ts';
 import { countOf } from '../store/database.ts';
 import { recordEvents } from '../triggers/events/outbox.ts';
 import type { ServiceEvent } from '../triggers/events/outbox.ts';
@@ -25,7 +25,7 @@ export interface NewCredential extends CredentialKey {
   /** Undefined: none; when a credential is replaced, it keeps its description. */
   description: string | undefined;
   accountId: string | null;
-  /** The person who has created the credential. This person and admins may change it. */
+  /** The user who has created the credential. This user and admins may change it. */
   createdBy: string | null;
   material: Material;
   /** ISO 8601. */
@@ -93,7 +93,7 @@ export async function addCredential(
   const { workspaceId, id, providerId, displayName, description, accountId, createdBy, material, now } =
     credential;
   const boundRow = { workspace_id: workspaceId, id, provider_id: providerId };
-  const added = await db
+  const addedRow = await db
     .insertInto('credentials')
     .values({
       ...boundRow,
@@ -113,11 +113,11 @@ export async function addCredential(
     .onConflict((conflict) => conflict.doNothing())
     .returning(COLUMNS)
     .executeTakeFirst();
-  if (!added) return undefined;
+  if (!addedRow) return undefined;
   // Hooks may still refer to a deleted credential with this id, and have failed since then.
   await retryHooks(db, { workspaceId, credentialId: id });
-  await recordChange(db, added, 'created');
-  return added;
+  await recordChange(db, addedRow, 'created');
+  return addedRow;
 }
 
 /** Records the change as an event for the triggers of the workspace. */
@@ -157,7 +157,7 @@ export async function changeCredential(
   { row, changes }: { row: CredentialInfo; changes: CredentialChanges },
 ): Promise<CredentialInfo | undefined> {
   const { displayName, description, accountId, material, now } = changes;
-  const changed = await db
+  const changedRow = await db
     .updateTable('credentials')
     .set((eb) => ({
       ...(displayName !== undefined && { display_name: displayName }),
@@ -176,10 +176,10 @@ export async function changeCredential(
     .where('id', '=', row.id)
     .returning(COLUMNS)
     .executeTakeFirst();
-  if (!changed) return undefined;
+  if (!changedRow) return undefined;
   if (material) await retryHooks(db, { workspaceId: row.workspace_id, credentialId: row.id });
-  await recordChange(db, changed, 'updated');
-  return changed;
+  await recordChange(db, changedRow, 'updated');
+  return changedRow;
 }
 
 /**
@@ -191,13 +191,14 @@ export async function putCredential(
   sealer: Sealer,
   credential: NewCredential,
 ): Promise<{ row: CredentialInfo; isNew: boolean } | undefined> {
-  const added = await addCredential(db, sealer, credential);
-  if (added) return { row: added, isNew: true };
+  const addedRow = await addCredential(db, sealer, credential);
+  if (addedRow) return { row: addedRow, isNew: true };
   const { workspaceId, displayName, providerId, description, accountId, material, now } = credential;
-  const existing = await findByName(db, workspaceId, displayName);
-  if (!existing || existing.type !== material.type || existing.provider_id !== providerId) return undefined;
+  const existingRow = await findByName(db, workspaceId, displayName);
+  if (!existingRow || existingRow.type !== material.type || existingRow.provider_id !== providerId)
+    return undefined;
   const changes = { description, accountId, material, now };
-  const row = await changeCredential(db, sealer, { row: existing, changes });
+  const row = await changeCredential(db, sealer, { row: existingRow, changes });
   // Another caller has removed the credential in the meantime.
   return row ? { row, isNew: false } : putCredential(db, sealer, credential);
 }
@@ -221,14 +222,14 @@ export async function removeCredential(
   { workspaceId, ...key }: { workspaceId: string } & ({ id: string } | { name: string }),
 ): Promise<boolean> {
   const [column, value] = 'id' in key ? (['id', key.id] as const) : (['display_name', key.name] as const);
-  const removed = await db
+  const removedRow = await db
     .deleteFrom('credentials')
     .where('workspace_id', '=', workspaceId)
     .where(column, '=', value)
     .returning(COLUMNS)
     .executeTakeFirst();
-  if (removed) await recordChange(db, removed, 'deleted');
-  return removed !== undefined;
+  if (removedRow) await recordChange(db, removedRow, 'deleted');
+  return removedRow !== undefined;
 }
 
 /** Returns the number of credentials of the workspace. */
@@ -246,7 +247,7 @@ export async function pageOfCredentials(
   let select = db.selectFrom('credentials').select(COLUMNS).where('workspace_id', '=', workspaceId);
   if (types !== undefined) select = select.where('type', 'in', [...types]);
   if (providerId !== undefined) select = select.where('provider_id', '=', providerId);
-  if (search !== undefined) select = select.where(contains('display_name', search));
+  if (search !== undefined) select = select.where(containsCondition('display_name', search));
   return readPage(select, [column, 'id'], query, (row): CredentialPosition => [row[column], row.id]);
 }
 
@@ -264,7 +265,7 @@ export function findCredentialRow(
 }
 
 /** Returns the oldest credential of this provider and type; undefined if the workspace has none. */
-export function oldestCredentialRow(
+export function findOldestCredentialRow(
   db: Db,
   { workspaceId, providerId, type }: { workspaceId: string; providerId: string; type: CredentialType },
 ): Promise<CredentialRow | undefined> {
@@ -281,7 +282,7 @@ export function oldestCredentialRow(
 }
 
 /** Returns the ids of the keys that have sealed the material in the table. */
-export async function credentialKeyIds(db: Db): Promise<Set<string>> {
+export async function findSealingKeyIdsOfCredentials(db: Db): Promise<Set<string>> {
   const rows = await db.selectFrom('credentials').select('key_id').distinct().execute();
   return new Set(rows.map((row) => row.key_id));
 }

@@ -22,7 +22,7 @@ export interface CredentialRow {
   refresh_owner: string | null;
   /** ISO 8601: after this, another process may refresh the token. */
   refresh_until: string | null;
-  /** The person who added it over HTTP and may change it, besides admins; null: only admins may. */
+  /** The user who added it over HTTP and may change it, besides admins; null: only admins may. */
   created_by: string | null;
   created_at: string;
   updated_at: string;

@@ -5,12 +5,12 @@ import type { Sealer } from '../sealing.ts';
 import { OAuthClients } from './oauth-clients.ts';
 import { TokenRefresher } from './refresh.ts';
 import type { RefreshOptions } from './refresh.ts';
-import { findCredentialRow, oldestCredentialRow, openMaterial } from './store.ts';
+import { findCredentialRow, findOldestCredentialRow, openMaterial } from './store.ts';
 import type { CredentialRow, CredentialTables } from './tables.ts';
 
-const WITHOUT_CLIENTS: RefreshOptions = {
+const DEFAULT_REFRESH_OPTIONS: RefreshOptions = {
   clients: new OAuthClients({ clients: {} }),
-  report: () => undefined,
+  onError: () => undefined,
 };
 
 /**
@@ -21,7 +21,7 @@ const WITHOUT_CLIENTS: RefreshOptions = {
 export function storedCredentials(
   database: Kysely<unknown>,
   sealer: Sealer,
-  refresh: RefreshOptions = WITHOUT_CLIENTS,
+  refresh: RefreshOptions = DEFAULT_REFRESH_OPTIONS,
 ): TenantCredentials {
   const db = database as Kysely<CredentialTables>;
   const refresher = new TokenRefresher(db, sealer, refresh);
@@ -40,7 +40,7 @@ function findRow(
   query: CredentialQuery,
 ): Promise<CredentialRow | undefined> {
   if ('id' in query) return findCredentialRow(db, { workspaceId, id: query.id });
-  return oldestCredentialRow(db, { workspaceId, providerId: query.provider, type: query.type });
+  return findOldestCredentialRow(db, { workspaceId, providerId: query.provider, type: query.type });
 }
 
 async function readCredential(

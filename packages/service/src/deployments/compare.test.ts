@@ -12,20 +12,23 @@ function graph(blocks: JsonObject[], overrides: Partial<ComparedGraph> = {}): Co
   return { blocks: Object.fromEntries(blocks.map((each) => [each['id'], each])), edges: [], ...overrides };
 }
 
-function field(value: Json, type = 'code'): JsonObject {
+function subBlocksWith(value: Json, type = 'code'): JsonObject {
   return { code: { id: 'code', type, value } };
 }
 
 describe('compareGraphs', () => {
   it('finds no difference in positions, sizes, edge ids, key order, sub-block types and defaults', () => {
-    const base = graph([block('a', { subBlocks: field({ x: 1, y: 2 }) }), block('b')], {
+    const base = graph([block('a', { subBlocks: subBlocksWith({ x: 1, y: 2 }) }), block('b')], {
       edges: [{ id: 'e1', source: 'a', target: 'b', sourceHandle: 'source' }],
       variables: { v1: { id: 'v1', name: 'n', type: 'string', value: 'x' } },
     });
-    const moved: JsonObject = { position: { x: 9, y: 9 }, height: 40, enabled: true, locked: false };
+    const ignoredFields: JsonObject = { position: { x: 9, y: 9 }, height: 40, enabled: true, locked: false };
     const data: JsonObject = { width: 1, height: 2 };
     const target = graph(
-      [block('b', { ...moved, data }), block('a', { subBlocks: field({ y: 2, x: 1 }, 'short-input') })],
+      [
+        block('b', { ...ignoredFields, data }),
+        block('a', { subBlocks: subBlocksWith({ y: 2, x: 1 }, 'short-input') }),
+      ],
       {
         edges: [{ id: 'e2', source: 'a', target: 'b', sourceHandle: null, targetHandle: 'target' }],
         variables: { v2: { id: 'v2', name: 'n', type: 'string', value: 'x' } },
@@ -44,12 +47,12 @@ describe('compareGraphs', () => {
   });
 
   it('names added, removed and changed blocks, and every changed field', () => {
-    const base = graph([block('a', { subBlocks: field('old') }), block('gone')]);
+    const base = graph([block('a', { subBlocks: subBlocksWith('old') }), block('gone')]);
     const target = graph([
       block('a', {
         name: 'New',
         enabled: false,
-        subBlocks: { ...field('new'), extra: 'x' },
+        subBlocks: { ...subBlocksWith('new'), extra: 'x' },
         data: { count: 3 },
       }),
       block('new'),
@@ -99,19 +102,19 @@ describe('compareGraphs', () => {
   });
 
   it('shows no values, which may be secrets', () => {
-    const base = graph([block('a', { subBlocks: field('hunter1') })]);
-    const target = graph([block('a', { subBlocks: field('hunter2') })], {
+    const base = graph([block('a', { subBlocks: subBlocksWith('hunter1') })]);
+    const target = graph([block('a', { subBlocks: subBlocksWith('hunter2') })], {
       variables: { v: { id: 'v', name: 'n', value: 'hunter3' } },
     });
     expect(JSON.stringify(compareGraphs(base, target))).not.toContain('hunter');
   });
 
   it('reads names of Object.prototype as ordinary keys', () => {
-    const byName = JSON.parse('{"__proto__":{"type":"api"},"constructor":{"type":"api"}}') as JsonObject;
-    const { blocks } = compareGraphs({ blocks: {}, edges: [] }, { blocks: byName, edges: [] });
+    const blocksById = JSON.parse('{"__proto__":{"type":"api"},"constructor":{"type":"api"}}') as JsonObject;
+    const { blocks } = compareGraphs({ blocks: {}, edges: [] }, { blocks: blocksById, edges: [] });
     expect(blocks.added.map(({ id }) => id)).toEqual(['__proto__', 'constructor']);
     expect(
-      compareGraphs({ blocks: byName, edges: [] }, { blocks: {}, edges: [] }).blocks.removed,
+      compareGraphs({ blocks: blocksById, edges: [] }, { blocks: {}, edges: [] }).blocks.removed,
     ).toHaveLength(2);
   });
 
@@ -121,7 +124,7 @@ describe('compareGraphs', () => {
   });
 
   it('compares the largest drafts in linear time', () => {
-    const blocks = Array.from({ length: 2000 }, (_, n) => block(`b${n}`, { subBlocks: field(n) }));
+    const blocks = Array.from({ length: 2000 }, (_, n) => block(`b${n}`, { subBlocks: subBlocksWith(n) }));
     const edges = Array.from({ length: 10_000 }, (_, n) => ({
       source: `b${n % 2000}`,
       target: `b${n % 1999}`,

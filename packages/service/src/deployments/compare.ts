@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { objectOf } from '../transfer/graph.ts';
 
@@ -71,7 +71,10 @@ export function compareGraphs(base: ComparedGraph, target: ComparedGraph): Graph
   const edges = compareEdges(base.edges, target.edges);
   const loops = compareEntries(base.loops ?? {}, target.loops ?? {});
   const parallels = compareEntries(base.parallels ?? {}, target.parallels ?? {});
-  const variables = compareEntries(byName(base.variables ?? {}), byName(target.variables ?? {}));
+  const variables = compareEntries(
+    keyVariablesByName(base.variables ?? {}),
+    keyVariablesByName(target.variables ?? {}),
+  );
   const lists = [blocks, edges, loops, parallels, variables].flatMap((part) => Object.values(part));
   return { identical: lists.every((list) => list.length === 0), blocks, edges, loops, parallels, variables };
 }
@@ -100,7 +103,7 @@ function refOf(id: string, block: JsonObject): BlockRef {
 function subBlockValues(block: JsonObject): JsonObject {
   const values = Object.entries(objectOf(block, 'subBlocks')).map(([key, field]): [string, Json] => [
     key,
-    (isJsonObject(field) ? own(field, 'value') : field) ?? null,
+    (isJsonObject(field) ? getOwn(field, 'value') : field) ?? null,
   ]);
   return Object.fromEntries(values);
 }
@@ -121,18 +124,18 @@ function withoutSizes(data: Json): Json {
 }
 
 function compareEdges(base: readonly Json[], target: readonly Json[]): GraphDifference['edges'] {
-  const [before, after] = [edgesOf(base), edgesOf(target)];
-  const onlyIn = (edges: Map<string, EdgeRef>, others: Map<string, EdgeRef>) =>
+  const [before, after] = [edgesByPorts(base), edgesByPorts(target)];
+  const edgesOnlyIn = (edges: Map<string, EdgeRef>, others: Map<string, EdgeRef>) =>
     [...edges.keys()]
       .filter((key) => !others.has(key))
       .toSorted()
       .flatMap((key) => edges.get(key) ?? []);
-  return { added: onlyIn(after, before), removed: onlyIn(before, after) };
+  return { added: edgesOnlyIn(after, before), removed: edgesOnlyIn(before, after) };
 }
 
 /** Returns the edges by the ports that they connect. Equal edges have one entry. */
-function edgesOf(edges: readonly Json[]): Map<string, EdgeRef> {
-  const byPorts = new Map<string, EdgeRef>();
+function edgesByPorts(edges: readonly Json[]): Map<string, EdgeRef> {
+  const refsByPorts = new Map<string, EdgeRef>();
   for (const edge of edges) {
     if (!isJsonObject(edge)) continue;
     const ref = {
@@ -141,9 +144,9 @@ function edgesOf(edges: readonly Json[]): Map<string, EdgeRef> {
       sourceHandle: handleOf(edge, 'sourceHandle', 'source'),
       targetHandle: handleOf(edge, 'targetHandle', 'target'),
     };
-    byPorts.set(JSON.stringify(Object.values(ref)), ref);
+    refsByPorts.set(JSON.stringify(Object.values(ref)), ref);
   }
-  return byPorts;
+  return refsByPorts;
 }
 
 /** Returns the handle; null for the default one, which has several spellings. */
@@ -154,7 +157,7 @@ function handleOf(edge: JsonObject, key: string, defaultHandle: string): string 
 
 function compareEntries(base: JsonObject, target: JsonObject): EntryDifference {
   const { added, removed, shared } = compareKeys(base, target);
-  const changed = shared.filter((key) => !isEqual(own(base, key), own(target, key)));
+  const changed = shared.filter((key) => !isEqual(getOwn(base, key), getOwn(target, key)));
   return { added, removed, changed };
 }
 
@@ -162,7 +165,7 @@ function compareEntries(base: JsonObject, target: JsonObject): EntryDifference {
  * Returns variables by name, because workflows refer to them by name. If variables share a name, the keys of all but
  * the first also contain the id.
  */
-function byName(variables: JsonObject): JsonObject {
+function keyVariablesByName(variables: JsonObject): JsonObject {
   const variablesByName = new Map<string, Json>();
   for (const [id, variable] of Object.entries(variables)) {
     const { id: _id, workflowId: _workflowId, ...fields } = isJsonObject(variable) ? variable : {};
@@ -174,7 +177,7 @@ function byName(variables: JsonObject): JsonObject {
 
 function changedKeys(base: JsonObject, target: JsonObject): string[] {
   const keys = new Set([...Object.keys(base), ...Object.keys(target)]);
-  return [...keys].filter((key) => !isEqual(own(base, key), own(target, key))).toSorted();
+  return [...keys].filter((key) => !isEqual(getOwn(base, key), getOwn(target, key))).toSorted();
 }
 
 function isEqual(a: Json | undefined, b: Json | undefined): boolean {
@@ -192,6 +195,6 @@ function compareKeys(base: JsonObject, target: JsonObject) {
 }
 
 function stringField(object: JsonObject, key: string): string | undefined {
-  const value = own(object, key);
+  const value = getOwn(object, key);
   return typeof value === 'string' ? value : undefined;
 }

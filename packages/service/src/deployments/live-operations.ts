@@ -16,15 +16,15 @@ import {
   READ,
   READ_ERRORS,
   WRITE,
-  define,
+  defineOperation,
   defineChange,
   auditActions,
   workflowResource,
 } from '../workflows/context.ts';
 import type { WorkflowServices } from '../workflows/context.ts';
 import * as schemas from '../workflows/draft-schemas.ts';
-import { engineFormat, readGraph } from '../workflows/graph.ts';
-import { withoutCredentials } from '../workflows/redact.ts';
+import { toEngineFormat, readGraph } from '../workflows/graph.ts';
+import { redactCredentials } from '../workflows/redact.ts';
 import { activeVersion, deploymentOf, needsRedeployment, versionOf } from '../workflows/views.ts';
 
 const ADMIN = { ...WRITE, role: 'admin', principals: USER_PRINCIPALS } as const;
@@ -45,7 +45,7 @@ export const deployWorkflow = defineChange({
   success: [{ status: 200, schema: schemas.deployResult, description: 'The version is live' }],
   errors: [400, 401, 403, 404, 413, 415, 423, 429],
   async handle(services, { body, principal, recordAudit }, row) {
-    const { warnings, ...deployed } = await deployToEngine(services, row, row.state);
+    const { warnings, ...deployedVersion } = await deployToEngine(services, row, row.state);
     const created_at = new Date(services.now()).toISOString();
     const newVersion = await services.store.workflows.addVersion(
       {
@@ -53,18 +53,18 @@ export const deployWorkflow = defineChange({
         name: body.name ?? null,
         description: body.description ?? null,
         state: row.state,
-        engine_version: deployed.version,
+        engine_version: deployedVersion.engineVersion,
         created_at,
         deployed_by: principal.userId,
       },
       async (tx, { version }) => {
-        await activate(services, tx, { row, version, deployed });
+        await activate(services, tx, { row, version, deployed: deployedVersion });
         await recordAudit({ resourceId: row.id, details: { version } }, tx);
       },
     );
     services.triggers.notifyChanged();
-    const live = { ...row, active_version: newVersion.version, deployed_at: created_at };
-    return { data: await liveState(services, live, { version: newVersion, warnings }) };
+    const liveRow = { ...row, active_version: newVersion.version, deployed_at: created_at };
+    return { data: await deployResultOf(services, liveRow, { version: newVersion, warnings }) };
   },
 });
 
@@ -92,7 +92,7 @@ export const undeployWorkflow = defineChange({
   },
 });
 
-export const getWorkflowDeployment = define({
+export const getWorkflowDeployment = defineOperation({
   id: 'getWorkflowDeployment',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/deployment',
@@ -135,7 +135,7 @@ export const updateWorkflowPublicApi = defineChange({
   async handle(services, { body, recordAudit }, row) {
     const { isPublicApi } = body;
     if (isPublicApi && !(await services.allowsPublicRuns(row.workspace_id)))
-      throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace may not be public');
+      throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace cannot be public');
     await services.store.workflows.setPublic(row.id, isPublicApi, (tx) =>
       recordAudit({ resourceId: row.id, details: { isPublicApi } }, tx),
     );
@@ -145,7 +145,7 @@ export const updateWorkflowPublicApi = defineChange({
 
 const versionsCursor = cursorCodec(schemas.versionPosition);
 
-export const listWorkflowVersions = define({
+export const listWorkflowVersions = defineOperation({
   id: 'listWorkflowVersionsV2',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/versions',
@@ -154,19 +154,19 @@ export const listWorkflowVersions = define({
   resource: workflowResource,
   params: workflowPath,
   query: schemas.versionsQuery,
-  success: [{ status: 200, schema: schemas.versionItem, page: true, description: 'A page of versions' }],
+  success: [{ status: 200, schema: schemas.versionItem, isPage: true, description: 'A page of versions' }],
   errors: READ_ERRORS,
   async handle(services, { query }, row) {
     const filters = { workflow: row.id };
     const [lastVersion] = versionsCursor.decode(query.cursor, filters) ?? [];
-    const rows = await services.store.workflows.versions(row.id, query.limit, lastVersion);
+    const rows = await services.store.workflows.listVersions(row.id, query.limit, lastVersion);
     const page = rows.slice(0, query.limit).map((version) => versionOf(version, row.active_version));
     const last = rows.length > query.limit ? page.at(-1) : undefined;
     return { page, nextCursor: last ? versionsCursor.encode([last.version], filters) : null };
   },
 });
 
-export const getWorkflowVersion = define({
+export const getWorkflowVersion = defineOperation({
   id: 'getWorkflowVersionV2',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/versions/{version}',
@@ -178,12 +178,12 @@ export const getWorkflowVersion = define({
   success: [{ status: 200, schema: schemas.versionDetail, description: 'The version' }],
   errors: READ_ERRORS,
   async handle(services, { path }, row) {
-    const version = await services.store.workflows.version(row.id, Number(path.version));
+    const version = await services.store.workflows.findVersion(row.id, Number(path.version));
     if (!version) throw notFound('Version');
     return {
       data: {
         ...versionOf(version, row.active_version),
-        state: withoutCredentials(readGraph(version.state)),
+        state: redactCredentials(readGraph(version.state)),
       },
     };
   },
@@ -205,7 +205,7 @@ export const activateWorkflowVersion = defineChange({
   success: [{ status: 200, schema: schemas.deployResult, description: 'The version is live' }],
   errors: [400, 401, 403, 404, 413, 415, 423, 429],
   async handle(services, { path, recordAudit }, row) {
-    const version = await services.store.workflows.version(row.id, Number(path.version));
+    const version = await services.store.workflows.findVersion(row.id, Number(path.version));
     if (!version) throw notFound('Version');
     return { data: await makeLive(services, { row, version }, recordAudit) };
   },
@@ -214,25 +214,25 @@ export const activateWorkflowVersion = defineChange({
 /** Makes a stored version live. Returns the state of the deployment. Throws 400 for a version that cannot run. */
 export async function makeLive(
   services: WorkflowServices,
-  { row, version: stored }: { row: WorkflowRow; version: VersionRow },
+  { row, version: storedVersion }: { row: WorkflowRow; version: VersionRow },
   recordAudit: Call<unknown, unknown, unknown>['recordAudit'],
 ): Promise<z.output<typeof schemas.deployResult>> {
   // The version is compiled again: if this engine cannot run it, it is refused now and not at each run.
-  const { warnings, ...deployed } = await deployToEngine(services, row, stored.state);
+  const { warnings, ...deployedVersion } = await deployToEngine(services, row, storedVersion.state);
   const deployedAt = new Date(services.now()).toISOString();
-  const { version } = stored;
-  const compiled = { ...stored, engine_version: deployed.version };
-  await services.store.workflows.activate(compiled, deployedAt, async (tx) => {
-    await activate(services, tx, { row, version, deployed });
+  const { version } = storedVersion;
+  const compiledVersion = { ...storedVersion, engine_version: deployedVersion.engineVersion };
+  await services.store.workflows.activate(compiledVersion, deployedAt, async (tx) => {
+    await activate(services, tx, { row, version, deployed: deployedVersion });
     await recordAudit({ resourceId: row.id, details: { version } }, tx);
   });
   services.triggers.notifyChanged();
-  const live = { ...row, active_version: version, deployed_at: deployedAt };
-  return liveState(services, live, { version: stored, warnings });
+  const liveRow = { ...row, active_version: version, deployed_at: deployedAt };
+  return deployResultOf(services, liveRow, { version: storedVersion, warnings });
 }
 
 /** Returns the state of the deployment of a version that has become live, with the warnings about its triggers. */
-async function liveState(
+async function deployResultOf(
   { store, triggers }: WorkflowServices,
   row: WorkflowRow,
   { version, warnings }: { version: VersionRow; warnings: readonly string[] },
@@ -245,7 +245,7 @@ async function liveState(
 /** A version in the engine. */
 interface DeployedVersion {
   /** The number of the version in the engine. */
-  version: number;
+  engineVersion: number;
   /** The triggers to activate. */
   triggers: readonly PlannedTrigger[];
 }
@@ -261,10 +261,10 @@ async function deployToEngine(
   state: string,
 ): Promise<DeployedVersion & { warnings: string[] }> {
   const graph = readGraph(state);
-  const { version, diagnostics } = await engine.deploy(engineFormat(row, graph), { compat });
+  const { version, diagnostics } = await engine.deploy(toEngineFormat(row, graph), { compat });
   const startBlocks = await engine.triggers(row.id, { version });
   return {
-    version,
+    engineVersion: version,
     triggers: triggers.plan(graph.blocks, startBlocks),
     warnings: diagnostics.map(({ message }) => message),
   };
@@ -277,6 +277,6 @@ async function activate(
   { row, version, deployed }: { row: WorkflowRow; version: number; deployed: DeployedVersion },
 ): Promise<void> {
   const target = { workflowId: row.id, workspaceId: row.workspace_id, version };
-  const { triggers: planned, version: engineVersion } = deployed;
-  await triggers.activate(transaction, { ...target, engineVersion, triggers: planned, nowMs: now() });
+  const { triggers: plannedTriggers, engineVersion } = deployed;
+  await triggers.activate(transaction, { ...target, engineVersion, triggers: plannedTriggers, nowMs: now() });
 }

@@ -1,7 +1,7 @@
 import { ApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
-import { define, READ, READ_ERRORS, workflowResource } from '../workflows/context.ts';
+import { defineOperation, READ, READ_ERRORS, workflowResource } from '../workflows/context.ts';
 import { versionPath } from '../workflows/draft-schemas.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { workflowPath } from '../workflows/schemas.ts';
@@ -26,7 +26,7 @@ const edge = z.strictObject({
   sourceHandle: z.string().nullable(),
   targetHandle: z.string().nullable(),
 });
-const entries = z.strictObject({ added: names, removed: names, changed: names });
+const entryDifference = z.strictObject({ added: names, removed: names, changed: names });
 
 const difference = z.strictObject({
   id: z.string(),
@@ -39,12 +39,12 @@ const difference = z.strictObject({
     changed: z.array(z.strictObject({ ...block.shape, subBlocks: names, fields: names })),
   }),
   edges: z.strictObject({ added: z.array(edge), removed: z.array(edge) }),
-  loops: entries,
-  parallels: entries,
-  variables: entries,
+  loops: entryDifference,
+  parallels: entryDifference,
+  variables: entryDifference,
 });
 
-export const compareWorkflowVersions = define({
+export const compareWorkflowVersions = defineOperation({
   ...READ,
   id: 'compareWorkflowVersions',
   method: 'GET',
@@ -59,7 +59,7 @@ export const compareWorkflowVersions = define({
     const stateOf = async (selector: string): Promise<string> => {
       if (selector === 'draft') return row.state;
       const version = selector === 'active' ? row.active_version : Number(selector);
-      const versionRow = version === null ? undefined : await store.workflows.version(row.id, version);
+      const versionRow = version === null ? undefined : await store.workflows.findVersion(row.id, version);
       if (versionRow) return versionRow.state;
       throw new ApiError(
         404,

@@ -32,7 +32,7 @@ export const rollbackWorkflow = defineChange({
     const version =
       body.version === undefined
         ? await versionBeforeLive(services, row)
-        : await services.store.workflows.version(row.id, body.version);
+        : await services.store.workflows.findVersion(row.id, body.version);
     if (!version) throw notFound('Version');
     return { data: await makeLive(services, { row, version }, recordAudit) };
   },
@@ -40,11 +40,12 @@ export const rollbackWorkflow = defineChange({
 
 /** Returns the version before the live one. Throws 409 if there is none. */
 async function versionBeforeLive({ store }: WorkflowServices, row: WorkflowRow): Promise<VersionRow> {
-  const { id, active_version: live } = row;
-  if (live === null) throw conflict('The workflow has no live version: specify the version to make live.');
-  const [previous] = await store.workflows.versions(id, 1, live);
-  if (previous) return previous;
-  throw conflict(`Version ${live} is live, and there is none before it.`);
+  const { id, active_version: liveVersion } = row;
+  if (liveVersion === null)
+    throw conflict('The workflow has no live version: specify the version to make live.');
+  const [previousVersion] = await store.workflows.listVersions(id, 1, liveVersion);
+  if (previousVersion) return previousVersion;
+  throw conflict(`Version ${liveVersion} is live, and there is none before it.`);
 }
 
 export const updateWorkflowVersion = defineChange({
@@ -63,11 +64,11 @@ export const updateWorkflowVersion = defineChange({
   async handle({ store }, { path, body, recordAudit }, row) {
     const key = { workflowId: row.id, version: Number(path.version) };
     const details = { version: key.version };
-    const changed = await store.workflows.changeVersion(key, body, (tx) =>
+    const changedVersion = await store.workflows.changeVersion(key, body, (tx) =>
       recordAudit({ resourceId: row.id, details }, tx),
     );
-    if (!changed) throw notFound('Version');
-    const { version, name, description } = changed;
+    if (!changedVersion) throw notFound('Version');
+    const { version, name, description } = changedVersion;
     return { data: { version, name, description } };
   },
 });
@@ -88,9 +89,10 @@ export const revertWorkflowVersion = defineChange({
   async handle(services, { path, recordAudit }, row) {
     const { store, now } = services;
     const versionNumber = path.version === 'active' ? row.active_version : Number(path.version);
-    const stored = versionNumber === null ? undefined : await store.workflows.version(row.id, versionNumber);
-    if (!stored) throw notFound('Version');
-    const { state, version } = stored;
+    const storedVersion =
+      versionNumber === null ? undefined : await store.workflows.findVersion(row.id, versionNumber);
+    if (!storedVersion) throw notFound('Version');
+    const { state, version } = storedVersion;
     await replaceDraft(services, row, {
       edit: () => ({ graph: readGraph(state) }),
       recordAudit: (tx) => recordAudit({ resourceId: row.id, details: { version } }, tx),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PLANS, bodyBytesOf, bucketsOf, concurrencyOf, parseLimits, policyOf } from './plan.ts';
+import { PLANS, bodyBytesOf, bucketsOf, concurrencyOf, parseLimits, timeoutsOf } from './plan.ts';
 
 const IDS = ['listLogs'];
 
@@ -60,7 +60,7 @@ it('an operation can have its own burst, concurrency and body size; without its 
   expect(concurrencyOf(PLANS.none)).toBeUndefined();
 });
 
-it('the policy of a plan has the time limit of runs that the plan sets, or none', () => {
-  expect(policyOf(PLANS.enterprise)).toEqual({});
-  expect(policyOf({ ...PLANS.none, asyncTimeoutSeconds: 60 })).toEqual({ asyncSeconds: 60 });
+it('the timeouts of a plan are the time limits of runs that the plan sets, or none', () => {
+  expect(timeoutsOf(PLANS.enterprise)).toEqual({});
+  expect(timeoutsOf({ ...PLANS.none, asyncTimeoutSeconds: 60 })).toEqual({ asyncSeconds: 60 });
 });

@@ -1,5 +1,5 @@
 import type { Bucket, Buckets, ConcurrencyLimits } from '@heddle/api';
-import type { ExecutionPolicy } from '@heddle/api/ports';
+import type { RunTimeouts } from '@heddle/api/ports';
 import { SimilarNames } from '@heddle/core/drafts';
 import * as z from 'zod';
 
@@ -7,7 +7,7 @@ import * as z from 'zod';
 export interface LimitPlan {
   /** Requests to one operation, counted per credential and, separately, per account. */
   requestsPerMinute: number | null;
-  /** Limits of single operations, by the id of the operation. */
+  /** Limits of individual operations, by the id of the operation. */
   operations: { readonly [operationId: string]: OperationLimits };
   /** Runs that an account starts and waits for. */
   syncRunsPerMinute: number | null;
@@ -15,7 +15,7 @@ export interface LimitPlan {
   asyncRunsPerMinute: number | null;
   /** Runs of a workspace that are in flight at the same time. */
   concurrentRuns: number | null;
-  /** Requests of one client address, before its credential is checked. */
+  /** Requests from one client address, before their credentials are checked. */
   addressRequestsPerMinute: number | null;
   /** Time limit of runs that the caller waits for. */
   syncTimeoutSeconds: number | null;
@@ -68,14 +68,14 @@ function planOf([requests, sync, async, runs]: readonly [number, number, number,
   };
 }
 
-const MAX_RATE = 1_000_000;
+const MAX_COUNT = 1_000_000;
 const MAX_SECONDS = 604_800;
-const count = z.int().min(1).max(MAX_RATE).optional();
-const rate = count.nullable();
+const count = z.int().min(1).max(MAX_COUNT).optional();
+const countOrNull = count.nullable();
 const seconds = z.int().min(1).max(MAX_SECONDS).nullable().optional();
 
 const operationLimits = z.strictObject({
-  requestsPerMinute: rate,
+  requestsPerMinute: countOrNull,
   burst: count,
   concurrentRequests: count,
   bodyBytes: z.int().min(1).optional(),
@@ -84,18 +84,19 @@ const operationLimits = z.strictObject({
 /** A limits file: a plan, and values that replace those of the plan. */
 const limitsFile = z.strictObject({
   plan: z.enum(Object.keys(PLANS) as [PlanName, ...PlanName[]]).default('enterprise'),
-  requestsPerMinute: rate,
+  requestsPerMinute: countOrNull,
   operations: z.record(z.string(), operationLimits).optional(),
-  syncRunsPerMinute: rate,
-  asyncRunsPerMinute: rate,
-  concurrentRuns: rate,
-  addressRequestsPerMinute: rate,
+  syncRunsPerMinute: countOrNull,
+  asyncRunsPerMinute: countOrNull,
+  concurrentRuns: countOrNull,
+  addressRequestsPerMinute: countOrNull,
   syncTimeoutSeconds: seconds,
   asyncTimeoutSeconds: seconds,
 });
 
 /**
- * Returns the limits of a file. It may limit `operationIds` separately. Throws an error that names each invalid value.
+ * Returns the limits in a file. It may have separate limits for the operations `operationIds`. Throws an error that
+ * names each invalid value.
  */
 export function parseLimits(json: string, operationIds: readonly string[]): LimitPlan {
   let value: unknown;
@@ -110,8 +111,8 @@ export function parseLimits(json: string, operationIds: readonly string[]): Limi
     throw new Error(`The limits are not valid. ${reasons.join('. ')}.`);
   }
   const { plan, ...fileLimits } = parsed.data;
-  const unknown = Object.keys(fileLimits.operations ?? {}).find((id) => !operationIds.includes(id));
-  if (unknown !== undefined) throw new Error(unknownOperationMessage(unknown, operationIds));
+  const unknownId = Object.keys(fileLimits.operations ?? {}).find((id) => !operationIds.includes(id));
+  if (unknownId !== undefined) throw new Error(unknownOperationMessage(unknownId, operationIds));
   const overrides = Object.entries(fileLimits).filter(([, limit]) => limit !== undefined);
   const limits: LimitPlan = { ...PLANS[plan], ...Object.fromEntries(overrides) };
   for (const [id, { burst, requestsPerMinute = limits.requestsPerMinute }] of Object.entries(
@@ -123,7 +124,7 @@ export function parseLimits(json: string, operationIds: readonly string[]): Limi
 }
 
 function unknownOperationMessage(id: string, operationIds: readonly string[]): string {
-  const similar = new SimilarNames(operationIds).nearest(id);
+  const similar = new SimilarNames(operationIds).findNearest(id);
   const hint = similar ? ` Did you mean ${JSON.stringify(similar.name)}?` : '';
   return `The limits are not valid. operations: There is no operation ${JSON.stringify(id)}.${hint}`;
 }
@@ -132,18 +133,23 @@ function unknownOperationMessage(id: string, operationIds: readonly string[]): s
  * Returns the token buckets of a plan. A bucket holds the burst, by default twice the rate, and refills at the rate.
  */
 export function bucketsOf(plan: LimitPlan): Buckets {
-  const kinds = bucketsByKind({
+  const kindBuckets = bucketsByKind({
     address: plan.addressRequestsPerMinute,
     operation: plan.requestsPerMinute,
     sync: plan.syncRunsPerMinute,
     async: plan.asyncRunsPerMinute,
   });
-  const operations = Object.entries(plan.operations).flatMap(([id, limits]): [string, Bucket | null][] => {
-    const { burst, requestsPerMinute = plan.requestsPerMinute } = limits;
-    if (burst === undefined && limits.requestsPerMinute === undefined) return [];
-    return [[id, requestsPerMinute === null ? null : bucketOf(requestsPerMinute, burst)]];
-  });
-  return { ...kinds, ...(operations.length > 0 && { operations: Object.fromEntries(operations) }) };
+  const operationBuckets = Object.entries(plan.operations).flatMap(
+    ([id, limits]): [string, Bucket | null][] => {
+      const { burst, requestsPerMinute = plan.requestsPerMinute } = limits;
+      if (burst === undefined && limits.requestsPerMinute === undefined) return [];
+      return [[id, requestsPerMinute === null ? null : bucketOf(requestsPerMinute, burst)]];
+    },
+  );
+  return {
+    ...kindBuckets,
+    ...(operationBuckets.length > 0 && { operations: Object.fromEntries(operationBuckets) }),
+  };
 }
 
 function bucketsByKind(rates: { [kind: string]: number | null }): { [kind: string]: Bucket } {
@@ -157,17 +163,17 @@ function bucketOf(perMinute: number, burst = 2 * perMinute): Bucket {
 
 /** Returns the limits of a plan on runs and calls in flight; undefined if it has none. */
 export function concurrencyOf({ concurrentRuns, operations }: LimitPlan): ConcurrencyLimits | undefined {
-  const calls = byOperation(operations, ({ concurrentRequests }) => concurrentRequests);
+  const calls = valuesByOperation(operations, ({ concurrentRequests }) => concurrentRequests);
   if (concurrentRuns === null && Object.keys(calls).length === 0) return undefined;
   return { ...(concurrentRuns !== null && { runs: concurrentRuns }), calls };
 }
 
-/** Returns the maximum sizes of the bodies of single operations, in bytes. */
+/** Returns the maximum sizes of the bodies of individual operations, in bytes. */
 export function bodyBytesOf({ operations }: LimitPlan): { [operationId: string]: number } {
-  return byOperation(operations, ({ bodyBytes }) => bodyBytes);
+  return valuesByOperation(operations, ({ bodyBytes }) => bodyBytes);
 }
 
-function byOperation(
+function valuesByOperation(
   operations: LimitPlan['operations'],
   valueOf: (limits: OperationLimits) => number | undefined,
 ): { [operationId: string]: number } {
@@ -176,7 +182,7 @@ function byOperation(
 }
 
 /** Returns the time limits of a plan. */
-export function policyOf({ syncTimeoutSeconds, asyncTimeoutSeconds }: LimitPlan): ExecutionPolicy {
+export function timeoutsOf({ syncTimeoutSeconds, asyncTimeoutSeconds }: LimitPlan): RunTimeouts {
   return {
     ...(syncTimeoutSeconds !== null && { syncSeconds: syncTimeoutSeconds }),
     ...(asyncTimeoutSeconds !== null && { asyncSeconds: asyncTimeoutSeconds }),

@@ -1,26 +1,26 @@
 import { Client } from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../../../../test/support/postgres.ts';
 import { openSharedLimits } from './shared.ts';
 import type { SharedLimitOptions } from './shared.ts';
 
-const FIXED = { capacity: 5, perMinute: 0.001 };
+const SLOW_REFILL_BUCKET = { capacity: 5, perMinute: 0.001 };
 
 /** Opens the limits of several processes that share one database. `query` reads the rows of the database. */
 async function openProcesses(count: number, options: Partial<SharedLimitOptions>) {
-  const url = await postgresDatabase();
+  const url = await createPostgresDatabase();
   const errors: unknown[] = [];
   const timerCallbacks: (() => void)[] = [];
-  const every = (_ms: number, tick: () => void) => {
+  const repeat = (_ms: number, tick: () => void) => {
     timerCallbacks.push(tick);
     return () => undefined;
   };
   // A process has four connections: on a busy machine, some of many concurrent checks wait longer than two seconds
   // for one.
   const timeoutMs = 60_000;
-  const report = (error: unknown) => errors.push(error);
-  const common = { url, buckets: {}, every, timeoutMs, report, ...options };
-  const processes = await Promise.all(Array.from({ length: count }, () => openSharedLimits(common)));
+  const onError = (error: unknown) => errors.push(error);
+  const limitOptions = { url, buckets: {}, repeat, timeoutMs, onError, ...options };
+  const processes = await Promise.all(Array.from({ length: count }, () => openSharedLimits(limitOptions)));
   onTestFinished(async () => {
     for (const each of processes) await each.close();
     expect(errors).toEqual([]);
@@ -36,24 +36,24 @@ const RUN = { runId: 'r', workflowId: 'w', workspaceId: 'looms', userId: null, m
 
 describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () => {
   it('together admit as many requests as one process, in whatever order they lock keys', async () => {
-    const { processes } = await openProcesses(3, { buckets: { operation: FIXED } });
+    const { processes } = await openProcesses(3, { buckets: { operation: SLOW_REFILL_BUCKET } });
     const orders = [
       ['key', 'account'],
       ['account', 'key'],
       ['account', 'account'],
     ];
-    const takes = Array.from({ length: 60 }, async (_, n) =>
+    const pendingStates = Array.from({ length: 60 }, async (_, n) =>
       processes[n % 3]?.limiter.take('operation', orders[Math.floor(n / 3) % 3] ?? []),
     );
-    const states = await Promise.all(takes);
+    const states = await Promise.all(pendingStates);
     expect(states.filter((state) => state?.allowed)).toHaveLength(5);
-    const refused = states.find((state) => state?.allowed === false);
-    expect(refused).toMatchObject({ limit: 5, remaining: 0, perMinute: 0.001 });
-    expect(refused?.retryAfterMs).toBeGreaterThan(59_000_000);
+    const refusedState = states.find((state) => state?.allowed === false);
+    expect(refusedState).toMatchObject({ limit: 5, remaining: 0, perMinute: 0.001 });
+    expect(refusedState?.retryAfterMs).toBeGreaterThan(59_000_000);
   });
 
   it('have separate buckets for each kind and subject, and none without a limit', async () => {
-    const buckets = { sync: { ...FIXED, capacity: 1 }, async: FIXED };
+    const buckets = { sync: { ...SLOW_REFILL_BUCKET, capacity: 1 }, async: SLOW_REFILL_BUCKET };
     const { processes } = await openProcesses(1, { buckets });
     const limiter = processes[0]?.limiter;
     expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: true, remaining: 0 });
@@ -66,8 +66,8 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('replace the common limit by that of the operation, which may be none', async () => {
-    const operations = { slow: { ...FIXED, capacity: 1 }, free: null };
-    const { processes } = await openProcesses(2, { buckets: { operation: FIXED, operations } });
+    const operations = { slow: { ...SLOW_REFILL_BUCKET, capacity: 1 }, free: null };
+    const { processes } = await openProcesses(2, { buckets: { operation: SLOW_REFILL_BUCKET, operations } });
     const take = (process: number, operation: string) =>
       processes[process]?.limiter.take('operation', [`${operation}:ada`], operation);
     expect(await take(0, 'slow')).toMatchObject({ allowed: true, limit: 1 });

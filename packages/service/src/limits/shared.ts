@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import type { Buckets, Concurrency, ConcurrencyLimits, LimitKind, Limiter } from '@heddle/api';
-import { bucketFor, callLimit, tightestOf } from '@heddle/api';
+import type { AreaContext, Buckets, Concurrency, ConcurrencyLimits, LimitKind, Limiter } from '@heddle/api';
+import { bucketFor, callLimit, tightestState } from '@heddle/api';
 import { Pool } from 'pg';
-import { CREATE, PEEK, RELEASE, RENEW, SWEEP, TAKE, TAKE_SLOT } from './statements.ts';
+import {
+  createTablesSql,
+  PEEK_TOKENS,
+  RELEASE_SLOTS,
+  RENEW_SLOTS,
+  SWEEP,
+  TAKE_TOKENS,
+  TAKE_SLOT,
+} from './statements.ts';
 
 /** Limits that all processes of one PostgreSQL database share. */
 export interface SharedLimitOptions {
@@ -13,11 +21,11 @@ export interface SharedLimitOptions {
   /** Limits on runs and calls in flight. Default: no limit. */
   concurrency?: ConcurrencyLimits;
   /** Calls `action` every `ms` milliseconds. Returns a function that stops the calls. */
-  every?: (ms: number, action: () => void) => () => void;
+  repeat?: AreaContext['repeat'];
   /** Milliseconds that a check may wait for a connection, and then for its statement; default 2000. */
   timeoutMs?: number;
   /** Receives errors that reach no caller. */
-  report: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
 export interface SharedLimits {
@@ -42,7 +50,14 @@ const MINUTE_MS = 60_000;
  * not matter. Each check is one statement.
  */
 export async function openSharedLimits(options: SharedLimitOptions): Promise<SharedLimits> {
-  const { url, schema = DEFAULT_SCHEMA, buckets, concurrency = {}, report, every = interval } = options;
+  const {
+    url,
+    schema = DEFAULT_SCHEMA,
+    buckets,
+    concurrency = {},
+    onError,
+    repeat = startUnrefInterval,
+  } = options;
   const { timeoutMs = DEFAULT_TIMEOUT_MS } = options;
   const pool = new Pool({
     connectionString: url,
@@ -54,28 +69,28 @@ export async function openSharedLimits(options: SharedLimitOptions): Promise<Sha
   // An idle connection was lost. The pool has dropped it and opens another one when needed.
   pool.on('error', () => undefined);
   try {
-    await pool.query(CREATE(schema));
+    await pool.query(createTablesSql(schema));
   } catch (error) {
     await pool.end();
     throw error;
   }
-  const slots = new Map<string, string>();
+  const subjectsBySlot = new Map<string, string>();
   const stopTimers = [
-    every(SWEEP_MS, () => void pool.query(SWEEP, [refillMs(buckets)]).catch(report)),
-    every(RENEW_MS, () => void renew(pool, slots).catch(report)),
+    repeat(SWEEP_MS, () => void pool.query(SWEEP, [refillMs(buckets)]).catch(onError)),
+    repeat(RENEW_MS, () => void renew(pool, subjectsBySlot).catch(onError)),
   ];
   return {
     limiter: limiterOf(pool, buckets),
-    concurrency: concurrencyOf({ pool, slots, report }, concurrency),
+    concurrency: concurrencyOf({ pool, subjectsBySlot, onError }, concurrency),
     async close() {
       for (const stop of stopTimers) stop();
-      await pool.query(RELEASE, [[...slots.keys()]]).catch(report);
+      await pool.query(RELEASE_SLOTS, [[...subjectsBySlot.keys()]]).catch(onError);
       await pool.end();
     },
   };
 }
 
-function interval(ms: number, action: () => void): () => void {
+function startUnrefInterval(ms: number, action: () => void): () => void {
   const timer = setInterval(action, ms);
   timer.unref();
   return () => clearInterval(timer);
@@ -83,9 +98,11 @@ function interval(ms: number, action: () => void): () => void {
 
 /** Returns the time after which every unused bucket is full, so that its row is not needed. */
 function refillMs(buckets: Buckets): number {
-  const { operations = {}, ...kinds } = buckets;
-  const limits = [...Object.values(kinds), ...Object.values(operations)].filter((bucket) => bucket !== null);
-  const times = limits.map(({ capacity, perMinute }) => (capacity / perMinute) * MINUTE_MS);
+  const { operations = {}, ...kindBuckets } = buckets;
+  const allBuckets = [...Object.values(kindBuckets), ...Object.values(operations)].filter(
+    (bucket) => bucket !== null,
+  );
+  const times = allBuckets.map(({ capacity, perMinute }) => (capacity / perMinute) * MINUTE_MS);
   return Math.max(MINUTE_MS, ...times);
 }
 
@@ -111,25 +128,25 @@ function limiterOf(pool: Pool, buckets: Buckets): Limiter {
       values: [keys, capacity, perMinute / MINUTE_MS],
     });
     const states = rows.map(({ allowed, tokens, at_ms: atMs }) => ({ allowed, tokensLeft: tokens, atMs }));
-    return tightestOf(bucket, states);
+    return tightestState(bucket, states);
   };
   return {
-    take: (kind, subjects, operation) => query(TAKE, kind, { subjects, operation }),
-    peek: (kind, subject) => query(PEEK, kind, { subjects: [subject] }),
+    take: (kind, subjects, operation) => query(TAKE_TOKENS, kind, { subjects, operation }),
+    peek: (kind, subject) => query(PEEK_TOKENS, kind, { subjects: [subject] }),
   };
 }
 
 interface SlotContext {
   pool: Pool;
   /** By id of each slot of this process: the workspace, or the operation and its caller, that the slot counts for. */
-  slots: Map<string, string>;
-  report: (error: unknown) => void;
+  subjectsBySlot: Map<string, string>;
+  onError: (error: unknown) => void;
 }
 
 const releaseNothing = () => undefined;
 
 function concurrencyOf(
-  { pool, slots, report }: SlotContext,
+  { pool, subjectsBySlot, onError }: SlotContext,
   { runs = Infinity, calls = {} }: ConcurrencyLimits,
 ): Concurrency {
   async function takeSlot(subject: string, limit: number) {
@@ -140,11 +157,11 @@ function concurrencyOf(
       values: [subject, slot, limit, SLOT_LEASE_MS],
     });
     if (rows[0]?.taken !== true) return undefined;
-    slots.set(slot, subject);
+    subjectsBySlot.set(slot, subject);
     return () => {
-      slots.delete(slot);
+      subjectsBySlot.delete(slot);
       // A slot that could not be released is not renewed, so its lease expires.
-      void pool.query(RELEASE, [[slot]]).catch(report);
+      void pool.query(RELEASE_SLOTS, [[slot]]).catch(onError);
     };
   }
   return {
@@ -153,15 +170,15 @@ function concurrencyOf(
   };
 }
 
-async function renew(pool: Pool, slots: Map<string, string>): Promise<void> {
-  const sorted = [...slots].toSorted(([a], [b]) => (a < b ? -1 : 1));
-  if (sorted.length === 0) return;
-  await pool.query(RENEW, [
-    sorted.map(([slot]) => slot),
-    sorted.map(([, subject]) => subject),
+async function renew(pool: Pool, subjectsBySlot: Map<string, string>): Promise<void> {
+  const sortedSlots = [...subjectsBySlot].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  if (sortedSlots.length === 0) return;
+  await pool.query(RENEW_SLOTS, [
+    sortedSlots.map(([slot]) => slot),
+    sortedSlots.map(([, subject]) => subject),
     SLOT_LEASE_MS,
   ]);
   // The renewal may have inserted slots again that were released while it ran.
-  const released = sorted.map(([slot]) => slot).filter((slot) => !slots.has(slot));
-  if (released.length > 0) await pool.query(RELEASE, [released]);
+  const releasedSlots = sortedSlots.map(([slot]) => slot).filter((slot) => !subjectsBySlot.has(slot));
+  if (releasedSlots.length > 0) await pool.query(RELEASE_SLOTS, [releasedSlots]);
 }

@@ -1,5 +1,6 @@
-// The tables are unlogged: a commit does not wait for the disk, and after a crash of the database they are empty, which loses the counts of about a minute.
-// `clock_timestamp()` is the current time; `now()` would be the start of the transaction.
+// The tables are unlogged: a commit does not wait for the disk, and after a crash of the database they are empty, which
+// loses the counts of about a minute. `clock_timestamp()` is the current time; `now()` would be the start of the
+// transaction.
 
 const NOW_MS = `extract(epoch from clock_timestamp())::double precision * 1000`;
 
@@ -7,7 +8,7 @@ const NOW_MS = `extract(epoch from clock_timestamp())::double precision * 1000`;
 const CREATE_LOCK = 716_203_944;
 
 /** Creates the schema, the tables and the function, once for all processes that start at the same time. */
-export const CREATE = (schema: string): string => `
+export const createTablesSql = (schema: string): string => `
   BEGIN;
   SELECT pg_advisory_xact_lock(${CREATE_LOCK});
   CREATE SCHEMA IF NOT EXISTS "${schema.replaceAll('"', '""')}";
@@ -39,14 +40,14 @@ export const CREATE = (schema: string): string => `
   END $$;
   COMMIT;`;
 
-/** Returns SQL for the tokens at the time `at` in the bucket of the row `b`. */
-const tokensAt = (at: string): string =>
-  `least($2::double precision, b.tokens + greatest(0, ${at} - b.at_ms) * $3::double precision)`;
+/** Returns SQL for the tokens at the time `timeSql` in the bucket of the row `b`. */
+const tokensAt = (timeSql: string): string =>
+  `least($2::double precision, b.tokens + greatest(0, ${timeSql} - b.at_ms) * $3::double precision)`;
 
 const REFILLED_TOKENS = tokensAt('excluded.at_ms');
 
 /** Takes a token of each bucket that has one. $1: sorted keys, $2: capacity, $3: tokens per millisecond. */
-export const TAKE = {
+export const TAKE_TOKENS = {
   name: 'take_tokens',
   text: `
     INSERT INTO rate_buckets AS b (key, tokens, at_ms, allowed)
@@ -58,8 +59,8 @@ export const TAKE = {
     RETURNING allowed, tokens, at_ms`,
 };
 
-/** Reads the state of each bucket without taking a token. It has the parameters of `TAKE`. */
-export const PEEK = {
+/** Reads the state of each bucket without taking a token. It has the parameters of `TAKE_TOKENS`. */
+export const PEEK_TOKENS = {
   name: 'peek_tokens',
   text: `
     SELECT tokens >= 1 AS allowed, tokens, at_ms FROM (
@@ -76,10 +77,10 @@ export const PEEK = {
 export const TAKE_SLOT = { name: 'take_run_slot', text: 'SELECT take_run_slot($1, $2, $3, $4) AS taken' };
 
 /** Releases slots. $1: their ids. */
-export const RELEASE = 'DELETE FROM run_slots WHERE slot = ANY($1::text[])';
+export const RELEASE_SLOTS = 'DELETE FROM run_slots WHERE slot = ANY($1::text[])';
 
 /** Extends the leases of slots, even of those that were swept while the process could not renew them. */
-export const RENEW = `
+export const RENEW_SLOTS = `
   INSERT INTO run_slots AS s (slot, workspace_id, expires_ms)
   SELECT slot, workspace, ${NOW_MS} + $3::double precision
   FROM unnest($1::text[], $2::text[]) AS held (slot, workspace) ORDER BY slot

@@ -2,7 +2,7 @@ import type { Area, AreaContext } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import { LogIndexer } from './indexer.ts';
-import { withoutCredentials } from '../workflows/redact.ts';
+import { redactCredentials } from '../workflows/redact.ts';
 import {
   downloadRunValue,
   followRun,
@@ -18,7 +18,7 @@ import { getLog, getLogStats, listLogsOperation, searchLogsOperation } from './o
 import type { LogTables } from './tables.ts';
 import { Triggers } from '../triggers/triggers.ts';
 
-export const LOGS = {
+export const LOG_OPERATIONS = {
   listLogs: listLogsOperation,
   searchLogs: searchLogsOperation,
   getLogStats,
@@ -31,7 +31,7 @@ export const LOGS = {
   followRun,
 } as const;
 
-export interface OpenedLogs extends LogServices {
+export interface LogAreaServices extends LogServices {
   /** Stops background work. */
   close(): Promise<void>;
 }
@@ -41,12 +41,12 @@ export interface OpenedLogs extends LogServices {
  * areas of workflows and triggers.
  */
 export function logs({ triggers = new Triggers() }: { triggers?: Triggers } = {}): Area<
-  OpenedLogs,
-  typeof LOGS
+  LogAreaServices,
+  typeof LOG_OPERATIONS
 > {
   return {
     name: 'logs',
-    operations: LOGS,
+    operations: LOG_OPERATIONS,
     migrations: LOG_MIGRATIONS,
     services: (context) => openLogs(context, triggers),
     close: (services) => services.close(),
@@ -54,14 +54,14 @@ export function logs({ triggers = new Triggers() }: { triggers?: Triggers } = {}
 }
 
 function openLogs(
-  { engine, access, database, now, every, report }: AreaContext,
+  { engine, access, database, now, repeat, onError }: AreaContext,
   triggers: Triggers,
-): OpenedLogs {
+): LogAreaServices {
   const db = database as Kysely<LogTables>;
-  const indexer = new LogIndexer({ engine, db, every, report, now, triggers });
+  const indexer = new LogIndexer({ engine, db, repeat, onError, now, triggers });
   return {
-    ...{ engine, access, db, indexer, now, report, traces: new TraceCache(engine, now) },
-    withoutCredentials: (graph: JsonObject) => withoutCredentials(graph as never) as unknown as JsonObject,
+    ...{ engine, access, db, indexer, now, onError, traces: new TraceCache(engine, now) },
+    redactCredentials: (graph: JsonObject) => redactCredentials(graph as never) as unknown as JsonObject,
     close: () => indexer.close(),
   };
 }

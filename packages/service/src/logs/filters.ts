@@ -12,8 +12,8 @@ const MAX_LIMIT = 1000;
  */
 export function filtersOf(query: Omit<SearchQuery, 'text' | 'in'>): LogFilters {
   const { workflowName, runId, minDurationMs, maxDurationMs, minCost, maxCost, model } = query;
-  expectOrder('minDurationMs', minDurationMs, 'maxDurationMs', maxDurationMs);
-  expectOrder('minCost', minCost, 'maxCost', maxCost);
+  requireOrder('minDurationMs', minDurationMs, 'maxDurationMs', maxDurationMs);
+  requireOrder('minCost', minCost, 'maxCost', maxCost);
   return {
     ...commonFilters(query),
     ...{ workflowName, runId, minDurationMs, maxDurationMs, minCost, maxCost, model },
@@ -31,7 +31,7 @@ export function commonFilters(
   const { workspaceId, level, startDate, endDate } = query;
   const fromMs = startDate === undefined ? undefined : Date.parse(startDate);
   const toMs = endDate === undefined ? undefined : Date.parse(endDate);
-  expectOrder('startDate', fromMs, 'endDate', toMs);
+  requireOrder('startDate', fromMs, 'endDate', toMs);
   const triggers = splitList('triggers', query.triggers, MAX_TRIGGERS);
   return {
     ...{ workspaceId, level, fromMs, toMs },
@@ -64,9 +64,9 @@ function isNumberFor(sortBy: LogSort, value: string | number): boolean {
 
 function statusesOf(text: string | undefined): readonly string[] | undefined {
   const statuses = splitList('status', text, LOG_STATUSES.length);
-  const unknown = statuses?.find((status) => !LOG_STATUSES.some((known) => known === status));
-  if (unknown === undefined) return statuses;
-  throw new ApiError(400, `status cannot be "${unknown}". Use ${LOG_STATUSES.join(', ')}`);
+  const unknownStatus = statuses?.find((status) => !LOG_STATUSES.some((known) => known === status));
+  if (unknownStatus === undefined) return statuses;
+  throw new ApiError(400, `status cannot be "${unknownStatus}". Use ${LOG_STATUSES.join(', ')}`);
 }
 
 function splitList(name: string, text: string | undefined, maxValues: number): string[] | undefined {
@@ -89,7 +89,7 @@ function normalizePath(text: string): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-function expectOrder(
+function requireOrder(
   lowName: string,
   low: number | undefined,
   highName: string,

@@ -1,3 +1,4 @@
+import type { AreaContext } from '@heddle/api';
 import { isEngineError } from '@heddle/engine';
 import type { Engine, RunSummary } from '@heddle/engine';
 import type { Kysely } from 'kysely';
@@ -8,7 +9,7 @@ import { isCorruptRecord } from './corrupt-record.ts';
 import { countEndedRuns, removeLogs, saveLogs } from './store.ts';
 import type { EndedLog, NewLog } from './store.ts';
 import type { LogStatus, LogTables } from './tables.ts';
-import { changeTotals, addBatchToTotals, markAsNotTotalled } from './totals.ts';
+import { changeTotals, addBatchToTotals, markAsNotInTotals } from './totals.ts';
 import { callsModel, modelUsagesOf } from './usage.ts';
 
 type Db = Kysely<LogTables>;
@@ -26,8 +27,8 @@ const BATCHES_PER_POLL = 5;
 interface IndexerOptions {
   engine: IndexedEngine;
   db: Db;
-  every: (ms: number, action: () => void) => () => void;
-  report: (error: unknown) => void;
+  repeat: AreaContext['repeat'];
+  onError: (error: unknown) => void;
   now: () => number;
   /** Counts failures of the runs of triggers. */
   triggers: Pick<Triggers, 'readRunResults' | 'countRunResults'>;
@@ -42,7 +43,7 @@ export class LogIndexer {
   readonly #options: IndexerOptions;
   readonly #stop: () => void;
   #currentBatch: Promise<boolean> | undefined;
-  #currentTotals: Promise<void> | undefined;
+  #currentTotalsUpdate: Promise<void> | undefined;
   /**
    * Whether the totals may lack ended runs. Initially true, because an earlier process or version may have left some.
    */
@@ -51,14 +52,18 @@ export class LogIndexer {
 
   constructor(options: IndexerOptions) {
     this.#options = options;
-    this.#stop = options.every(POLL_INTERVAL_MS, () => this.#poll());
+    this.#stop = options.repeat(POLL_INTERVAL_MS, () => this.#poll());
   }
 
   /** Resolves when the changes made before the call are in the table, or after a few batches if there are many. */
   async update(): Promise<void> {
     // A batch that has begun may have read its changes before the call.
     await this.#currentBatch?.catch(() => undefined);
-    for (let batches = 0; batches < BATCHES_PER_READ && (await this.#indexBatchOnce()); batches += 1);
+    for (
+      let batchCount = 0;
+      batchCount < BATCHES_PER_READ && (await this.#indexBatchOnce());
+      batchCount += 1
+    );
   }
 
   /** Indexes everything that has changed. */
@@ -71,7 +76,7 @@ export class LogIndexer {
     this.#isClosed = true;
     this.#stop();
     await this.#currentBatch?.catch(() => undefined);
-    await this.#currentTotals?.catch(() => undefined);
+    await this.#currentTotalsUpdate?.catch(() => undefined);
   }
 
   /**
@@ -79,9 +84,9 @@ export class LogIndexer {
    * Returns whether there may be more. Until they are added, statistics read the rows of these runs.
    */
   async updateTotals(): Promise<boolean> {
-    for (let batches = 0; batches < BATCHES_PER_POLL && this.#totalsMayLackRuns; batches += 1) {
+    for (let batchCount = 0; batchCount < BATCHES_PER_POLL && this.#totalsMayLackRuns; batchCount += 1) {
       if (this.#isClosed) return false;
-      if (batches > 0) await new Promise(setImmediate);
+      if (batchCount > 0) await new Promise(setImmediate);
       this.#totalsMayLackRuns = false;
       try {
         if (await addBatchToTotals(this.#options.db)) this.#totalsMayLackRuns = true;
@@ -94,12 +99,12 @@ export class LogIndexer {
   }
 
   #poll(): void {
-    const { report } = this.#options;
-    if (!this.#currentBatch) this.updateAll().catch(report);
-    this.#currentTotals ??= this.updateTotals()
-      .then(() => undefined, report)
+    const { onError } = this.#options;
+    if (!this.#currentBatch) this.updateAll().catch(onError);
+    this.#currentTotalsUpdate ??= this.updateTotals()
+      .then(() => undefined, onError)
       .finally(() => {
-        this.#currentTotals = undefined;
+        this.#currentTotalsUpdate = undefined;
       });
   }
 
@@ -112,20 +117,20 @@ export class LogIndexer {
   }
 
   async #indexBatch(): Promise<boolean> {
-    const { engine, db, report, now, triggers } = this.#options;
+    const { engine, db, onError, now, triggers } = this.#options;
     const batch = await engine.runChanges(BATCH_SIZE);
     const { changes } = batch;
     if (changes.length === 0) return false;
     const removedIds = changes.flatMap(({ runId, run }) => (run ? [] : [runId]));
     const runs = new Map(changes.flatMap(({ runId, run }) => (run ? [[runId, run] as const] : [])));
-    const logs = await buildLogs({ engine, db, report }, runs);
-    const results = await triggers.readRunResults(db, { engine, report }, logs);
+    const logs = await buildLogs({ engine, db, onError }, runs);
+    const results = await triggers.readRunResults(db, { engine, onError }, logs);
     await db.transaction().execute(async (transaction) => {
-      const totalsChange = await markAsNotTotalled(transaction, [...runs.keys(), ...removedIds]);
+      const totalsChange = await markAsNotInTotals(transaction, [...runs.keys(), ...removedIds]);
       await saveLogs(transaction, logs);
-      const ended = await countEndedRuns(transaction, logs);
-      await recordEvents(transaction, ended.flatMap(runEndedEvents));
-      await triggers.countRunResults(transaction, ended, { results, nowMs: now() });
+      const endedLogs = await countEndedRuns(transaction, logs);
+      await recordEvents(transaction, endedLogs.flatMap(runEndedEvents));
+      await triggers.countRunResults(transaction, endedLogs, { results, nowMs: now() });
       await removeLogs(transaction, removedIds);
       await changeTotals(transaction, totalsChange);
     });
@@ -137,22 +142,22 @@ export class LogIndexer {
 
 /** Returns the rows of the runs, without runs of workflows that are in no workspace. */
 async function buildLogs(
-  { engine, db, report }: Pick<IndexerOptions, 'engine' | 'db' | 'report'>,
+  { engine, db, onError }: Pick<IndexerOptions, 'engine' | 'db' | 'onError'>,
   runs: ReadonlyMap<string, RunSummary>,
 ): Promise<NewLog[]> {
   if (runs.size === 0) return [];
   const workflowIds = [...new Set([...runs.values()].map(({ workflowId }) => workflowId))];
   const records: ServiceRecords = {
     claims: await claimsOf(db, [...runs.keys()]),
-    workspaces: await workspacesOf(db, workflowIds),
+    workspaceIds: await workspaceIdsOf(db, workflowIds),
     versions: await versionsOf(db, workflowIds),
   };
   const logs: NewLog[] = [];
   for (const [engineRunId, run] of runs) {
     const workspaceId =
-      records.claims.get(engineRunId)?.workspace_id ?? records.workspaces.get(run.workflowId);
+      records.claims.get(engineRunId)?.workspace_id ?? records.workspaceIds.get(run.workflowId);
     if (workspaceId === undefined) continue;
-    const usage = await usageOfRun({ engine, report }, engineRunId, run);
+    const usage = await usageOfRun({ engine, onError }, engineRunId, run);
     const identity = identityOf(engineRunId, run, records);
     logs.push({ ...identity, workspace_id: workspaceId, ...stateOf(run), ...usage });
   }
@@ -175,7 +180,7 @@ interface ServiceRecords {
   /** By the engine's id of the run. */
   claims: ReadonlyMap<string, LogTables['claims']>;
   /** By workflow. */
-  workspaces: ReadonlyMap<string, string>;
+  workspaceIds: ReadonlyMap<string, string>;
   /** The version numbers of the service, by `<version number of the engine> <workflow id>`. */
   versions: ReadonlyMap<string, number>;
 }
@@ -214,7 +219,7 @@ function statusOf(status: RunSummary['status']): LogStatus {
 
 /** Returns the cost of an ended run, -1 if none is known, and the models that it used. */
 async function usageOfRun(
-  { engine, report }: Pick<IndexerOptions, 'engine' | 'report'>,
+  { engine, onError }: Pick<IndexerOptions, 'engine' | 'onError'>,
   engineRunId: string,
   { endedAt, blockTypes }: RunSummary,
 ): Promise<{ cost: number; models: string[] }> {
@@ -232,7 +237,7 @@ async function usageOfRun(
     // Other errors, such as a lost connection, may be temporary: the batch is read again.
     if (!isCorruptRecord(error)) throw error;
     // The message may quote what is stored, which may hold secrets.
-    report(
+    onError(
       new Error(
         `A stored record of run ${engineRunId} is corrupt: its cost and models are missing in the log`,
       ),
@@ -250,7 +255,7 @@ async function claimsOf(db: Db, engineRunIds: readonly string[]): Promise<Map<st
   return new Map(rows.map((row) => [row.engine_id, row]));
 }
 
-async function workspacesOf(db: Db, workflowIds: readonly string[]): Promise<Map<string, string>> {
+async function workspaceIdsOf(db: Db, workflowIds: readonly string[]): Promise<Map<string, string>> {
   const rows = await db
     .selectFrom('workflows')
     .select(['id', 'workspace_id'])

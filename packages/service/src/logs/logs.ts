@@ -10,9 +10,16 @@ import type { LogPosition } from './query.ts';
 import type { LogEntry, LogsQuery, StatsQuery } from './schemas.ts';
 import { graphOfPlan } from './snapshot.ts';
 import { microsOf } from './usage.ts';
-import { costItems, TRACE_BUDGET, traceSpans } from './spans.ts';
+import { readCostItems, TRACE_BUDGET, readTraceSpans } from './spans.ts';
 import { statsOf, windowOf } from './stats.ts';
-import { durationsAt, earliestStart, findLogs, pageOfLogs, statsRows, workflowsOf } from './store.ts';
+import {
+  readDurationsAt,
+  findEarliestStart,
+  findLogs,
+  pageOfLogs,
+  readStatsRows,
+  workflowsOf,
+} from './store.ts';
 import type { LogRow, LogTables } from './tables.ts';
 import { commonFieldsOf, entryOf, filesOf, outputOf, traceOf, workflowOf } from './views.ts';
 
@@ -24,10 +31,10 @@ export interface LogServices {
   indexer: Pick<LogIndexer, 'update'>;
   traces: Pick<TraceCache, 'read'>;
   /** Removes credentials from a graph. */
-  withoutCredentials: (graph: JsonObject) => JsonObject;
+  redactCredentials: (graph: JsonObject) => JsonObject;
   now: () => number;
   /** Reports errors that reach no caller. */
-  report: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
 /** Returns a page of the log, and the position at which the next page begins. Throws 400 for invalid filters. */
@@ -54,13 +61,17 @@ export async function listLogs(
         rows.map(({ workflow_id: id }) => id),
       )
     : new Map<string, never>();
-  const view = {
-    options: { full: isFull, traceSpans: query.includeTraceSpans, finalOutput: query.includeFinalOutput },
+  const entryContext = {
+    options: {
+      isFull,
+      includeTraceSpans: query.includeTraceSpans,
+      includeFinalOutput: query.includeFinalOutput,
+    },
     budget: { ...TRACE_BUDGET },
   };
   const entries: LogEntry[] = [];
   for (const row of rows)
-    entries.push(await entryOf(engine, { row, workflow: workflows.get(row.workflow_id) }, view));
+    entries.push(await entryOf(engine, { row, workflow: workflows.get(row.workflow_id) }, entryContext));
   return { entries, next };
 }
 
@@ -83,20 +94,20 @@ export async function logDetailOf(services: LogServices, row: LogRow) {
   const budget = { ...TRACE_BUDGET };
   const output = await outputOf(engine, row, { root, budget });
   const workflow = (await workflowsOf(db, [row.workflow_id])).get(row.workflow_id);
-  const items = row.cost < 0 ? [] : await costItems(engine, root);
+  const items = row.cost < 0 ? [] : await readCostItems(engine, root);
   return {
     ...commonFieldsOf(row, filesOf(row, output)),
     workflow: {
       ...workflowOf(row, workflow),
       folderPath: workflow?.folder_path ?? null,
-      // Workflows belong to workspaces, not to people.
+      // Workflows belong to workspaces, not to users.
       ownerEmail: null,
       workspaceId: row.workspace_id,
       createdAt: workflow?.created_at ?? null,
       updatedAt: workflow?.updated_at ?? null,
     },
     workflowState: await snapshotOf(services, row),
-    traceSpans: await traceSpans(engine, root, budget),
+    traceSpans: await readTraceSpans(engine, root, budget),
     finalOutput: output,
     workflowInput: root.input ? await engine.readValue(root.input) : null,
     cost: row.cost < 0 ? null : { total: row.cost, totalMicros: microsOf(row.cost), items },
@@ -106,7 +117,7 @@ export async function logDetailOf(services: LogServices, row: LogRow) {
 
 /** Returns the graph that the run executed: the deployed graph of its version, or the graph of its plan. */
 export async function snapshotOf(
-  { engine, db, withoutCredentials }: LogServices,
+  { engine, db, redactCredentials }: LogServices,
   row: LogRow,
 ): Promise<JsonObject> {
   const version =
@@ -121,7 +132,7 @@ export async function snapshotOf(
   const graph: Json = version
     ? (JSON.parse(version.state) as JsonObject)
     : { ...graphOfPlan(await engine.planOf(row.engine_id)) };
-  return withoutCredentials(graph);
+  return redactCredentials(graph);
 }
 
 /** Returns statistics of the runs that match. Throws 400 for invalid filters. */
@@ -129,9 +140,9 @@ export async function logStatsOf({ db, indexer, now }: LogServices, query: Stats
   const filters = commonFilters(query);
   await indexer.update();
   const toMs = filters.toMs ?? now();
-  const fromMs = filters.fromMs ?? (await earliestStart(db, filters)) ?? toMs;
+  const fromMs = filters.fromMs ?? (await findEarliestStart(db, filters)) ?? toMs;
   const window = windowOf(fromMs, Math.max(fromMs, toMs), query.segmentCount);
-  const rows = await statsRows(db, filters, window);
+  const rows = await readStatsRows(db, filters, window);
   const workflows = await workflowsOf(
     db,
     rows.map(({ workflow_id: id }) => id),
@@ -140,7 +151,7 @@ export async function logStatsOf({ db, indexer, now }: LogServices, query: Stats
   if (!query.percentiles) return stats;
   const endedCount = rows.reduce((sum, row) => sum + row.ended, 0);
   const ranks = [0.5, 0.99].map((quantile) => Math.max(0, Math.ceil(endedCount * quantile) - 1));
-  const [p50Latency = 0, p99Latency = 0] = await durationsAt(
+  const [p50Latency = 0, p99Latency = 0] = await readDurationsAt(
     db,
     { ...filters, fromMs: window.fromMs, toMs: window.toMs },
     ranks,

@@ -39,21 +39,21 @@ async function createTables({ schema }: Kysely<unknown>): Promise<void> {
     .addColumn('is_child', 'integer', (column) => column.notNull())
     .addColumn('seq', 'bigint', (column) => column.notNull())
     .execute();
-  const index = (name: string, columns: readonly string[]) =>
+  const createIndex = (name: string, columns: readonly string[]) =>
     schema
       .createIndex(name)
       .on('run_logs')
       .columns([...columns]);
-  await index('run_logs_run', ['workspace_id', 'run_id']).execute();
-  await index('run_logs_started', sortIndexColumns('started_ms')).execute();
-  await index('run_logs_duration', sortIndexColumns('duration_ms')).execute();
-  await index('run_logs_cost', sortIndexColumns('cost')).execute();
-  await index('run_logs_status', sortIndexColumns('status')).execute();
-  await index('run_logs_workflow', ['workflow_id', 'started_ms', 'engine_id']).execute();
-  await index('run_logs_ended', ['ended_ms', 'engine_id'])
+  await createIndex('run_logs_run', ['workspace_id', 'run_id']).execute();
+  await createIndex('run_logs_started', sortIndexColumns('started_ms')).execute();
+  await createIndex('run_logs_duration', sortIndexColumns('duration_ms')).execute();
+  await createIndex('run_logs_cost', sortIndexColumns('cost')).execute();
+  await createIndex('run_logs_status', sortIndexColumns('status')).execute();
+  await createIndex('run_logs_workflow', ['workflow_id', 'started_ms', 'engine_id']).execute();
+  await createIndex('run_logs_ended', ['ended_ms', 'engine_id'])
     .where(sql.ref('is_child'), '=', sql.lit(0))
     .execute();
-  await index('run_logs_bytes', ['bytes', 'ended_ms']).execute();
+  await createIndex('run_logs_bytes', ['bytes', 'ended_ms']).execute();
   await schema
     .createTable('run_log_models')
     .addColumn('engine_id', 'text', (column) => column.notNull())

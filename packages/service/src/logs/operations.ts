@@ -1,4 +1,10 @@
-import { cursorCodec, AUTHENTICATED_PRINCIPALS, notFound, operationsOf, workspace } from '@heddle/api/areas';
+import {
+  cursorCodec,
+  AUTHENTICATED_PRINCIPALS,
+  notFound,
+  operationFactory,
+  workspace,
+} from '@heddle/api/areas';
 import * as z from 'zod';
 import { listLogs, logDetailOf, logStatsOf } from './logs.ts';
 import type { LogServices } from './logs.ts';
@@ -7,7 +13,7 @@ import { logResource } from './resource.ts';
 import { searchLogs } from './search.ts';
 import * as schemas from './schemas.ts';
 
-const SHARED = {
+const COMMON_FIELDS = {
   tag: 'Logs',
   scope: 'api:read',
   role: 'read',
@@ -15,27 +21,27 @@ const SHARED = {
   params: z.strictObject({}),
 } as const;
 
-const define = operationsOf<LogServices>();
-const cursors = cursorCodec(schemas.logPosition);
+const defineOperation = operationFactory<LogServices>();
+const positionCodec = cursorCodec(schemas.logPosition);
 
-export const listLogsOperation = define({
-  ...SHARED,
+export const listLogsOperation = defineOperation({
+  ...COMMON_FIELDS,
   id: 'listLogs',
   method: 'GET',
   path: '/api/v2/logs',
   summary: 'List the runs of a workspace',
   resource: workspace('query'),
   query: schemas.logsQuery,
-  success: [{ status: 200, schema: schemas.logEntry, page: true, description: 'A page of runs' }],
+  success: [{ status: 200, schema: schemas.logEntry, isPage: true, description: 'A page of runs' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query }) {
-    const after = cursors.decode(query.cursor, query);
+    const after = positionCodec.decode(query.cursor, query);
     const { entries, next } = await listLogs(services, query, after);
-    return { page: entries, nextCursor: cursors.encode(next, query) };
+    return { page: entries, nextCursor: positionCodec.encode(next, query) };
   },
 });
-export const searchLogsOperation = define({
-  ...SHARED,
+export const searchLogsOperation = defineOperation({
+  ...COMMON_FIELDS,
   id: 'searchLogs',
   method: 'GET',
   path: '/api/v2/logs/search',
@@ -44,15 +50,15 @@ export const searchLogsOperation = define({
   query: schemas.searchQuery,
   success: [{ status: 200, schema: schemas.logSearch, description: 'The runs with the text, newest first' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { query, head }) {
-    if (head) return { data: null };
-    const after = parsePosition(cursors.decode(query.cursor, query), 'startedAt');
+  async handle(services, { query, isHead }) {
+    if (isHead) return { data: null };
+    const after = parsePosition(positionCodec.decode(query.cursor, query), 'startedAt');
     const { next, ...result } = await searchLogs(services, query, after);
-    return { data: { ...result, nextCursor: cursors.encode(next, query) } };
+    return { data: { ...result, nextCursor: positionCodec.encode(next, query) } };
   },
 });
-export const getLogStats = define({
-  ...SHARED,
+export const getLogStats = defineOperation({
+  ...COMMON_FIELDS,
   id: 'getLogStats',
   method: 'GET',
   path: '/api/v2/logs/stats',
@@ -63,8 +69,8 @@ export const getLogStats = define({
   errors: [400, 401, 403, 404, 429],
   handle: async (services, { query }) => ({ data: await logStatsOf(services, query) }),
 });
-export const getLog = define({
-  ...SHARED,
+export const getLog = defineOperation({
+  ...COMMON_FIELDS,
   id: 'getLog',
   method: 'GET',
   path: '/api/v2/logs/{runId}',
@@ -74,8 +80,8 @@ export const getLog = define({
   query: z.strictObject({}),
   success: [{ status: 200, schema: schemas.logDetail, description: 'The run' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { head }, row) {
-    if (head) return { data: null };
+  async handle(services, { isHead }, row) {
+    if (isHead) return { data: null };
     const data = await logDetailOf(services, row);
     if (!data) throw notFound('Log');
     return { data };

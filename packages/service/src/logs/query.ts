@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Kysely, RawBuilder } from 'kysely';
-import { contains, escapeLike, isAfter } from '../paging.ts';
+import { containsCondition, escapeLike, afterCondition } from '../paging.ts';
 import { isPostgres } from '../store/dialect.ts';
 import type { LogLevel, LogRow, LogTables } from './tables.ts';
 import { BUCKET_WIDTHS_MS } from './totals.ts';
@@ -95,9 +95,9 @@ function positionQuery(db: Db, query: LogPageQuery) {
   const { after, sortOrder } = query;
   return db
     .selectFrom('run_logs')
-    .where(sql.join<boolean>(conditions(query), sql` and `))
+    .where(sql.join<boolean>(conditionsOf(query), sql` and `))
     .$if(after !== undefined, (builder) =>
-      builder.where(isAfter([column, 'engine_id'], after ?? [], sortOrder)),
+      builder.where(afterCondition([column, 'engine_id'], after ?? [], sortOrder)),
     )
     .orderBy(column, sortOrder)
     .orderBy('engine_id', sortOrder)
@@ -109,7 +109,7 @@ function positionQuery(db: Db, query: LogPageQuery) {
  * The others, except those on start times, compare expressions instead of columns. Otherwise, SQLite could choose an
  * index on one of these columns and then sort all rows that it finds.
  */
-export function conditions(filters: LogFilters): RawBuilder<boolean>[] {
+export function conditionsOf(filters: LogFilters): RawBuilder<boolean>[] {
   const { workspaceId, runId, triggers, statuses, level } = filters;
   return [
     ...workflowConditions(filters),
@@ -140,7 +140,7 @@ function workflowConditions({
       : sql<boolean>`workspace_id = ${workspaceId}`,
     ...(workflowIds && !isOneWorkflow ? [oneOf('workflow_id', workflowIds)] : []),
     ...folderCondition(workspaceId, folderPaths),
-    ...ifSet(workflowName, (name) => inWorkflows(workspaceId, contains('name', name))),
+    ...ifSet(workflowName, (name) => inWorkflows(workspaceId, containsCondition('name', name))),
   ];
 }
 
@@ -154,7 +154,7 @@ export function statsConditions(filters: LogFilters): RawBuilder<boolean>[] {
     sql<boolean>`workspace_id = ${workspaceId}`,
     ...ifSet(workflowIds, (ids) => oneOf('workflow_id', ids)),
     ...folderCondition(workspaceId, folderPaths),
-    ...ifSet(workflowName, (name) => inWorkflows(workspaceId, contains('name', name))),
+    ...ifSet(workflowName, (name) => inWorkflows(workspaceId, containsCondition('name', name))),
     ...ifSet(triggers, (names) => oneOf('trigger', names)),
     ...ifSet(level, (name) => oneOf('level', [name])),
   ];

@@ -12,7 +12,7 @@ export const MAX_TRIGGERS = 100;
 /** Maximum number of characters of a list of ids or names. */
 const MAX_LIST_CHARS = 32_768;
 
-const list = (maxValues: number) =>
+const commaSeparatedList = (maxValues: number) =>
   z
     .string()
     .min(1)
@@ -31,11 +31,11 @@ const level = z.enum(['info', 'error']);
 
 export const logsQuery = z.strictObject({
   workspaceId,
-  workflowIds: list(MAX_WORKFLOW_IDS),
+  workflowIds: commaSeparatedList(MAX_WORKFLOW_IDS),
   folderPaths,
-  triggers: list(MAX_TRIGGERS),
+  triggers: commaSeparatedList(MAX_TRIGGERS),
   level: level.optional(),
-  status: list(LOG_STATUSES.length),
+  status: commaSeparatedList(LOG_STATUSES.length),
   workflowName: z.string().min(1).max(200).optional(),
   includeJobRuns: z.boolean().default(false),
   startDate: timestamp.optional(),
@@ -76,9 +76,9 @@ export type SearchQuery = z.output<typeof searchQuery>;
 
 export const statsQuery = z.strictObject({
   workspaceId,
-  workflowIds: list(MAX_WORKFLOW_IDS),
+  workflowIds: commaSeparatedList(MAX_WORKFLOW_IDS),
   folderPaths,
-  triggers: list(MAX_TRIGGERS),
+  triggers: commaSeparatedList(MAX_TRIGGERS),
   level: level.optional(),
   startDate: timestamp.optional(),
   endDate: timestamp.optional(),
@@ -144,7 +144,7 @@ const traceSpan = z
   })
   .meta({ id: 'TraceSpan' });
 
-const basic = z.object({
+const commonFields = z.object({
   runId: z.string(),
   workflowId: z.string().nullable(),
   deploymentVersionId: z.string().nullable(),
@@ -165,7 +165,7 @@ const workflow = z.object({
   deleted: z.boolean(),
 });
 
-export const logEntry = basic.extend({
+export const logEntry = commonFields.extend({
   kind: z.enum(['workflow', 'job']),
   workflow: workflow.optional(),
   finalOutput: json.optional(),
@@ -191,7 +191,7 @@ export const logSearch = z.object({
     .meta({ description: 'Continues with older runs; null when all are searched' }),
 });
 
-export const logDetail = basic.extend({
+export const logDetail = commonFields.extend({
   workflow: workflow.extend({
     folderPath: z.string().nullable(),
     ownerEmail: z.string().nullable(),

@@ -1,10 +1,10 @@
 import type { Json } from '@heddle/core';
-import type { Span, Stored } from '@heddle/core/run';
+import type { Span, StoredValue } from '@heddle/core/run';
 import { filtersOf } from './filters.ts';
 import type { LogServices } from './logs.ts';
 import type { LogPosition } from './query.ts';
 import type { LogEntry, SearchQuery } from './schemas.ts';
-import { bytesOf, everySpan, hidesOutput } from './spans.ts';
+import { bytesOf, walkSpans, hidesOutput } from './spans.ts';
 import { pageOfLogs, workflowsOf } from './store.ts';
 import type { LogRow } from './tables.ts';
 import { entryOf, traceOf } from './views.ts';
@@ -13,7 +13,7 @@ import { entryOf, traceOf } from './views.ts';
  * Limits of one request. The search ends with the run that reaches one of the limits. Values of more than `valueBytes`
  * bytes are not searched.
  */
-export const SEARCH_BOUNDS = { runs: 100, spans: 50_000, bytes: 16 * 2 ** 20, valueBytes: 2 ** 20 } as const;
+export const SEARCH_LIMITS = { runs: 100, spans: 50_000, bytes: 16 * 2 ** 20, valueBytes: 2 ** 20 } as const;
 
 /** Number of characters of a preview on each side of the text. */
 const CONTEXT_CHARACTERS = 60;
@@ -39,7 +39,7 @@ export interface SearchResult {
 
 /**
  * Searches inputs, outputs and errors of runs for a string, case-insensitive, newest runs first. Stops after the run
- * that reaches one of SEARCH_BOUNDS, and returns the position at which the next request continues. Throws 400 for
+ * that reaches one of SEARCH_LIMITS, and returns the position at which the next request continues. Throws 400 for
  * invalid filters.
  */
 export async function searchLogs(
@@ -50,8 +50,8 @@ export async function searchLogs(
   const { engine, db, indexer } = services;
   const filters = filtersOf(query);
   await indexer.update();
-  const page = { sortBy: 'startedAt', sortOrder: 'desc', limit: SEARCH_BOUNDS.runs, after } as const;
-  const { rows, next } = await pageOfLogs(db, { ...filters, ...page });
+  const pageOptions = { sortBy: 'startedAt', sortOrder: 'desc', limit: SEARCH_LIMITS.runs, after } as const;
+  const { rows, next } = await pageOfLogs(db, { ...filters, ...pageOptions });
   const search = new RunSearch(services, query);
   const hits: { row: LogRow; match: Omit<SearchMatch, 'run'> }[] = [];
   let lastRow: LogRow | undefined;
@@ -65,14 +65,14 @@ export async function searchLogs(
     db,
     hits.map(({ row }) => row.workflow_id),
   );
-  const view = {
-    options: { full: true, traceSpans: false, finalOutput: false },
+  const entryContext = {
+    options: { isFull: true, includeTraceSpans: false, includeFinalOutput: false },
     budget: { spans: 0, bytes: 0 },
   };
   const matches: SearchMatch[] = [];
   for (const { row, match } of hits) {
     const workflow = workflows.get(row.workflow_id);
-    matches.push({ run: await entryOf(engine, { row, workflow }, view), ...match });
+    matches.push({ run: await entryOf(engine, { row, workflow }, entryContext), ...match });
   }
   const isPageSearched = lastRow === rows.at(-1);
   return {
@@ -104,14 +104,14 @@ class RunSearch {
   }
 
   get isExhausted(): boolean {
-    return this.#byteCount >= SEARCH_BOUNDS.bytes || this.#spanCount >= SEARCH_BOUNDS.spans;
+    return this.#byteCount >= SEARCH_LIMITS.bytes || this.#spanCount >= SEARCH_LIMITS.spans;
   }
 
   async matchIn(row: LogRow): Promise<Omit<SearchMatch, 'run'> | undefined> {
     const root = await traceOf(this.#services.engine, row.engine_id);
     if (!root) return undefined;
     this.searchedRuns += 1;
-    const spans = [...everySpan(root)];
+    const spans = [...walkSpans(root)];
     this.#spanCount += spans.length;
     const error = this.#parts.has('error') ? this.#errorMatchIn(spans, row) : undefined;
     return error ?? (await this.#valueMatchIn(root, 'output')) ?? (await this.#valueMatchIn(root, 'input'));
@@ -139,9 +139,9 @@ class RunSearch {
   }
 
   /** Counts the bytes of the value, unless it is too large. Returns whether it is searched. */
-  #isSearchable(stored: Stored): boolean {
+  #isSearchable(stored: StoredValue): boolean {
     const bytes = bytesOf(stored);
-    if (bytes > SEARCH_BOUNDS.valueBytes) {
+    if (bytes > SEARCH_LIMITS.valueBytes) {
       this.skippedValues += 1;
       return false;
     }
@@ -149,7 +149,7 @@ class RunSearch {
     return true;
   }
 
-  #read(stored: Stored): Promise<Json> {
+  #read(stored: StoredValue): Promise<Json> {
     return this.#services.engine.readValue(stored);
   }
 }

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, workflow } from '../../../../test/support/workflow.ts';
 import { graphOfPlan } from './snapshot.ts';
 
-function planOf(exported: Parameters<typeof parseWorkflow>[0]): Plan {
-  const parsed = parseWorkflow(exported);
+function planOf(exportedWorkflow: Parameters<typeof parseWorkflow>[0]): Plan {
+  const parsed = parseWorkflow(exportedWorkflow);
   if (!parsed.workflow) throw new Error(JSON.stringify(parsed.diagnostics));
   const compiled = compile(parsed.workflow);
   if (!compiled.ok) throw new Error(JSON.stringify(compiled.diagnostics));

@@ -1,5 +1,5 @@
 import type { Json } from '@heddle/core';
-import type { Span, Stored } from '@heddle/core/run';
+import type { Span, StoredValue } from '@heddle/core/run';
 import type { Engine } from '@heddle/engine';
 import { modelUsagesOf, usageOf } from './usage.ts';
 import type { ModelUsage } from './usage.ts';
@@ -50,7 +50,11 @@ type ValueReader = Pick<Engine, 'readValue'>;
  * Returns the spans of a run's blocks, without the span of the run itself. Reduces `budget` by their size: spans and
  * values beyond it are omitted, and so are outputs of containers, because the spans inside have the same values.
  */
-export async function traceSpans(engine: ValueReader, root: Span, budget: TraceBudget): Promise<TraceSpan[]> {
+export async function readTraceSpans(
+  engine: ValueReader,
+  root: Span,
+  budget: TraceBudget,
+): Promise<TraceSpan[]> {
   return childrenOf(engine, root, { budget, rootId: root.id, startMs: root.startMs });
 }
 
@@ -105,7 +109,7 @@ function errorOf({
 
 async function valueOf(
   engine: ValueReader,
-  stored: Stored | undefined,
+  stored: StoredValue | undefined,
   budget: TraceBudget,
 ): Promise<Json | undefined> {
   if (!stored || 'results' in stored) return undefined;
@@ -113,7 +117,7 @@ async function valueOf(
 }
 
 /** Reduces the budget by the bytes of a value. If they exceed the budget, leaves it unchanged and returns false. */
-export function consumeBytes(stored: Stored, budget: TraceBudget): boolean {
+export function consumeBytes(stored: StoredValue, budget: TraceBudget): boolean {
   const bytes = bytesOf(stored);
   if (bytes > budget.bytes) return false;
   budget.bytes -= bytes;
@@ -121,14 +125,14 @@ export function consumeBytes(stored: Stored, budget: TraceBudget): boolean {
 }
 
 /** Returns the size of a value as JSON text. */
-export function bytesOf(stored: Stored): number {
+export function bytesOf(stored: StoredValue): number {
   if ('v' in stored) return Buffer.byteLength(JSON.stringify(stored.v));
   if ('ref' in stored) return stored.ref.bytes;
   return stored.results.flat().reduce((sum, value) => sum + bytesOf(value), 0);
 }
 
 /** Returns the cost items of a run. Reads the outputs of the blocks that call a model. */
-export async function costItems(engine: ValueReader, root: Span): Promise<CostItem[]> {
+export async function readCostItems(engine: ValueReader, root: Span): Promise<CostItem[]> {
   const usages = await modelUsagesOf(engine, root);
   return usages.flatMap(({ name, usage: { model, tokens, cost } }) => {
     if (cost?.total === undefined) return [];
@@ -145,7 +149,7 @@ export async function costItems(engine: ValueReader, root: Span): Promise<CostIt
 }
 
 /** Yields a span and its descendants, each before its own descendants. */
-export function* everySpan(root: Span): Generator<Span> {
+export function* walkSpans(root: Span): Generator<Span> {
   const stack = [root];
   for (let span = stack.pop(); span; span = stack.pop()) {
     yield span;

@@ -18,22 +18,22 @@ const RUN_COLUMNS = sql`column3 as segment, workflow_id, level, 1 as total,
  * to the totals at the same time.
  */
 export function statsQueryOf(filters: LogFilters, window: Window): RawBuilder<StatsRow> {
-  const { totals, edges, covered } = rangesOf(periodsOf(window));
+  const { bucketRangesByWidth, edgeRanges, coveredRanges } = rangesOf(periodsOf(window));
   const where = sql.join(statsConditions(filters), sql` and `);
-  const isInRange = sql`started_ms >= column1 and started_ms < column2`;
+  const rangeCondition = sql`started_ms >= column1 and started_ms < column2`;
   const parts = [
-    ...[...totals].map(([width, ranges]) => ({
+    ...[...bucketRangesByWidth].map(([width, ranges]) => ({
       ranges,
       columns: TOTAL_COLUMNS,
       table: sql`run_totals`,
       condition: sql`width_ms = ${sql.lit(width)} and start_ms >= column1 and start_ms < column2`,
     })),
-    { ranges: edges, columns: RUN_COLUMNS, table: sql`run_logs`, condition: isInRange },
+    { ranges: edgeRanges, columns: RUN_COLUMNS, table: sql`run_logs`, condition: rangeCondition },
     {
-      ranges: covered,
+      ranges: coveredRanges,
       columns: RUN_COLUMNS,
       table: sql`run_logs`,
-      condition: sql`totalled = 0 and ${isInRange}`,
+      condition: sql`totalled = 0 and ${rangeCondition}`,
     },
   ];
   // A cross join reads the ranges first and searches each in the index.

@@ -67,18 +67,18 @@ interface Sums {
 /** Returns the statistics from counts per workflow and period. `names`: the names of the workflows, by id. */
 export function statsOf(rows: readonly StatsRow[], window: Window, names: ReadonlyMap<string, string>) {
   const { fromMs, toMs, segmentMs } = window;
-  const byWorkflow = [...Map.groupBy(rows, (row) => row.workflow_id)].map(([workflowId, workflowRows]) => ({
+  const workflows = [...Map.groupBy(rows, (row) => row.workflow_id)].map(([workflowId, workflowRows]) => ({
     workflowId,
     workflowRows,
-    sums: sumOf(workflowRows),
+    sums: sumsOf(workflowRows),
   }));
-  const busiest = byWorkflow.toSorted(
+  const sortedWorkflows = workflows.toSorted(
     (a, b) => b.sums.total - a.sums.total || (a.workflowId < b.workflowId ? -1 : 1),
   );
-  const totals = sumOf(rows);
+  const totals = sumsOf(rows);
   const limit = Math.min(MAX_WORKFLOWS, Math.max(1, Math.floor(MAX_SEGMENTS / window.count)));
   return {
-    workflows: busiest.slice(0, limit).map(({ workflowId, workflowRows, sums }) => ({
+    workflows: sortedWorkflows.slice(0, limit).map(({ workflowId, workflowRows, sums }) => ({
       workflowId,
       workflowName: names.get(workflowId) ?? '',
       segments: segmentsOf(workflowRows, window),
@@ -87,7 +87,7 @@ export function statsOf(rows: readonly StatsRow[], window: Window, names: Readon
       totalCost: sums.cost / 1e6,
       overallSuccessRate: sums.total === 0 ? 0 : ((sums.total - sums.errors) / sums.total) * 100,
     })),
-    workflowsTruncated: busiest.length > limit,
+    workflowsTruncated: sortedWorkflows.length > limit,
     aggregateSegments: segmentsOf(rows, window),
     totalRuns: totals.total,
     totalErrors: totals.errors,
@@ -99,9 +99,9 @@ export function statsOf(rows: readonly StatsRow[], window: Window, names: Readon
 }
 
 function segmentsOf(rows: readonly StatsRow[], { fromMs, segmentMs, count }: Window): Segment[] {
-  const bySegment = Map.groupBy(rows, ({ segment }) => segment);
+  const rowsBySegment = Map.groupBy(rows, ({ segment }) => segment);
   return Array.from({ length: count }, (_, index) => {
-    const sums = sumOf(bySegment.get(index) ?? []);
+    const sums = sumsOf(rowsBySegment.get(index) ?? []);
     return {
       timestamp: new Date(fromMs + index * segmentMs).toISOString(),
       totalExecutions: sums.total,
@@ -111,7 +111,7 @@ function segmentsOf(rows: readonly StatsRow[], { fromMs, segmentMs, count }: Win
   });
 }
 
-function sumOf(rows: readonly Sums[]): Sums {
+function sumsOf(rows: readonly Sums[]): Sums {
   const sums = { total: 0, errors: 0, duration: 0, ended: 0, cost: 0 };
   for (const { total, errors, duration, ended, cost } of rows) {
     sums.total += total;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { isPostgres } from '../store/dialect.ts';
-import { conditions, mayMatch, pageQuery, sortColumn } from './query.ts';
+import { conditionsOf, mayMatch, pageQuery, sortColumn } from './query.ts';
 import type { StatsRow, Window } from './stats.ts';
 import { statsQueryOf } from './stats-query.ts';
 import type { LogFilters, LogPageQuery, LogPosition } from './query.ts';
@@ -62,7 +62,7 @@ export async function saveLogs(db: Db, logs: readonly NewLog[]): Promise<void> {
  */
 export async function countEndedRuns(db: Db, logs: readonly NewLog[]): Promise<EndedLog[]> {
   if (logs.length === 0) return [];
-  const ended = await db
+  const endedLogs = await db
     .updateTable('run_logs')
     .set({ counted: 1 })
     .where(
@@ -74,22 +74,22 @@ export async function countEndedRuns(db: Db, logs: readonly NewLog[]): Promise<E
     .where('counted', '=', 0)
     .returning(['engine_id', 'workspace_id', 'workflow_id', 'status', 'trigger', 'is_child', 'ended_ms'])
     .execute();
-  const endedByWorkflow = Map.groupBy(ended, ({ workflow_id: id }) => id);
+  const endedByWorkflow = Map.groupBy(endedLogs, ({ workflow_id: id }) => id);
   const logsByWorkflow = [...Map.groupBy(logs, ({ workflow_id: id }) => id)];
   // In a fixed order, so that two processes cannot deadlock.
   for (const [workflowId, workflowLogs] of logsByWorkflow.toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     const endedCount = endedByWorkflow.get(workflowId)?.length ?? 0;
-    const lastAt = new Date(Math.max(...workflowLogs.map(({ started_ms: at }) => at))).toISOString();
+    const lastStartedAt = new Date(Math.max(...workflowLogs.map(({ started_ms: at }) => at))).toISOString();
     await db
       .updateTable('run_counts')
       .set((eb) => ({
         runs: eb('runs', '+', endedCount),
-        last_at: sql<string>`case when last_at > ${lastAt} then last_at else ${lastAt} end`,
+        last_at: sql<string>`case when last_at > ${lastStartedAt} then last_at else ${lastStartedAt} end`,
       }))
       .where('workflow_id', '=', workflowId)
       .execute();
   }
-  return ended;
+  return endedLogs;
 }
 
 /** Removes the rows of runs. */
@@ -105,10 +105,10 @@ export async function pageOfLogs(
   query: LogPageQuery,
 ): Promise<{ rows: LogRow[]; next: LogPosition | undefined }> {
   if (!(await mayMatch(db, query))) return { rows: [], next: undefined };
-  const fetched = (await pageQuery(db, query).execute()).map(withNumbers);
-  const rows = fetched.slice(0, query.limit);
-  const last = fetched.length > query.limit ? rows.at(-1) : undefined;
-  return { rows, next: last && [last[sortColumn(query.sortBy)], last.engine_id] };
+  const fetchedRows = (await pageQuery(db, query).execute()).map(withNumbers);
+  const rows = fetchedRows.slice(0, query.limit);
+  const lastRow = fetchedRows.length > query.limit ? rows.at(-1) : undefined;
+  return { rows, next: lastRow && [lastRow[sortColumn(query.sortBy)], lastRow.engine_id] };
 }
 
 /** Returns the runs with this id in these workspaces. */
@@ -144,11 +144,11 @@ export async function workflowsOf(db: Db, ids: readonly string[]): Promise<Map<s
 }
 
 /** Returns the earliest start of the runs that match; undefined when none does. */
-export async function earliestStart(db: Db, filters: LogFilters): Promise<number | undefined> {
+export async function findEarliestStart(db: Db, filters: LogFilters): Promise<number | undefined> {
   const row = await db
     .selectFrom('run_logs')
     .select('started_ms')
-    .where(sql.join<boolean>(conditions(filters), sql` and `))
+    .where(sql.join<boolean>(conditionsOf(filters), sql` and `))
     .orderBy('started_ms')
     .limit(1)
     .executeTakeFirst();
@@ -156,7 +156,7 @@ export async function earliestStart(db: Db, filters: LogFilters): Promise<number
 }
 
 /** Returns counts and durations per workflow and period of the window. */
-export async function statsRows(db: Db, filters: LogFilters, window: Window): Promise<StatsRow[]> {
+export async function readStatsRows(db: Db, filters: LogFilters, window: Window): Promise<StatsRow[]> {
   const query = statsQueryOf(filters, window);
   // PostgreSQL overestimates joins with ranges: compiling the query to machine code would take longer than running it.
   const { rows } = await (isPostgres(db)
@@ -177,13 +177,17 @@ export async function statsRows(db: Db, filters: LogFilters, window: Window): Pr
 }
 
 /** Returns the duration at each rank (numbered from 0) among the ended runs that match; 0 if there is none. */
-export async function durationsAt(db: Db, filters: LogFilters, ranks: readonly number[]): Promise<number[]> {
+export async function readDurationsAt(
+  db: Db,
+  filters: LogFilters,
+  ranks: readonly number[],
+): Promise<number[]> {
   const durations: number[] = [];
   for (const rank of ranks) {
     const row = await db
       .selectFrom('run_logs')
       .select('duration_ms')
-      .where(sql.join<boolean>([...conditions(filters), sql`duration_ms + 0 >= 0`], sql` and `))
+      .where(sql.join<boolean>([...conditionsOf(filters), sql`duration_ms + 0 >= 0`], sql` and `))
       .orderBy('duration_ms')
       .limit(1)
       .offset(rank)

@@ -29,7 +29,7 @@ const COLUMNS = [
 /** The columns of a run that the totals use. */
 type EndedRun = Pick<LogTables['run_logs'], (typeof COLUMNS)[number]>;
 
-const KEY = ['workspace_id', 'width_ms', 'start_ms', 'workflow_id', 'trigger', 'level'] as const;
+const KEY_COLUMNS = ['workspace_id', 'width_ms', 'start_ms', 'workflow_id', 'trigger', 'level'] as const;
 
 /** A change to the totals: runs that are added, or removed. */
 export interface TotalsChange {
@@ -40,7 +40,7 @@ export interface TotalsChange {
 /** Adds a batch of ended runs to the totals, in a transaction. Returns true if there may be more. */
 export async function addBatchToTotals(db: Db): Promise<boolean> {
   return db.transaction().execute(async (transaction) => {
-    const ended = transaction
+    const endedRunIds = transaction
       .selectFrom('run_logs')
       .select('engine_id')
       .where('totalled', '=', sql.lit(0))
@@ -51,7 +51,7 @@ export async function addBatchToTotals(db: Db): Promise<boolean> {
     const runs = await transaction
       .updateTable('run_logs')
       .set({ totalled: 1 })
-      .where('engine_id', 'in', ended)
+      .where('engine_id', 'in', endedRunIds)
       .returning(COLUMNS)
       .execute();
     await changeTotals(transaction, { runs, sign: 1 });
@@ -63,7 +63,7 @@ export async function addBatchToTotals(db: Db): Promise<boolean> {
  * Marks the runs as not added to the totals. Returns the change that `changeTotals` has to make in the same
  * transaction.
  */
-export async function markAsNotTotalled(db: Db, engineRunIds: readonly string[]): Promise<TotalsChange> {
+export async function markAsNotInTotals(db: Db, engineRunIds: readonly string[]): Promise<TotalsChange> {
   if (engineRunIds.length === 0) return { runs: [], sign: -1 };
   const runs = await db
     .updateTable('run_logs')
@@ -85,7 +85,7 @@ export async function changeTotals(db: Db, { runs, sign }: TotalsChange): Promis
     .insertInto('run_totals')
     .values(totalsOf(runs, sign))
     .onConflict((conflict) =>
-      conflict.columns([...KEY]).doUpdateSet((eb) => ({
+      conflict.columns([...KEY_COLUMNS]).doUpdateSet((eb) => ({
         runs: eb('run_totals.runs', '+', eb.ref('excluded.runs')),
         duration_ms: eb('run_totals.duration_ms', '+', eb.ref('excluded.duration_ms')),
         timed: eb('run_totals.timed', '+', eb.ref('excluded.timed')),
@@ -131,17 +131,17 @@ interface Range {
 /** The ranges by which statistics read each run once. */
 export interface Ranges {
   /** Ranges that consist of whole buckets, by the width of the buckets. */
-  totals: ReadonlyMap<number, readonly Range[]>;
+  bucketRangesByWidth: ReadonlyMap<number, readonly Range[]>;
   /** Ranges without totals: every run is read. */
-  edges: readonly Range[];
+  edgeRanges: readonly Range[];
   /** Ranges with totals: only runs that the totals lack are read. */
-  covered: readonly Range[];
+  coveredRanges: readonly Range[];
 }
 
 /** Returns the ranges by which to read the runs of these periods, in ascending order. */
 export function rangesOf(periods: readonly Range[]): Ranges {
-  const totals = new Map<number, Range[]>(BUCKET_WIDTHS_MS.map((width) => [width, []]));
-  const [edges, covered]: [Range[], Range[]] = [[], []];
+  const bucketRangesByWidth = new Map<number, Range[]>(BUCKET_WIDTHS_MS.map((width) => [width, []]));
+  const [edgeRanges, coveredRanges]: [Range[], Range[]] = [[], []];
   const add = (ranges: Range[] | undefined, range: Range): void => {
     if (range.from < range.to) ranges?.push(range);
   };
@@ -152,16 +152,16 @@ export function rangesOf(periods: readonly Range[]): Ranges {
       const outer: [number, number] = [Math.ceil(from / width) * width, Math.floor(to / width) * width];
       if (outer[0] >= outer[1]) continue;
       const [left, right] = inner ?? [outer[1], outer[1]];
-      add(totals.get(width), { segment, from: outer[0], to: left });
-      add(totals.get(width), { segment, from: right, to: outer[1] });
+      add(bucketRangesByWidth.get(width), { segment, from: outer[0], to: left });
+      add(bucketRangesByWidth.get(width), { segment, from: right, to: outer[1] });
       inner = outer;
     }
     const [left, right] = inner ?? [to, to];
-    add(edges, { segment, from, to: left });
-    add(edges, { segment, from: right, to });
-    add(covered, { segment, from: left, to: right });
+    add(edgeRanges, { segment, from, to: left });
+    add(edgeRanges, { segment, from: right, to });
+    add(coveredRanges, { segment, from: left, to: right });
   }
-  return { totals, edges, covered };
+  return { bucketRangesByWidth, edgeRanges, coveredRanges };
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Json } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import type { Span } from '@heddle/core/run';
 import type { LogEntry } from './schemas.ts';
-import { consumeBytes, traceSpans } from './spans.ts';
+import { consumeBytes, readTraceSpans } from './spans.ts';
 import type { TraceBudget } from './spans.ts';
 import type { LogWorkflow } from './store.ts';
 import type { LogRow } from './tables.ts';
@@ -14,9 +14,9 @@ type CommonFields = Omit<LogEntry, 'kind' | 'workflow' | 'finalOutput' | 'traceS
 
 /** The parts of each run that a list contains besides its row. */
 export interface EntryOptions {
-  full: boolean;
-  traceSpans: boolean;
-  finalOutput: boolean;
+  isFull: boolean;
+  includeTraceSpans: boolean;
+  includeFinalOutput: boolean;
 }
 
 type ReadEngine = Pick<Engine, 'getRun' | 'getTrace' | 'readValue'>;
@@ -54,18 +54,18 @@ export async function entryOf(
   { row, workflow }: { row: LogRow; workflow: LogWorkflow | undefined },
   { options, budget }: { options: EntryOptions; budget: TraceBudget },
 ): Promise<LogEntry> {
-  const workflowField = options.full ? { workflow: workflowOf(row, workflow) } : {};
-  if (!options.traceSpans && !options.finalOutput)
+  const workflowField = options.isFull ? { workflow: workflowOf(row, workflow) } : {};
+  if (!options.includeTraceSpans && !options.includeFinalOutput)
     return { kind: 'workflow', ...commonFieldsOf(row, null), ...workflowField };
   const root = await traceOf(engine, row.engine_id);
-  const output = options.finalOutput && root ? await outputOf(engine, row, { root, budget }) : null;
-  const spans = options.traceSpans && root ? await traceSpans(engine, root, budget) : [];
+  const output = options.includeFinalOutput && root ? await outputOf(engine, row, { root, budget }) : null;
+  const spans = options.includeTraceSpans && root ? await readTraceSpans(engine, root, budget) : [];
   return {
     kind: 'workflow',
-    ...commonFieldsOf(row, options.finalOutput ? filesOf(row, output) : null),
+    ...commonFieldsOf(row, options.includeFinalOutput ? filesOf(row, output) : null),
     ...workflowField,
-    ...(options.finalOutput && { finalOutput: output }),
-    ...(options.traceSpans && { traceSpans: spans }),
+    ...(options.includeFinalOutput && { finalOutput: output }),
+    ...(options.includeTraceSpans && { traceSpans: spans }),
   };
 }
 

@@ -11,7 +11,7 @@ const MAX_NAME_LENGTH = 64;
 type Fetch = (request: Request) => Promise<Response>;
 
 /** Options of the MCP servers that offer workflows as tools. */
-export interface WorkflowTools {
+export interface WorkflowToolsOptions {
   /** The ids of the workflows of each server, by the server's id. Nothing else is offered. */
   servers: { readonly [id: string]: readonly string[] };
   /** Called with each request to the API, and the caller's request that causes it. */
@@ -49,7 +49,7 @@ interface CallInit {
  * Returns `fetch` with an MCP server for each entry of `servers`, at `/api/mcp/serve/{id}`. A tool call executes a
  * workflow through the API as the same caller, so the access checks, limits and audit of the API apply.
  */
-export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): Promise<Fetch> {
+export async function withWorkflowTools(fetch: Fetch, options: WorkflowToolsOptions): Promise<Fetch> {
   const { createMcpHandler, Server } = await import('@modelcontextprotocol/server');
   const { servers, onInnerRequest, onError } = options;
   return async (request) => {
@@ -58,15 +58,15 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
       serverId !== undefined && Object.hasOwn(servers, serverId) ? servers[serverId] : undefined;
     if (!workflowIds) return fetch(request);
     const callApi: CallApi = (path, init) => {
-      const inner = toInnerRequest(request, path, init);
-      onInnerRequest?.(inner, request);
-      return fetch(inner);
+      const innerRequest = toInnerRequest(request, path, init);
+      onInnerRequest?.(innerRequest, request);
+      return fetch(innerRequest);
     };
     // Every caller needs a valid credential, even for public workflows. Without one, the caller gets the 401 of the
     // API, not an error of the MCP protocol.
-    const access = await callApi(`/api/v2/workflows/${encodeURIComponent(workflowIds[0] ?? '')}`);
-    if (access.status === 401) return access;
-    await access.body?.cancel();
+    const accessResponse = await callApi(`/api/v2/workflows/${encodeURIComponent(workflowIds[0] ?? '')}`);
+    if (accessResponse.status === 401) return accessResponse;
+    await accessResponse.body?.cancel();
     const handler = createMcpHandler(
       () => {
         const server = new Server({ name: 'heddle', version: '1' }, { capabilities: { tools: {} } });
@@ -90,16 +90,16 @@ export async function withWorkflowTools(fetch: Fetch, options: WorkflowTools): P
   };
 }
 
-function toInnerRequest(outer: Request, path: string, init: Partial<CallInit> = {}): Request {
+function toInnerRequest(outerRequest: Request, path: string, init: Partial<CallInit> = {}): Request {
   const { body, signal, runId } = init;
   const headers = new Headers();
   for (const name of CALLER_HEADERS) {
-    const value = outer.headers.get(name);
+    const value = outerRequest.headers.get(name);
     if (value !== null) headers.set(name, value);
   }
   if (body !== undefined) headers.set('content-type', 'application/json');
   if (runId !== undefined) headers.set('x-run-id', runId);
-  const url = new URL(path, outer.url);
+  const url = new URL(path, outerRequest.url);
   const method = body === undefined ? 'GET' : 'POST';
   return new Request(url, {
     method,
@@ -140,7 +140,7 @@ function toolOf({ name: title, description, inputs }: WorkflowData, name: string
   };
 }
 
-function unusedName(title: string, taken: ReadonlyMap<string, unknown>): string {
+function unusedName(title: string, takenNames: ReadonlyMap<string, unknown>): string {
   const baseName =
     title
       .toLowerCase()
@@ -148,7 +148,7 @@ function unusedName(title: string, taken: ReadonlyMap<string, unknown>): string 
       .slice(0, MAX_NAME_LENGTH - 4) || 'workflow';
   for (let number = 1; ; number++) {
     const name = number === 1 ? baseName : `${baseName}_${number}`;
-    if (!taken.has(name)) return name;
+    if (!takenNames.has(name)) return name;
   }
 }
 

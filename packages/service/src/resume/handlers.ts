@@ -7,7 +7,7 @@ import type { OpenPause } from '@heddle/api/pages';
 import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { assetResponse, pageResponse } from '../chats/assets.ts';
-import { expectSameSite } from '../chats/same-site.ts';
+import { requireSameSite } from '../chats/same-site.ts';
 import { formFieldsOfFormat } from '../workflows/input-fields.ts';
 import { closedPage, notificationsOf, resumePage, valuesOf } from './html.ts';
 
@@ -16,7 +16,7 @@ const LINK_LIFETIME_MS = 30 * 24 * 3_600_000;
 /** Rate limits: answers per pause, and requests per client address. */
 const ANSWER_LIMIT = { capacity: 30, perMinute: 30 };
 const ADDRESS_LIMIT = { capacity: 60, perMinute: 60 };
-const BODY_BYTES = 1024 * 1024;
+const MAX_BODY_BYTES = 1024 * 1024;
 
 const answerBody = z.strictObject({ input: z.record(z.string(), z.json()) });
 
@@ -33,7 +33,7 @@ export function resumeHandlers(services: AreaContext): AreaHandler[] {
           const path = new URL(request.url).pathname.slice(prefix.length);
           return await handler.respond(request, { path, address });
         } catch (error) {
-          return respondError(error, headers, services.report);
+          return respondError(error, headers, services.onError);
         }
       },
     },
@@ -61,18 +61,18 @@ class ResumeHandler {
     if (asset) return asset;
     const time = { nowMs: this.#services.now() };
     if (address !== undefined) await consumeRateLimit(this.#limiter, 'address', [address], time);
-    const page = parts.length === 3 ? await this.#findPause(parts) : undefined;
-    if (isRead) return page ? pageResponse(htmlOf(page)) : pageResponse(closedPage(), 404);
-    if (method !== 'POST' || !page) throw notFound('Question');
-    return this.#submit(request, page);
+    const openPause = parts.length === 3 ? await this.#findPause(parts) : undefined;
+    if (isRead) return openPause ? pageResponse(htmlOf(openPause)) : pageResponse(closedPage(), 404);
+    if (method !== 'POST' || !openPause) throw notFound('Question');
+    return this.#submit(request, openPause);
   }
 
-  async #submit(request: Request, page: OpenPause): Promise<Response> {
-    expectSameSite(request);
-    const { publicInputs: limits, every, now } = this.#services;
-    await consumeRateLimit(this.#limiter, 'operation', [page.pause.token], { nowMs: now() });
-    const { input } = await readJson(request, answerBody, { limits, maxBytes: BODY_BYTES, every });
-    await answerOnPage(this.#services, page, input as JsonObject);
+  async #submit(request: Request, openPause: OpenPause): Promise<Response> {
+    requireSameSite(request);
+    const { publicInputLimits: limits, repeat, now } = this.#services;
+    await consumeRateLimit(this.#limiter, 'operation', [openPause.pause.token], { nowMs: now() });
+    const { input } = await readJson(request, answerBody, { limits, maxBytes: MAX_BODY_BYTES, repeat });
+    await answerOnPage(this.#services, openPause, input as JsonObject);
     return Response.json({ success: true }, { headers: { 'Cache-Control': 'no-store' } });
   }
 
@@ -81,8 +81,8 @@ class ResumeHandler {
     const ids = parts.map(decodePart);
     if (ids.some((id) => id === undefined || !/^[\w.:-]{1,200}$/.test(id))) return undefined;
     const [workflowId = '', runId = '', token = ''] = ids;
-    const page = await findPause(this.#services, { workflowId, runId, token });
-    return page && linkExpiresAtMs(page) > this.#services.now() ? page : undefined;
+    const openPause = await findPause(this.#services, { workflowId, runId, token });
+    return openPause && linkExpiresAtMs(openPause) > this.#services.now() ? openPause : undefined;
   }
 }
 
@@ -104,14 +104,14 @@ function linkExpiresAtMs({ pause }: OpenPause): number {
   return Date.parse(pause.pausedAt) + LINK_LIFETIME_MS;
 }
 
-function htmlOf(page: OpenPause): string {
-  const { pause } = page;
-  const { run } = page.found;
+function htmlOf(openPause: OpenPause): string {
+  const { pause } = openPause;
+  const { run } = openPause.foundRun;
   return resumePage({
     title: pause.blockName,
     workflowName: run.workflowName,
     pausedAt: pause.pausedAt,
-    expiresAt: new Date(linkExpiresAtMs(page)).toISOString(),
+    expiresAt: new Date(linkExpiresAtMs(openPause)).toISOString(),
     values: valuesOf(pause.output),
     notifications: notificationsOf(pause.output),
     // Files cannot be uploaded on this page, so they are entered as JSON.

@@ -28,20 +28,20 @@ export interface ShownPause {
 }
 
 /** Maximum length of the text of a value. */
-const MAX_TEXT = 20_000;
+const MAX_TEXT_LENGTH = 20_000;
 /** Maximum length of the name of a notification. */
-const MAX_NAME = 100;
+const MAX_NAME_LENGTH = 100;
 
 /** Returns the page on which a pause is answered. */
 export function resumePage(pause: ShownPause): string {
   const { title, workflowName, pausedAt, expiresAt, values, fields } = pause;
-  const rows = values.map(({ name, value }) => `<dt>${escapeHtml(name)}</dt><dd>${valueHtml(value)}</dd>`);
+  const items = values.map(({ name, value }) => `<dt>${escapeHtml(name)}</dt><dd>${valueHtml(value)}</dd>`);
   const context =
-    rows.length === 0 ? '' : `<dl id="context" tabindex="0" aria-label="Context">${rows.join('')}</dl>\n`;
+    items.length === 0 ? '' : `<dl id="context" tabindex="0" aria-label="Context">${items.join('')}</dl>\n`;
   return documentOf(
     'resume',
     { title, description: `${workflowName} waits for an answer.` },
-    `${context}<p class="about">Waiting since ${timeHtml(pausedAt)}. This link expires on ${timeHtml(expiresAt)}.</p>
+    `${context}<p class="muted">Waiting since ${timeHtml(pausedAt)}. This link expires on ${timeHtml(expiresAt)}.</p>
 ${notificationsHtml(pause)}<form id="form">
 ${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
 <div class="buttons"><button type="submit">Answer</button><button type="button" id="stop" hidden>Stop</button></div>
@@ -51,7 +51,7 @@ ${fields.map((field, index) => fieldHtml(field, `field-${index}`)).join('\n')}
   );
 }
 
-/** Returns the page for a link without an open pause. It does not tell which of the possible reasons applies. */
+/** Returns the page for a link without an open pause. It does not say which of the possible reasons applies. */
 export function closedPage(): string {
   const content = { title: 'Nothing to answer', description: null };
   const text = 'The question at this link was answered, its run has ended, or the link has expired.';
@@ -65,23 +65,23 @@ export function closedPage(): string {
 export function valuesOf(output: Json): ShownValue[] {
   const structure = valueAtKeys(output, ['response', 'data', 'responseStructure']);
   if (!Array.isArray(structure)) return [];
-  return structure.flatMap((row) => {
-    const name = valueAtKeys(row, ['name']);
-    const value = valueAtKeys(row, ['value']) ?? null;
+  return structure.flatMap((field) => {
+    const name = valueAtKeys(field, ['name']);
+    const value = valueAtKeys(field, ['value']) ?? null;
     return typeof name === 'string' && name !== '' ? [{ name, value }] : [];
   });
 }
 
 /** Returns the notifications in the output of a pause. */
 export function notificationsOf(output: Json): ShownNotification[] {
-  const rows = valueAtKeys(output, ['response', 'data', 'notifications']);
-  if (!Array.isArray(rows)) return [];
-  return rows.map((row) => {
-    const labels = [valueAtKeys(row, ['title']), valueAtKeys(row, ['type'])].filter(
+  const notifications = valueAtKeys(output, ['response', 'data', 'notifications']);
+  if (!Array.isArray(notifications)) return [];
+  return notifications.map((notification) => {
+    const labels = [valueAtKeys(notification, ['title']), valueAtKeys(notification, ['type'])].filter(
       (label) => typeof label === 'string' && label !== '',
     );
     const [name = 'notification'] = labels as string[];
-    return { name: name.slice(0, MAX_NAME), status: valueAtKeys(row, ['status']) ?? null };
+    return { name: name.slice(0, MAX_NAME_LENGTH), status: valueAtKeys(notification, ['status']) ?? null };
   });
 }
 
@@ -95,12 +95,12 @@ function notificationsHtml({ notifications }: ShownPause): string {
   const lines = notifications.map(
     ({ name, status }) => `${escapeHtml(name)}: ${STATUS_TEXTS.get(status) ?? 'not sent'}`,
   );
-  return `<p class="about">Notifications: ${lines.join('; ')}.</p>\n`;
+  return `<p class="muted">Notifications: ${lines.join('; ')}.</p>\n`;
 }
 
 function valueHtml(value: Json): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-  const shownText = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;
+  const shownText = text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
   return `<p>${escapeHtml(shownText)}</p>`;
 }
 

@@ -25,7 +25,7 @@ export interface RetentionLimits extends RunLimits {
 }
 
 const DEFAULT_RETENTION_MS = 30 * 24 * 3_600_000;
-/** Minimum retention time. The engine keeps younger values, because a run that starts may use them. */
+/** Minimum retention time. The engine keeps newer values, because a run that starts may use them. */
 const MIN_RETENTION_MS = 3_600_000;
 /** Pause between two deletions, in which runs continue. */
 const PAUSE_MS = 5;
@@ -44,7 +44,7 @@ export function retention({
   /** The same object as in the areas of workflows and triggers. */
   triggers?: Triggers;
 }): Area<RetentionSweep, Record<never, never>> {
-  expectLimits(limits);
+  requireValidLimits(limits);
   return {
     name: 'retention',
     operations: {},
@@ -54,21 +54,21 @@ export function retention({
 }
 
 /** Throws a RangeError for a limit that is too small. */
-function expectLimits({ maxBytes = Infinity, ...ages }: RetentionLimits): void {
-  for (const [name, ms = Infinity] of Object.entries<number | undefined>(ages))
+function requireValidLimits({ maxBytes = Infinity, ...retentionTimes }: RetentionLimits): void {
+  for (const [name, ms = Infinity] of Object.entries<number | undefined>(retentionTimes))
     if (!(ms >= MIN_RETENTION_MS)) throw new RangeError(`${name} must be at least ${MIN_RETENTION_MS}.`);
   if (!(maxBytes > 0)) throw new RangeError('maxBytes must be greater than 0.');
 }
 
 function openSweep(
-  { engine, reservations, now, every, report }: AreaContext,
+  { engine, reservations, now, repeat, onError }: AreaContext,
   { database, publicRuns }: Pick<ServiceStore, 'database' | 'publicRuns'>,
   { limits, triggers }: { limits: RetentionLimits; triggers: Triggers },
 ): RetentionSweep {
   const { publicRunsMs = DEFAULT_RETENTION_MS, receiptsMs = DEFAULT_RETENTION_MS } = limits;
   const db = database as Kysely<LogTables>;
   // Updates the log after deletions. The area of the log has its own indexer, which works in the background.
-  const indexer = new LogIndexer({ engine, db, every: () => () => undefined, report, now, triggers });
+  const indexer = new LogIndexer({ engine, db, repeat: () => () => undefined, onError, now, triggers });
   const updateLog = () => indexer.updateAll();
   return new RetentionSweep({
     jobs: [
@@ -76,12 +76,12 @@ function openSweep(
         ? [receiptRetention({ db: database as Kysely<ReceiptTables>, maxAgeMs: receiptsMs, now })]
         : []),
       ...(Number.isFinite(publicRunsMs)
-        ? [publicRunRetention({ engine, publicRuns, reservations, maxAgeMs: publicRunsMs, now, report })]
+        ? [publicRunRetention({ engine, publicRuns, reservations, maxAgeMs: publicRunsMs, now, onError })]
         : []),
       runRetention({ engine, db, limits, minAgeMs: MIN_RETENTION_MS, now, updateLog }),
     ],
     pause: () => sleep(PAUSE_MS),
-    ...{ db, now, every, report },
+    ...{ db, now, repeat, onError },
   });
 }
 
@@ -97,7 +97,7 @@ function receiptRetention({
   now: () => number;
 }): RetentionJob {
   return async (sweep) => {
-    const before = new Date(now() - maxAgeMs).toISOString();
-    while ((await deleteReceipts(db, before)) > 0 && (await sweep.next()));
+    const cutoff = new Date(now() - maxAgeMs).toISOString();
+    while ((await deleteReceipts(db, cutoff)) > 0 && (await sweep.continueAfterPause()));
   };
 }

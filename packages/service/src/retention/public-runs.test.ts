@@ -1,18 +1,18 @@
 import type { Json } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import { afterAll, describe, expect, it } from 'vitest';
-import { reservationOf, testApi } from '../../../../test/support/api.ts';
+import { findReservation, createTestApi } from '../../../../test/support/api.ts';
 import type { TestApi, TestApiOptions } from '../../../../test/support/api.ts';
 import { APPROVAL } from '../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../test/support/api-workflows.ts';
-import { ECHO, FILE } from '../../../../test/support/api-files.ts';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { ECHO_WORKFLOW, FILE } from '../../../../test/support/api-files.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
 import { overrideMethods } from '../../../../test/support/override-methods.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /** Too large to be stored inline. */
-const LARGE = { text: 'x'.repeat(20_000) };
+const LARGE_VALUE = { text: 'x'.repeat(20_000) };
 
 interface Setup extends TestApi {
   clock: TestClock;
@@ -28,10 +28,10 @@ interface Setup extends TestApi {
 async function setup(options: TestApiOptions = {}): Promise<Setup> {
   const clock = new TestClock(Date.parse('2026-01-01T00:00:00Z'));
   const timerCallbacks: (() => void)[] = [];
-  const api = await testApi({
+  const api = await createTestApi({
     engineOptions: { clock },
     now: () => clock.now(),
-    every: (ms, tick) => {
+    repeat: (ms, tick) => {
       if (ms === 600_000) timerCallbacks.push(tick);
       return () => undefined;
     },
@@ -47,7 +47,7 @@ async function setup(options: TestApiOptions = {}): Promise<Setup> {
     },
     untilReleased: async (runId) => {
       // A sweep that began before the clock was advanced may still be running.
-      await expect.poll(() => (sweep(), reservationOf(api.store, runId))).toBeUndefined();
+      await expect.poll(() => (sweep(), findReservation(api.store, runId))).toBeUndefined();
     },
     deployPublic: async (definition) => {
       const path = `/api/v2/workflows/${await api.deploy(definition)}`;
@@ -69,10 +69,10 @@ async function setup(options: TestApiOptions = {}): Promise<Setup> {
 describe('runs of anonymous callers', () => {
   it('are deleted 30 days after their end with their inputs and files; other runs are kept', async () => {
     const { advanceDays, untilReleased, deployPublic, run, statusOf, engine, call } = await setup();
-    const path = await deployPublic(ECHO);
-    const keyRun = await run(path, { any: LARGE });
-    const anonymousRun = await run(path, { any: LARGE }, null);
-    const fileRun = await run(path, { doc: FILE, any: LARGE }, null);
+    const path = await deployPublic(ECHO_WORKFLOW);
+    const keyRun = await run(path, { any: LARGE_VALUE });
+    const anonymousRun = await run(path, { any: LARGE_VALUE }, null);
+    const fileRun = await run(path, { doc: FILE, any: LARGE_VALUE }, null);
     const output = (await engine.getRun(fileRun.runId)).output;
     const [file] = filesIn(output);
     if (!file) throw new Error('There is no file.');
@@ -86,7 +86,7 @@ describe('runs of anonymous callers', () => {
     }
     expect(await (await engine.fileReader(keyRun.runId))(file)).toBeUndefined();
     const { data } = await call<{ output: Json }>('GET', `${path}/runs/${keyRun.runId}?includeOutput=true`);
-    expect(data.output).toMatchObject({ data: { any: LARGE } });
+    expect(data.output).toMatchObject({ data: { any: LARGE_VALUE } });
     expect(await call('GET', `${path}/runs`)).toMatchObject({ data: [{ runId: keyRun.runId }] });
   });
 
@@ -94,7 +94,7 @@ describe('runs of anonymous callers', () => {
     const { advanceDays, untilReleased, deployPublic, run, statusOf, engine } = await setup();
     const path = await deployPublic(APPROVAL);
     const { runId } = await run(path, {}, null);
-    const endedRun = await run(await deployPublic(ECHO), {}, null);
+    const endedRun = await run(await deployPublic(ECHO_WORKFLOW), {}, null);
     advanceDays(400);
     await untilReleased(endedRun.runId);
     expect(await statusOf(path, runId)).toBe(200);
@@ -108,44 +108,48 @@ describe('runs of anonymous callers', () => {
 
   it('leave neither a reservation nor files if they did not start', async () => {
     const { advanceDays, untilReleased, deployPublic, run, store } = await setup();
-    const path = await deployPublic(ECHO);
+    const path = await deployPublic(ECHO_WORKFLOW);
     const { status, runId } = await run(path, { doc: [FILE, { ...FILE, data: 'broken' }] }, null);
     expect(status).toBe(400);
-    const [row] = await store.publicRuns.page('2027-01-01', undefined, 10);
+    const [row] = await store.publicRuns.readPage('2027-01-01', undefined, 10);
     const [key = ''] = JSON.parse(row?.files ?? '[]') as string[];
     expect([row?.run_id, key]).toEqual([runId, expect.stringContaining('sha256:')]);
     advanceDays(31);
     await untilReleased(runId);
-    expect(await store.publicRuns.page('2027-01-01', undefined, 10)).toEqual([]);
+    expect(await store.publicRuns.readPage('2027-01-01', undefined, 10)).toEqual([]);
   });
 
   it('are kept for the retention time that the host sets, which is at least an hour', async () => {
-    const forever = await setup({ retention: { publicRunsMs: Infinity } });
-    const path = await forever.deployPublic(ECHO);
-    const { runId } = await forever.run(path, {}, null);
-    forever.advanceDays(10_000);
-    expect(await forever.statusOf(path, runId)).toBe(200);
+    const unlimitedSetup = await setup({ retention: { publicRunsMs: Infinity } });
+    const path = await unlimitedSetup.deployPublic(ECHO_WORKFLOW);
+    const { runId } = await unlimitedSetup.run(path, {}, null);
+    unlimitedSetup.advanceDays(10_000);
+    expect(await unlimitedSetup.statusOf(path, runId)).toBe(200);
     for (const publicRunsMs of [0, 3_599_999, Number.NaN])
-      await expect(testApi({ retention: { publicRunsMs } })).rejects.toThrow('publicRunsMs');
+      await expect(createTestApi({ retention: { publicRunsMs } })).rejects.toThrow('publicRunsMs');
   });
 
   it('are deleted by the next process, even if one of them cannot be deleted', async () => {
-    const data = dataFolder(afterAll);
-    const first = await setup({ storeOptions: { data } });
-    const path = await first.deployPublic(ECHO);
-    const runs = [await first.run(path, {}, null), await first.run(path, {}, null)];
-    first.clock.advance(31 * DAY_MS);
-    const failingEngine = overrideMethods(first.engine, {
+    const data = createDataFolder(afterAll);
+    const firstSetup = await setup({ storeOptions: { data } });
+    const path = await firstSetup.deployPublic(ECHO_WORKFLOW);
+    const runs = [await firstSetup.run(path, {}, null), await firstSetup.run(path, {}, null)];
+    firstSetup.clock.advance(31 * DAY_MS);
+    const failingEngine = overrideMethods(firstSetup.engine, {
       deleteRun: async (runId: string): Promise<void> => {
         if (runId === runs[0]?.runId) throw new Error('The disk is full.');
-        await first.engine.deleteRun(runId);
+        await firstSetup.engine.deleteRun(runId);
       },
     });
-    const next = await setup({ engine: failingEngine, store: first.store, now: () => first.clock.now() });
-    await next.untilReleased(runs[1]?.runId ?? '');
-    expect(await reservationOf(next.store, runs[0]?.runId ?? '')).toBeDefined();
+    const nextSetup = await setup({
+      engine: failingEngine,
+      store: firstSetup.store,
+      now: () => firstSetup.clock.now(),
+    });
+    await nextSetup.untilReleased(runs[1]?.runId ?? '');
+    expect(await findReservation(nextSetup.store, runs[0]?.runId ?? '')).toBeDefined();
     // Each sweep reports the error.
-    expect(new Set(next.faults.map((fault) => (fault as Error).message))).toEqual(
+    expect(new Set(nextSetup.reportedErrors.map((fault) => (fault as Error).message))).toEqual(
       new Set(['The disk is full.']),
     );
   });

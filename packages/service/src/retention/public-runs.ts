@@ -8,45 +8,45 @@ import type { RetentionJob } from './sweep.ts';
 /** Maximum number of rows of one query. */
 const PAGE_SIZE = 200;
 
-interface PublicRunOptions {
+interface PublicRunRetentionOptions {
   engine: Pick<Engine, 'getRun' | 'deleteRun' | 'deleteFiles'>;
   publicRuns: PublicRunStore;
   reservations: Pick<Reservations, 'release'>;
   /** Milliseconds for which a run is kept after its end. */
   maxAgeMs: number;
   now: () => number;
-  report: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
 /**
  * Returns the job that deletes public runs (runs of callers without a credential), with their files and reservations,
  * `maxAgeMs` after their end.
  */
-export function publicRunRetention(options: PublicRunOptions): RetentionJob {
-  const { publicRuns, maxAgeMs, now, report } = options;
+export function publicRunRetention(options: PublicRunRetentionOptions): RetentionJob {
+  const { publicRuns, maxAgeMs, now, onError } = options;
   return async (sweep) => {
-    const beforeMs = now() - maxAgeMs;
-    const before = new Date(beforeMs).toISOString();
-    let last: PublicRunRow | undefined;
+    const cutoffMs = now() - maxAgeMs;
+    const cutoff = new Date(cutoffMs).toISOString();
+    let lastRow: PublicRunRow | undefined;
     do {
-      const page = await publicRuns.page(before, last, PAGE_SIZE);
+      const page = await publicRuns.readPage(cutoff, lastRow, PAGE_SIZE);
       for (const row of page) {
-        if (!(await sweep.next())) return;
-        await deleteIfExpired(options, row, beforeMs).catch(report);
+        if (!(await sweep.continueAfterPause())) return;
+        await deleteIfExpired(options, row, cutoffMs).catch(onError);
       }
-      last = page.length === PAGE_SIZE ? page.at(-1) : undefined;
-    } while (last);
+      lastRow = page.length === PAGE_SIZE ? page.at(-1) : undefined;
+    } while (lastRow);
   };
 }
 
 async function deleteIfExpired(
-  { engine, publicRuns, reservations }: PublicRunOptions,
+  { engine, publicRuns, reservations }: PublicRunRetentionOptions,
   { run_id: runId, files }: PublicRunRow,
-  beforeMs: number,
+  cutoffMs: number,
 ): Promise<void> {
   const endedAt = await endedAtOf(engine, runId);
   // A run that has not ended is kept, even if it has waited for a person for a long time.
-  if (endedAt === null || (endedAt !== undefined && Date.parse(endedAt) >= beforeMs)) return;
+  if (endedAt === null || (endedAt !== undefined && Date.parse(endedAt) >= cutoffMs)) return;
   if (endedAt !== undefined) await engine.deleteRun(runId);
   await engine.deleteFiles(files === null ? [] : (JSON.parse(files) as string[]));
   await reservations.release(runId);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { testApi } from '../../../../test/support/api.ts';
+import { createTestApi } from '../../../../test/support/api.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -8,20 +8,22 @@ const FILE = { version: '1.0', workflow: { name: 'Imported' }, state: { blocks: 
 it('a receipt is deleted 30 days after its import; then its request id can be used again', async () => {
   const clock = new TestClock(Date.parse('2026-01-01T00:00:00Z'));
   const timerCallbacks: (() => void)[] = [];
-  const { call, workspaceId } = await testApi({
+  const { call, workspaceId } = await createTestApi({
     engineOptions: { clock },
     now: () => clock.now(),
-    every: (ms, tick) => {
+    repeat: (ms, tick) => {
       if (ms === 600_000) timerCallbacks.push(tick);
       return () => undefined;
     },
   });
-  const file = { workspaceId, workflow: FILE };
+  const importRequest = { workspaceId, workflow: FILE };
   async function importFile(requestId: string): Promise<string> {
     const path = '/api/v2/workflows/import';
-    const preview = await call<{ previewFingerprint: string }>('POST', `${path}/preview`, { body: file });
+    const preview = await call<{ previewFingerprint: string }>('POST', `${path}/preview`, {
+      body: importRequest,
+    });
     const { previewFingerprint } = preview.data;
-    const body = { ...file, requestId, previewFingerprint };
+    const body = { ...importRequest, requestId, previewFingerprint };
     return (await call<{ operationId: string }>('POST', path, { body })).data.operationId;
   }
   async function statusOf(id: string): Promise<number> {

@@ -23,7 +23,7 @@ interface EndedRun {
   bytes: number;
 }
 
-interface RunOptions {
+interface RunRetentionOptions {
   engine: Pick<Engine, 'deleteRun' | 'runSizes'>;
   db: Db;
   limits: RunLimits;
@@ -38,7 +38,7 @@ interface RunOptions {
 const BATCH_SIZE = 20;
 
 /** Returns the job that deletes runs of the log beyond the limits, oldest first, with their children. */
-export function runRetention(options: RunOptions): RetentionJob {
+export function runRetention(options: RunRetentionOptions): RetentionJob {
   const { maxAgeMs = Infinity, maxBytes = Infinity } = options.limits;
   return async (sweep) => {
     if (Number.isFinite(maxAgeMs)) await deleteEndedBefore(options, sweep, options.now() - maxAgeMs);
@@ -46,49 +46,57 @@ export function runRetention(options: RunOptions): RetentionJob {
   };
 }
 
-async function deleteEndedBefore(options: RunOptions, sweep: SweepContext, beforeMs: number): Promise<void> {
-  let last: EndedRun | undefined;
-  do last = await deleteBatch(options, sweep, { beforeMs, last, excessBytes: Infinity });
-  while (last);
+async function deleteEndedBefore(
+  options: RunRetentionOptions,
+  sweep: SweepContext,
+  cutoffMs: number,
+): Promise<void> {
+  let lastRun: EndedRun | undefined;
+  do lastRun = await deleteBatch(options, sweep, { cutoffMs, lastRun, excessBytes: Infinity });
+  while (lastRun);
 }
 
-/** Deletes the oldest runs until all runs together take at most `maxBytes`. More may be freed, by their children. */
-async function deleteExcess(options: RunOptions, sweep: SweepContext, maxBytes: number): Promise<void> {
-  const beforeMs = options.now() - options.minAgeMs;
-  let last: EndedRun | undefined;
+/** Deletes the oldest runs until all runs together take at most `maxBytes`. Deleting their children may free more. */
+async function deleteExcess(
+  options: RunRetentionOptions,
+  sweep: SweepContext,
+  maxBytes: number,
+): Promise<void> {
+  const cutoffMs = options.now() - options.minAgeMs;
+  let lastRun: EndedRun | undefined;
   do {
     if (!(await storeSizes(options, sweep))) return;
-    const excessBytes = (await totalBytes(options.db)) - maxBytes;
+    const excessBytes = (await readTotalBytes(options.db)) - maxBytes;
     if (excessBytes <= 0) return;
-    last = await deleteBatch(options, sweep, { beforeMs, last, excessBytes });
+    lastRun = await deleteBatch(options, sweep, { cutoffMs, lastRun, excessBytes });
     // Removes the log rows of the deleted children.
     await options.updateLog();
-  } while (last);
+  } while (lastRun);
 }
 
 /**
- * Deletes runs that ended before `beforeMs`, oldest first, until `excessBytes` bytes are freed. Returns the last run of
+ * Deletes runs that ended before `cutoffMs`, oldest first, until `excessBytes` bytes are freed. Returns the last run of
  * the batch, after which the next batch starts; undefined if no run follows or the sweep must end.
  */
 async function deleteBatch(
-  options: RunOptions,
+  options: RunRetentionOptions,
   sweep: SweepContext,
-  batch: { beforeMs: number; last: EndedRun | undefined; excessBytes: number },
+  batch: { cutoffMs: number; lastRun: EndedRun | undefined; excessBytes: number },
 ): Promise<EndedRun | undefined> {
-  const runs = await endedRuns(options.db, batch.beforeMs, batch.last);
+  const runs = await readEndedRuns(options.db, batch.cutoffMs, batch.lastRun);
   let freedBytes = 0;
-  let last: EndedRun | undefined;
+  let lastRun: EndedRun | undefined;
   for (const run of runs) {
-    if (freedBytes >= batch.excessBytes) return last;
+    if (freedBytes >= batch.excessBytes) return lastRun;
     if (await deleteRun(options, run.engine_id)) freedBytes += Math.max(0, run.bytes);
-    last = run;
-    if (!(await sweep.next())) return undefined;
+    lastRun = run;
+    if (!(await sweep.continueAfterPause())) return undefined;
   }
-  return runs.length === BATCH_SIZE ? last : undefined;
+  return runs.length === BATCH_SIZE ? lastRun : undefined;
 }
 
 /** Deletes a run. Returns false if the run or one of its children has not ended. */
-async function deleteRun({ engine, db }: RunOptions, engineRunId: string): Promise<boolean> {
+async function deleteRun({ engine, db }: RunRetentionOptions, engineRunId: string): Promise<boolean> {
   try {
     await engine.deleteRun(engineRunId);
   } catch (error) {
@@ -101,9 +109,9 @@ async function deleteRun({ engine, db }: RunOptions, engineRunId: string): Promi
 }
 
 /** Stores the sizes of ended runs that have none yet. Returns false if the sweep must end. */
-async function storeSizes({ engine, db }: RunOptions, sweep: SweepContext): Promise<boolean> {
+async function storeSizes({ engine, db }: RunRetentionOptions, sweep: SweepContext): Promise<boolean> {
   for (;;) {
-    const ids = await unmeasuredRunIds(db);
+    const ids = await readUnmeasuredRunIds(db);
     if (ids.length === 0) return true;
     const sizes = await engine.runSizes(ids);
     // A run that was deleted in the meantime gets size 0. Its row is removed when the log is updated next.
@@ -113,19 +121,19 @@ async function storeSizes({ engine, db }: RunOptions, sweep: SweepContext): Prom
         .set({ bytes: sizes.get(id) ?? 0 })
         .where('engine_id', '=', id)
         .execute();
-    if (!(await sweep.next())) return false;
+    if (!(await sweep.continueAfterPause())) return false;
   }
 }
 
-/** Returns ended runs without a parent, oldest first, after `last`. */
-async function endedRuns(db: Db, beforeMs: number, last: EndedRun | undefined): Promise<EndedRun[]> {
+/** Returns ended runs without a parent, oldest first, after `lastRun`. */
+async function readEndedRuns(db: Db, cutoffMs: number, lastRun: EndedRun | undefined): Promise<EndedRun[]> {
   const rows = await db
     .selectFrom('run_logs')
     .select(['engine_id', 'ended_ms', 'bytes'])
     .where('is_child', '=', sql.lit(0))
-    .where('ended_ms', '<', beforeMs)
-    .$if(last !== undefined, (query) =>
-      query.where(sql<boolean>`(ended_ms, engine_id) > (${last?.ended_ms}, ${last?.engine_id})`),
+    .where('ended_ms', '<', cutoffMs)
+    .$if(lastRun !== undefined, (query) =>
+      query.where(sql<boolean>`(ended_ms, engine_id) > (${lastRun?.ended_ms}, ${lastRun?.engine_id})`),
     )
     .orderBy('ended_ms')
     .orderBy('engine_id')
@@ -138,7 +146,7 @@ async function endedRuns(db: Db, beforeMs: number, last: EndedRun | undefined): 
   }));
 }
 
-async function unmeasuredRunIds(db: Db): Promise<string[]> {
+async function readUnmeasuredRunIds(db: Db): Promise<string[]> {
   const rows = await db
     .selectFrom('run_logs')
     .select('engine_id')
@@ -149,7 +157,7 @@ async function unmeasuredRunIds(db: Db): Promise<string[]> {
   return rows.map((row) => row.engine_id);
 }
 
-async function totalBytes(db: Db): Promise<number> {
+async function readTotalBytes(db: Db): Promise<number> {
   const row = await db
     .selectFrom('run_logs')
     .select(sql<number>`sum(bytes)`.as('total'))

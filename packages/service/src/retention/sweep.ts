@@ -1,3 +1,4 @@
+import type { AreaContext } from '@heddle/api';
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { LogTables } from '../logs/tables.ts';
@@ -5,7 +6,7 @@ import type { LogTables } from '../logs/tables.ts';
 /** A running sweep. */
 export interface SweepContext {
   /** Pauses, so that runs can continue between two deletions. Returns false if the sweep must end. */
-  next(): Promise<boolean>;
+  continueAfterPause(): Promise<boolean>;
 }
 
 /** Deletes the records of one kind that are beyond its limit. */
@@ -15,10 +16,10 @@ export interface SweepOptions {
   db: Kysely<LogTables>;
   jobs: readonly RetentionJob[];
   now: () => number;
-  every: (ms: number, callback: () => void) => () => void;
+  repeat: AreaContext['repeat'];
   /** Resolves after a pause between two deletions. */
   pause: () => Promise<void>;
-  report: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
 const SWEEP_MS = 600_000;
@@ -39,13 +40,13 @@ export class RetentionSweep {
 
   constructor(options: SweepOptions) {
     this.#options = options;
-    this.#stopTimer = options.every(SWEEP_MS, () => this.#startSweep());
+    this.#stopTimer = options.repeat(SWEEP_MS, () => this.#startSweep());
     this.#startSweep();
   }
 
   /** Deletes the records beyond the limits now, unless another process is doing so. */
   sweep(): Promise<void> {
-    return (this.#currentSweep ??= this.#sweepLeased().finally(() => {
+    return (this.#currentSweep ??= this.#sweepWithLease().finally(() => {
       this.#currentSweep = undefined;
     }));
   }
@@ -58,24 +59,24 @@ export class RetentionSweep {
   }
 
   #startSweep(): void {
-    this.sweep().catch(this.#options.report);
+    this.sweep().catch(this.#options.onError);
   }
 
-  async #sweepLeased(): Promise<void> {
-    const { db, jobs, report } = this.#options;
+  async #sweepWithLease(): Promise<void> {
+    const { db, jobs, onError } = this.#options;
     if (!(await this.#takeLease())) return;
     try {
       for (const job of jobs) {
         if (this.#isClosed || !(await this.#hasLease())) return;
         // After a failed job, the other jobs still run.
-        await job({ next: () => this.#next() }).catch(report);
+        await job({ continueAfterPause: () => this.#continueAfterPause() }).catch(onError);
       }
     } finally {
-      await releaseLease(db, this.#lease());
+      await releaseLease(db, this.#leaseRequest());
     }
   }
 
-  async #next(): Promise<boolean> {
+  async #continueAfterPause(): Promise<boolean> {
     if (this.#isClosed) return false;
     await this.#options.pause();
     return !this.#isClosed && (await this.#hasLease());
@@ -88,13 +89,13 @@ export class RetentionSweep {
 
   async #takeLease(): Promise<boolean> {
     const { db, now } = this.#options;
-    const atMs = now();
-    const isAcquired = await takeLease(db, this.#lease());
-    this.#renewAtMs = isAcquired ? atMs + LEASE_MS / 2 : 0;
+    const nowMs = now();
+    const isAcquired = await takeLease(db, this.#leaseRequest());
+    this.#renewAtMs = isAcquired ? nowMs + LEASE_MS / 2 : 0;
     return isAcquired;
   }
 
-  #lease() {
+  #leaseRequest() {
     return { name: LEASE_NAME, owner: this.#owner, nowMs: this.#options.now(), leaseMs: LEASE_MS };
   }
 }

@@ -17,13 +17,19 @@ import {
 import type { SandboxServices } from './operations.ts';
 import type { SandboxTables } from './tables.ts';
 
-export const SANDBOXES = { listSandboxes, createSandbox, getSandbox, updateSandbox, deleteSandbox } as const;
+export const SANDBOX_OPERATIONS = {
+  listSandboxes,
+  createSandbox,
+  getSandbox,
+  updateSandbox,
+  deleteSandbox,
+} as const;
 
 /** The options of the sandboxes of workspaces. */
 export interface SandboxAreaOptions {
   store: Pick<ServiceStore, 'database'>;
   /** Opens the image store when it is first needed. The caller closes it, before the sandboxes. */
-  openImages: () => Promise<ImageStore>;
+  openImageStore: () => Promise<ImageStore>;
   /** Receives errors that reach no caller. */
   onError: (error: unknown) => void;
   /** True if blocks wait for the build of their sandbox within their timeout. Default: they fail until it has ended. */
@@ -33,7 +39,7 @@ export interface SandboxAreaOptions {
 /** The sandboxes of workspaces. */
 export interface Sandboxes {
   /** The module of API operations with the table of sandboxes. */
-  area: Area<SandboxServices, typeof SANDBOXES>;
+  area: Area<SandboxServices, typeof SANDBOX_OPERATIONS>;
   /** For the engine: function blocks use the sandboxes of their workspace. */
   images: ImageSource;
   /**
@@ -48,20 +54,20 @@ export interface Sandboxes {
 /** Opens the sandboxes of workspaces. Their rows are in the store, and their images in the image store. */
 export function openSandboxes({
   store,
-  openImages: openImageStore,
+  openImageStore,
   onError,
   waitsForBuilds,
 }: SandboxAreaOptions): Sandboxes {
   const db = store.database as Kysely<SandboxTables>;
-  const images = new SandboxImages({ db, openImages: openImageStore, report: onError, waitsForBuilds });
+  const images = new SandboxImages({ db, openImageStore, onError, waitsForBuilds });
   return {
     area: {
       name: 'sandboxes',
-      operations: SANDBOXES,
+      operations: SANDBOX_OPERATIONS,
       migrations: SANDBOX_MIGRATIONS,
-      services({ now, report }) {
+      services({ now, onError }) {
         // Queues again the builds that an earlier process has not finished.
-        images.recover().catch(report);
+        images.requeueBuilds().catch(onError);
         return { db, images, writeLimiter: memoryLimiter({ operation: WRITE_LIMIT }, now), now };
       },
     },

@@ -4,17 +4,17 @@ import { isSandboxError, SandboxError } from '@heddle/sandbox';
 import type { ImageSource, LoadedImage } from '@heddle/sandbox';
 import type { Kysely } from 'kysely';
 import { storedSpec } from './specification.ts';
-import { findSandbox, isImageUsed, sandboxesByImage } from './store.ts';
+import { findSandbox, isImageUsed, oneSandboxPerImage } from './store.ts';
 import type { SandboxRow, SandboxTables } from './tables.ts';
 
 /** The part of the image store that sandboxes use. */
 export type ImageStore = Pick<Images, 'build' | 'get' | 'open' | 'ownedBy' | 'remove'>;
 
-interface BuildsOptions {
+interface SandboxImagesOptions {
   db: Kysely<SandboxTables>;
   /** Opens the image store when it is first needed. */
-  openImages: () => Promise<ImageStore>;
-  report: (error: unknown) => void;
+  openImageStore: () => Promise<ImageStore>;
+  onError: (error: unknown) => void;
   /** True if blocks wait for the build of their sandbox. */
   waitsForBuilds?: boolean | undefined;
 }
@@ -43,23 +43,23 @@ const IMAGE_ID = /^[0-9a-f]{7,64}$/;
  * runs one build of an image at a time, across processes.
  */
 export class SandboxImages implements ImageSource {
-  readonly #options: BuildsOptions;
+  readonly #options: SandboxImagesOptions;
   /** Queued builds, by image id. */
-  readonly #queued = new Map<string, Build>();
-  readonly #running = new Map<string, Build>();
+  readonly #queuedBuilds = new Map<string, Build>();
+  readonly #runningBuilds = new Map<string, Build>();
   #isClosed = false;
 
-  constructor(options: BuildsOptions) {
+  constructor(options: SandboxImagesOptions) {
     this.#options = options;
   }
 
   /** Returns whether the image store can be opened, and reports why not. */
   async isAvailable(): Promise<boolean> {
     try {
-      await this.#options.openImages();
+      await this.#options.openImageStore();
       return true;
     } catch (error) {
-      this.#options.report(error);
+      this.#options.onError(error);
       return false;
     }
   }
@@ -67,21 +67,21 @@ export class SandboxImages implements ImageSource {
   /** Queues the build of an image unless it is ready or being built. A failed build is repeated. */
   async requestBuild(imageId: string, spec: ImageSpec): Promise<void> {
     if (this.#hasBuild(imageId)) return;
-    const record = await (await this.#options.openImages()).get(imageId);
+    const record = await (await this.#options.openImageStore()).get(imageId);
     if (record?.state === 'ready' || this.#isClosed || this.#hasBuild(imageId)) return;
-    this.#queued.set(imageId, { spec, end: Promise.withResolvers() });
+    this.#queuedBuilds.set(imageId, { spec, end: Promise.withResolvers() });
     this.#startNext();
   }
 
   #hasBuild(imageId: string): boolean {
-    return this.#running.has(imageId) || this.#queued.has(imageId);
+    return this.#runningBuilds.has(imageId) || this.#queuedBuilds.has(imageId);
   }
 
   /** Queues again the builds that an earlier process has not finished. */
-  async recover(): Promise<void> {
-    const rows = await sandboxesByImage(this.#options.db);
+  async requeueBuilds(): Promise<void> {
+    const rows = await oneSandboxPerImage(this.#options.db);
     if (rows.length === 0) return;
-    const images = await this.#options.openImages();
+    const images = await this.#options.openImageStore();
     for (const row of rows) {
       const imageId = row.image_id as string;
       const state = (await images.get(imageId))?.state ?? 'pending';
@@ -91,8 +91,8 @@ export class SandboxImages implements ImageSource {
 
   /** Returns the record of an image; undefined if there is none, or while a build is queued. */
   async describe(imageId: string): Promise<ImageRecord | undefined> {
-    if (this.#queued.has(imageId)) return undefined;
-    const record = (await (await this.#options.openImages()).get(imageId)) ?? undefined;
+    if (this.#queuedBuilds.has(imageId)) return undefined;
+    const record = (await (await this.#options.openImageStore()).get(imageId)) ?? undefined;
     // Until a repeated build begins, the record has the outcome of the previous build.
     return record?.state === 'failed' && this.#hasBuild(imageId) ? undefined : record;
   }
@@ -104,7 +104,7 @@ export class SandboxImages implements ImageSource {
   async release(imageId: string): Promise<void> {
     if (await isImageUsed(this.#options.db, imageId)) return;
     this.#cancelQueued(imageId);
-    const images = await this.#options.openImages();
+    const images = await this.#options.openImageStore();
     const record = await images.get(imageId);
     if (record?.state !== 'building' && images.ownedBy(OWNER).includes(imageId)) images.remove(imageId);
   }
@@ -114,7 +114,7 @@ export class SandboxImages implements ImageSource {
    * images has changed or deleted the sandboxes, or the image was being built at that time.
    */
   async releaseUnused(): Promise<void> {
-    for (const imageId of (await this.#options.openImages()).ownedBy(OWNER)) await this.release(imageId);
+    for (const imageId of (await this.#options.openImageStore()).ownedBy(OWNER)) await this.release(imageId);
   }
 
   /**
@@ -123,12 +123,12 @@ export class SandboxImages implements ImageSource {
    */
   async open(id: string, workspaceId?: string): Promise<LoadedImage> {
     const { db } = this.#options;
-    if (workspaceId === undefined) return (await this.#options.openImages()).open(id);
+    if (workspaceId === undefined) return (await this.#options.openImageStore()).open(id);
     const row = isStorable(id) ? await findSandbox(db, { id, workspaceId }) : undefined;
     if (row) return this.#openSandbox(row);
     if (IMAGE_ID.test(id)) throw sandboxNotFound(id);
     try {
-      return await (await this.#options.openImages()).open(id);
+      return await (await this.#options.openImageStore()).open(id);
     } catch (error) {
       throw isSandboxError(error) && error.code === 'IMAGE_NOT_FOUND' ? sandboxNotFound(id) : error;
     }
@@ -139,7 +139,7 @@ export class SandboxImages implements ImageSource {
     const subject = `The sandbox ${JSON.stringify(name)}`;
     if (imageId === null)
       throw new SandboxError('IMAGE_NOT_FOUND', `${subject} has no packages: remove it from the block.`);
-    const images = await this.#options.openImages();
+    const images = await this.#options.openImageStore();
     let record = await this.describe(imageId);
     if (this.#options.waitsForBuilds && (!record || (record.imageId === null && record.state !== 'failed'))) {
       await this.#waitForBuild(imageId, storedSpec(row));
@@ -166,16 +166,16 @@ export class SandboxImages implements ImageSource {
   /** Resolves when the build of an image has ended. */
   async #waitForBuild(imageId: string, spec: ImageSpec): Promise<void> {
     await this.requestBuild(imageId, spec);
-    await (this.#running.get(imageId) ?? this.#queued.get(imageId))?.end.promise;
+    await (this.#runningBuilds.get(imageId) ?? this.#queuedBuilds.get(imageId))?.end.promise;
   }
 
   #startNext(): void {
-    for (const [imageId, build] of this.#queued) {
-      if (this.#isClosed || this.#running.size >= MAX_BUILDS) return;
-      this.#queued.delete(imageId);
-      this.#running.set(imageId, build);
+    for (const [imageId, build] of this.#queuedBuilds) {
+      if (this.#isClosed || this.#runningBuilds.size >= MAX_BUILDS) return;
+      this.#queuedBuilds.delete(imageId);
+      this.#runningBuilds.set(imageId, build);
       void this.#build(build.spec).finally(() => {
-        this.#running.delete(imageId);
+        this.#runningBuilds.delete(imageId);
         build.end.resolve();
         this.#startNext();
       });
@@ -183,26 +183,26 @@ export class SandboxImages implements ImageSource {
   }
 
   #cancelQueued(imageId: string): void {
-    this.#queued.get(imageId)?.end.resolve();
-    this.#queued.delete(imageId);
+    this.#queuedBuilds.get(imageId)?.end.resolve();
+    this.#queuedBuilds.delete(imageId);
   }
 
   async #build(spec: ImageSpec): Promise<void> {
     try {
       // A failure of the build itself is in the record.
-      await (await this.#options.openImages()).build(spec, { owner: OWNER });
+      await (await this.#options.openImageStore()).build(spec, { owner: OWNER });
     } catch (error) {
       // The image store was closed, or the image was released in the meantime.
       if (isSandboxError(error) && STOPPED_CODES.has(error.code)) return;
-      this.#options.report(error);
+      this.#options.onError(error);
     }
   }
 
   /** Starts no more builds and waits for the running ones. Close the image store first: it stops them. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const imageId of [...this.#queued.keys()]) this.#cancelQueued(imageId);
-    await Promise.all([...this.#running.values()].map(({ end }) => end.promise));
+    for (const imageId of [...this.#queuedBuilds.keys()]) this.#cancelQueued(imageId);
+    await Promise.all([...this.#runningBuilds.values()].map(({ end }) => end.promise));
   }
 }
 

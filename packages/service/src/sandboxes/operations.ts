@@ -6,7 +6,7 @@ import {
   cursorCodec,
   AUTHENTICATED_PRINCIPALS,
   notFound,
-  operationsOf,
+  operationFactory,
   USER_PRINCIPALS,
   unavailable,
   workspace,
@@ -38,18 +38,18 @@ export interface SandboxServices {
 
 type SandboxView = z.output<typeof schemas.sandbox>;
 
-const define = operationsOf<SandboxServices>();
+const defineOperation = operationFactory<SandboxServices>();
 const TAG = 'Sandboxes';
 const READ = { tag: TAG, scope: 'api:read', role: 'read', principals: AUTHENTICATED_PRINCIPALS } as const;
 const WRITE = { tag: TAG, scope: 'api:write', role: 'admin', principals: USER_PRINCIPALS } as const;
-const BY_ID = { params: schemas.sandboxPath } as const;
+const SANDBOX_PATH_PARAMS = { params: schemas.sandboxPath } as const;
 /** Rate limit of the writes of a workspace. */
 export const WRITE_LIMIT: Bucket = { capacity: 20, perMinute: 10 };
 const READ_ERRORS = [400, 401, 403, 404, 429, 503] as const;
 const WRITE_ERRORS = [400, 401, 403, 404, 409, 413, 415, 429, 503] as const;
-const cursors = cursorCodec(schemas.sandboxPosition);
+const positionCodec = cursorCodec(schemas.sandboxPosition);
 
-export const listSandboxes = define({
+export const listSandboxes = defineOperation({
   ...READ,
   id: 'listSandboxes',
   method: 'GET',
@@ -59,19 +59,19 @@ export const listSandboxes = define({
   resource: workspace('query'),
   params: z.strictObject({}),
   query: schemas.listQuery,
-  success: [{ status: 200, schema: schemas.sandbox, page: true, description: 'A page of sandboxes' }],
+  success: [{ status: 200, schema: schemas.sandbox, isPage: true, description: 'A page of sandboxes' }],
   errors: READ_ERRORS,
   async handle(services, { query }) {
-    const after = cursors.decode(query.cursor, query);
+    const after = positionCodec.decode(query.cursor, query);
     const { rows, next } = await pageOfSandboxes(services.db, { ...query, after });
-    await expectImageStore(services, rows);
+    await requireImageStore(services, rows);
     const page: SandboxView[] = [];
     for (const row of rows) page.push(await viewOf(services, row));
-    return { page, nextCursor: cursors.encode(next, query) };
+    return { page, nextCursor: positionCodec.encode(next, query) };
   },
 });
 
-export const createSandbox = define({
+export const createSandbox = defineOperation({
   ...WRITE,
   id: 'createSandbox',
   audit: { resourceType: 'sandbox', actions: ['SANDBOX_CREATED'] },
@@ -94,10 +94,10 @@ export const createSandbox = define({
       ...{ id: randomUUID(), workspace_id: workspaceId, name, created_at: time, updated_at: time },
       ...columnsOf(specification),
     };
-    await expectImageStore(services, [row]);
+    await requireImageStore(services, [row]);
     await consumeWriteLimit(services, workspaceId);
     await db.transaction().execute(async (tx) => {
-      if (!(await addSandbox(tx, row))) throw nameTaken(name);
+      if (!(await addSandbox(tx, row))) throw nameTakenError(name);
       await recordAudit({ resourceId: row.id, details: { name: row.name } }, tx);
     });
     if (row.image_id !== null) await images.requestBuild(row.image_id, specification.spec);
@@ -105,9 +105,9 @@ export const createSandbox = define({
   },
 });
 
-export const getSandbox = define({
+export const getSandbox = defineOperation({
   ...READ,
-  ...BY_ID,
+  ...SANDBOX_PATH_PARAMS,
   id: 'getSandbox',
   method: 'GET',
   path: '/api/v2/sandboxes/{sandboxId}',
@@ -120,14 +120,14 @@ export const getSandbox = define({
   async handle(services, { path, query }) {
     const row = await findSandbox(services.db, { id: path.sandboxId, ...query });
     if (!row) throw notFound('Sandbox');
-    await expectImageStore(services, [row]);
+    await requireImageStore(services, [row]);
     return { data: await viewOf(services, row) };
   },
 });
 
-export const updateSandbox = define({
+export const updateSandbox = defineOperation({
   ...WRITE,
-  ...BY_ID,
+  ...SANDBOX_PATH_PARAMS,
   id: 'updateSandbox',
   audit: { resourceType: 'sandbox', actions: ['SANDBOX_UPDATED'] },
   method: 'PATCH',
@@ -142,34 +142,34 @@ export const updateSandbox = define({
   async handle(services, { path, body, recordAudit }) {
     const { db, images, now } = services;
     const { workspaceId, name, ...changes } = body;
-    const current = await findSandbox(db, { id: path.sandboxId, workspaceId });
-    if (!current) throw notFound('Sandbox');
-    const specification = specificationOf({ ...storedSpec(current), ...omitUndefined(changes) });
+    const currentRow = await findSandbox(db, { id: path.sandboxId, workspaceId });
+    if (!currentRow) throw notFound('Sandbox');
+    const specification = specificationOf({ ...storedSpec(currentRow), ...omitUndefined(changes) });
     const row: SandboxRow = {
-      ...current,
+      ...currentRow,
       ...(name !== undefined && { name }),
       ...columnsOf(specification),
       updated_at: new Date(now()).toISOString(),
     };
-    await expectImageStore(services, [current, row]);
+    await requireImageStore(services, [currentRow, row]);
     await consumeWriteLimit(services, workspaceId);
     const replacement = db.transaction().execute(async (tx) => {
       if (!(await replaceSandbox(tx, row))) throw notFound('Sandbox');
       await recordAudit({ resourceId: row.id, details: { name: row.name } }, tx);
     });
     await replacement.catch(async (error: unknown) => {
-      throw (await isNameTaken(db, row)) ? nameTaken(row.name) : error;
+      throw (await isNameTaken(db, row)) ? nameTakenError(row.name) : error;
     });
     if (row.image_id !== null) await images.requestBuild(row.image_id, specification.spec);
-    const { image_id: oldImageId } = current;
+    const { image_id: oldImageId } = currentRow;
     if (oldImageId !== null && oldImageId !== row.image_id) await images.release(oldImageId);
     return { data: await viewOf(services, row) };
   },
 });
 
-export const deleteSandbox = define({
+export const deleteSandbox = defineOperation({
   ...WRITE,
-  ...BY_ID,
+  ...SANDBOX_PATH_PARAMS,
   id: 'deleteSandbox',
   audit: { resourceType: 'sandbox', actions: ['SANDBOX_DELETED'] },
   method: 'DELETE',
@@ -185,7 +185,7 @@ export const deleteSandbox = define({
     const key = { id: path.sandboxId, workspaceId: query.workspaceId };
     const row = await findSandbox(db, key);
     if (!row) throw notFound('Sandbox');
-    await expectImageStore(services, [row]);
+    await requireImageStore(services, [row]);
     await db.transaction().execute(async (tx) => {
       if (!(await removeSandbox(tx, key))) throw notFound('Sandbox');
       await recordAudit({ resourceId: row.id, details: { name: row.name } }, tx);
@@ -229,7 +229,7 @@ function failureOf(
 }
 
 /** Throws 503 if a sandbox has an image and the image store cannot be opened. Call it before anything is stored. */
-async function expectImageStore({ images }: SandboxServices, rows: readonly SandboxRow[]): Promise<void> {
+async function requireImageStore({ images }: SandboxServices, rows: readonly SandboxRow[]): Promise<void> {
   if (rows.every(({ image_id: imageId }) => imageId === null) || (await images.isAvailable())) return;
   throw unavailable('Packages cannot be used now: the image store of this server cannot be opened');
 }
@@ -244,6 +244,6 @@ async function consumeWriteLimit({ writeLimiter }: SandboxServices, workspaceId:
   });
 }
 
-function nameTaken(name: string): ApiError {
+function nameTakenError(name: string): ApiError {
   return conflict(`A sandbox named "${name}" already exists in this workspace`);
 }

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { contains, readPage } from '../paging.ts';
+import { containsCondition, readPage } from '../paging.ts';
 import type { SandboxRow, SandboxTables } from './tables.ts';
 
 type Db = Kysely<SandboxTables>;
@@ -76,7 +76,7 @@ export async function findSandbox(
 }
 
 /** Returns the id of a sandbox's image, in any workspace; null if it has none, undefined for an unknown sandbox. */
-export async function imageOfSandbox(
+export async function imageIdOfSandbox(
   database: Kysely<unknown>,
   sandboxId: string,
 ): Promise<string | null | undefined> {
@@ -100,7 +100,7 @@ export async function isImageUsed(db: Db, imageId: string): Promise<boolean> {
 }
 
 /** Returns one sandbox for each image that sandboxes use. */
-export async function sandboxesByImage(db: Db): Promise<SandboxRow[]> {
+export async function oneSandboxPerImage(db: Db): Promise<SandboxRow[]> {
   const firstIds = db
     .selectFrom('sandboxes')
     .select((eb) => eb.fn.min('id').as('id'))
@@ -117,6 +117,6 @@ export async function pageOfSandboxes(
   const { workspaceId, search } = query;
   const column = SORT_COLUMNS[query.sortBy];
   let select = db.selectFrom('sandboxes').selectAll().where('workspace_id', '=', workspaceId);
-  if (search !== undefined) select = select.where(contains('name', search));
+  if (search !== undefined) select = select.where(containsCondition('name', search));
   return readPage(select, [column, 'id'], query, (row): SandboxPosition => [row[column], row.id]);
 }

@@ -5,16 +5,16 @@ import { SECRET_MIGRATIONS } from './migrations.ts';
 import { deleteSecret, listSecrets, setSecretOperation } from './operations.ts';
 import type { SecretServices } from './operations.ts';
 
-export const SECRETS = { listSecrets, setSecret: setSecretOperation, deleteSecret } as const;
+export const SECRET_OPERATIONS = { listSecrets, setSecret: setSecretOperation, deleteSecret } as const;
 
 /** Returns the area (a module of API operations with its own table) of secrets, which `sealer` encrypts. */
 export function secrets(options: {
   store: ServiceStore;
   sealer: Sealer;
-}): Area<SecretServices, typeof SECRETS> {
+}): Area<SecretServices, typeof SECRET_OPERATIONS> {
   return {
     name: 'secrets',
-    operations: SECRETS,
+    operations: SECRET_OPERATIONS,
     migrations: SECRET_MIGRATIONS,
     services: ({ now }) => ({ ...options, now }),
   };

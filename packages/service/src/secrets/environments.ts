@@ -1,7 +1,7 @@
 import type { TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import type { Sealer } from '../sealing.ts';
-import { secretNames, secretValues } from './store.ts';
+import { readSecretNames, readSecretValues } from './store.ts';
 import type { SecretTables } from './tables.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { SecretTables } from './tables.ts';
 export function secretEnvironments(database: Kysely<unknown>, sealer: Sealer): TenantEnvironments {
   const db = database as Kysely<SecretTables>;
   return {
-    names: (workspaceId) => secretNames(db, workspaceId),
-    values: (workspaceId, names) => secretValues(db, sealer, { workspaceId, names }),
+    names: (workspaceId) => readSecretNames(db, workspaceId),
+    values: (workspaceId, names) => readSecretValues(db, sealer, { workspaceId, names }),
   };
 }

@@ -4,13 +4,13 @@ import {
   badRequest,
   cursorCodec,
   notFound,
-  operationsOf,
+  operationFactory,
   USER_PRINCIPALS,
   workspace,
 } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import * as z from 'zod';
-import { expectSealingKey } from '../sealing.ts';
+import { requireSealingKey } from '../sealing.ts';
 import type { Sealer } from '../sealing.ts';
 import type { ServiceStore } from '../store/open.ts';
 import { isWorkspaceAdmin } from '../workspace-admin.ts';
@@ -28,18 +28,18 @@ export interface SecretServices {
 type Scope = 'workspace' | 'personal';
 type SecretView = z.output<typeof schemas.secret>;
 
-const SHARED = { tag: 'Secrets', role: 'read', principals: USER_PRINCIPALS } as const;
-const READ = { ...SHARED, scope: 'api:read' } as const;
-const WRITE = { ...SHARED, scope: 'api:write' } as const;
-const define = operationsOf<SecretServices>();
+const COMMON_FIELDS = { tag: 'Secrets', role: 'read', principals: USER_PRINCIPALS } as const;
+const READ = { ...COMMON_FIELDS, scope: 'api:read' } as const;
+const WRITE = { ...COMMON_FIELDS, scope: 'api:write' } as const;
+const defineOperation = operationFactory<SecretServices>();
 
 function databaseOf({ store }: SecretServices): Kysely<SecretTables> {
   return store.database as Kysely<SecretTables>;
 }
 
-const cursors = cursorCodec(schemas.secretPosition);
+const positionCodec = cursorCodec(schemas.secretPosition);
 
-export const listSecrets = define({
+export const listSecrets = defineOperation({
   ...READ,
   id: 'listSecrets',
   method: 'GET',
@@ -48,19 +48,19 @@ export const listSecrets = define({
   resource: workspace('query'),
   params: z.strictObject({}),
   query: schemas.listQuery,
-  success: [{ status: 200, schema: schemas.secret, page: true, description: 'A page of secrets' }],
+  success: [{ status: 200, schema: schemas.secret, isPage: true, description: 'A page of secrets' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query, principal }) {
-    const after = cursors.decode(query.cursor, query);
+    const after = positionCodec.decode(query.cursor, query);
     const isAdmin = await isWorkspaceAdmin(services.store, principal, query.workspaceId);
     const userIds = ownerIdsOf(query.scope, principal);
     const { rows, next } = await pageOfSecrets(databaseOf(services), { ...query, userIds, after });
     const page = rows.map((row) => viewOf(row, isAdmin));
-    return { page, nextCursor: cursors.encode(next, query) };
+    return { page, nextCursor: positionCodec.encode(next, query) };
   },
 });
 
-export const setSecretOperation = define({
+export const setSecretOperation = defineOperation({
   ...WRITE,
   id: 'setSecret',
   audit: { resourceType: 'secret', actions: ['SECRET_CREATED', 'SECRET_UPDATED'] },
@@ -81,8 +81,8 @@ export const setSecretOperation = define({
     const { workspaceId, value, description, scope } = body;
     const userId = ownerIdOf(scope, principal);
     const key = { workspaceId, userId, name: path.name };
-    await expectSecretAdmin(services, principal, { workspaceId, scope });
-    expectSealingKey(services.sealer);
+    await requireSecretAdmin(services, principal, { workspaceId, scope });
+    requireSealingKey(services.sealer);
     const now = new Date(services.now()).toISOString();
     const { row, isNew } = await databaseOf(services)
       .transaction()
@@ -93,7 +93,7 @@ export const setSecretOperation = define({
           description: description ?? undefined,
           now,
         });
-        if (result.isNew && (await countSecrets(tx, key)) > schemas.MAX_SECRETS) throw tooManySecrets();
+        if (result.isNew && (await countSecrets(tx, key)) > schemas.MAX_SECRETS) throw tooManySecretsError();
         const action = result.isNew ? 'SECRET_CREATED' : 'SECRET_UPDATED';
         await recordAudit({ action, resourceId: path.name, details: { scope } }, tx);
         return result;
@@ -102,7 +102,7 @@ export const setSecretOperation = define({
   },
 });
 
-export const deleteSecret = define({
+export const deleteSecret = defineOperation({
   ...WRITE,
   id: 'deleteSecret',
   audit: { resourceType: 'secret', actions: ['SECRET_DELETED'] },
@@ -117,7 +117,7 @@ export const deleteSecret = define({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query, principal, recordAudit }) {
     const { workspaceId, scope } = query;
-    await expectSecretAdmin(services, principal, query);
+    await requireSecretAdmin(services, principal, query);
     const key = { workspaceId, userId: ownerIdOf(scope, principal), name: path.name };
     await databaseOf(services)
       .transaction()
@@ -129,11 +129,11 @@ export const deleteSecret = define({
   },
 });
 
-/** Returns the owner as in the column `user_id`: the id of the calling person; empty for the workspace. */
+/** Returns the owner as in the column `user_id`: the id of the calling user; empty for the workspace. */
 function ownerIdOf(scope: Scope, { userId }: Principal): string {
   if (scope === 'workspace') return '';
   if (userId !== null && userId !== '') return userId;
-  throw new ApiError(403, 'A credential without a person has no personal secrets', {
+  throw new ApiError(403, 'A credential without a user has no personal secrets', {
     details: { code: 'PRINCIPAL_KIND_NOT_PERMITTED' },
   });
 }
@@ -143,7 +143,7 @@ function ownerIdsOf(scope: Scope | undefined, principal: Principal): string[] {
   return principal.userId === null || principal.userId === '' ? [''] : ['', principal.userId];
 }
 
-async function expectSecretAdmin(
+async function requireSecretAdmin(
   services: SecretServices,
   principal: Principal,
   { workspaceId, scope }: { workspaceId: string; scope: Scope },
@@ -166,6 +166,6 @@ function viewOf(row: SecretInfo, isAdmin: boolean): SecretView {
   };
 }
 
-function tooManySecrets(): ApiError {
+function tooManySecretsError(): ApiError {
   return badRequest(`There are ${schemas.MAX_SECRETS} secrets already: delete one that is not used`);
 }

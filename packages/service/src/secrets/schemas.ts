@@ -4,24 +4,27 @@ import * as z from 'zod';
 const timestamp = z.iso.datetime();
 const scope = z
   .enum(['workspace', 'personal'])
-  .meta({ description: 'Of the workspace, or of the calling person' });
+  .meta({ description: 'Of the workspace, or of the calling user' });
 
-/** Maximum number of secrets of a workspace, and of a person in a workspace. */
+/** Maximum number of secrets of a workspace, and of a user in a workspace. */
 export const MAX_SECRETS = 1_000;
 const MAX_NAME_CHARS = 255;
 const MAX_VALUE_CHARS = 65_536;
 const MAX_DESCRIPTION_CHARS = 500;
 
 /** The control characters, written out because not every consumer of the schema supports `\p{Cc}`. */
-const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
+const CONTROL_CHARACTERS = String.raw`\u0000-\u001f\u007f-\u009f`;
 /** The names that `{{NAME}}` in a workflow can contain: no braces, control characters or outer white space. */
-const NAME = new RegExp(String.raw`^[^{}\s${CONTROL}](?:[^{}${CONTROL}]*[^{}\s${CONTROL}])?$`, 'u');
+const NAME_PATTERN = new RegExp(
+  String.raw`^[^{}\s${CONTROL_CHARACTERS}](?:[^{}${CONTROL_CHARACTERS}]*[^{}\s${CONTROL_CHARACTERS}])?$`,
+  'u',
+);
 
 export const secretName = z
   .string()
   .min(1)
   .max(MAX_NAME_CHARS)
-  .regex(NAME, 'a name cannot have braces, control characters, or white space at its ends');
+  .regex(NAME_PATTERN, 'a name cannot have braces, control characters, or white space at its ends');
 
 /** Unpaired surrogates are refused: UTF-8 cannot store them, so the value would be read back as another string. */
 export const secretValue = z

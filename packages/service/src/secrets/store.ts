@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { contains, readPage } from '../paging.ts';
+import { containsCondition, readPage } from '../paging.ts';
 import { countOf } from '../store/database.ts';
 import type { Sealer } from '../sealing.ts';
 import type { SecretInfo, SecretRow, SecretTables } from './tables.ts';
@@ -58,7 +58,7 @@ export async function setSecret(
 ): Promise<{ row: SecretInfo; isNew: boolean }> {
   const { workspaceId, userId, name, value, description, now } = secret;
   const { keyId, sealed } = sealer.seal(value, bindingOf(secret));
-  const added = await db
+  const addedRow = await db
     .insertInto('secrets')
     .values({
       workspace_id: workspaceId,
@@ -73,7 +73,7 @@ export async function setSecret(
     .onConflict((conflict) => conflict.columns(['workspace_id', 'user_id', 'name']).doNothing())
     .returning(COLUMNS)
     .executeTakeFirst();
-  if (added) return { row: added, isNew: true };
+  if (addedRow) return { row: addedRow, isNew: true };
   const row = await db
     .updateTable('secrets')
     .set({ key_id: keyId, sealed, updated_at: now, ...(description !== undefined && { description }) })
@@ -97,7 +97,7 @@ export async function removeSecret(db: Db, { workspaceId, userId, name }: Secret
   return numDeletedRows > 0n;
 }
 
-/** Returns the number of secrets of the workspace or person. */
+/** Returns the number of secrets of the workspace or user. */
 export async function countSecrets(
   db: Db,
   { workspaceId, userId }: Omit<SecretKey, 'name'>,
@@ -119,13 +119,13 @@ export async function pageOfSecrets(
     .select(COLUMNS)
     .where('workspace_id', '=', workspaceId)
     .where('user_id', 'in', [...userIds]);
-  if (search !== undefined) select = select.where(contains('name', search));
+  if (search !== undefined) select = select.where(containsCondition('name', search));
   const columns = [column, 'name', 'user_id'];
   return readPage(select, columns, query, (row): SecretPosition => [row[column], row.name, row.user_id]);
 }
 
 /** Returns the names of the workspace's secrets. */
-export async function secretNames(db: Db, workspaceId: string): Promise<string[]> {
+export async function readSecretNames(db: Db, workspaceId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('secrets')
     .select('name')
@@ -138,7 +138,7 @@ export async function secretNames(db: Db, workspaceId: string): Promise<string[]
 /**
  * Returns the values of those `names` that the workspace has. Throws a SealingError for a value that cannot be opened.
  */
-export async function secretValues(
+export async function readSecretValues(
   db: Db,
   sealer: Sealer,
   { workspaceId, names }: { workspaceId: string; names: readonly string[] },
@@ -162,7 +162,7 @@ function openRow(sealer: Sealer, row: SecretRow): string {
 }
 
 /** Returns the ids of the keys that sealed the values of the table. */
-export async function secretKeyIds(db: Db): Promise<Set<string>> {
+export async function findSealingKeyIdsOfSecrets(db: Db): Promise<Set<string>> {
   const rows = await db.selectFrom('secrets').select('key_id').distinct().execute();
   return new Set(rows.map((row) => row.key_id));
 }

@@ -1,7 +1,7 @@
 /** A secret. Its primary key is `workspace_id`, `user_id`, `name`. */
 export interface SecretRow {
   workspace_id: string;
-  /** The person whose secret it is; empty: a secret of the workspace. */
+  /** The user whose secret it is; empty: a secret of the workspace. */
   user_id: string;
   name: string;
   description: string | null;

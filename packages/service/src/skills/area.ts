@@ -5,7 +5,7 @@ import { grantSkillEditor, listSkillEditors, revokeSkillEditor } from './editor-
 import { SKILL_MIGRATIONS } from './migrations.ts';
 import { createSkill, deleteSkill, getSkill, listSkills, updateSkill } from './operations.ts';
 
-export const SKILLS = {
+export const SKILL_OPERATIONS = {
   listSkills,
   createSkill,
   getSkill,
@@ -17,10 +17,10 @@ export const SKILLS = {
 } as const;
 
 /** Returns the area (a module of API operations with its own tables) of skills, which agents use. */
-export function skills({ store }: { store: ServiceStore }): Area<SkillServices, typeof SKILLS> {
+export function skills({ store }: { store: ServiceStore }): Area<SkillServices, typeof SKILL_OPERATIONS> {
   return {
     name: 'skills',
-    operations: SKILLS,
+    operations: SKILL_OPERATIONS,
     migrations: SKILL_MIGRATIONS,
     services: ({ now }) => ({ store, now }),
   };

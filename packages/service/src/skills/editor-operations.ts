@@ -3,31 +3,31 @@ import {
   cursorCodec,
   AUTHENTICATED_PRINCIPALS,
   notFound,
-  operationsOf,
+  operationFactory,
   USER_PRINCIPALS,
   workspace,
 } from '@heddle/api/areas';
 import * as z from 'zod';
 import { requireEditableSkill, requireSkill, isoNow, databaseOf } from './access.ts';
 import type { SkillServices } from './access.ts';
-import { countGrants, grant, memberWithEmail, pageOfEditors, revoke } from './editors.ts';
+import { countGrants, grant, findMemberWithEmail, pageOfEditors, revoke } from './editors.ts';
 import type { SkillEditor } from './editors.ts';
 import * as schemas from './schemas.ts';
 import { lockSkill } from './store.ts';
 
-const SHARED = {
+const COMMON_FIELDS = {
   tag: 'Skills',
   capability: 'skills.use',
   role: 'read',
   path: '/api/v2/skills/{skillId}/editors',
   params: schemas.skillPath,
 } as const;
-const WRITE = { ...SHARED, scope: 'api:write', principals: USER_PRINCIPALS } as const;
-const define = operationsOf<SkillServices>();
-const cursors = cursorCodec(schemas.pagePosition);
+const WRITE = { ...COMMON_FIELDS, scope: 'api:write', principals: USER_PRINCIPALS } as const;
+const defineOperation = operationFactory<SkillServices>();
+const positionCodec = cursorCodec(schemas.pagePosition);
 
-export const listSkillEditors = define({
-  ...SHARED,
+export const listSkillEditors = defineOperation({
+  ...COMMON_FIELDS,
   scope: 'api:read',
   principals: AUTHENTICATED_PRINCIPALS,
   id: 'listSkillEditors',
@@ -35,19 +35,19 @@ export const listSkillEditors = define({
   summary: 'List who may change a skill: admins of the workspace, and members with the right to change it',
   resource: workspace('query'),
   query: schemas.editorsQuery,
-  success: [{ status: 200, schema: schemas.editor, page: true, description: 'A page of editors' }],
+  success: [{ status: 200, schema: schemas.editor, isPage: true, description: 'A page of editors' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query }) {
     const key = { workspaceId: query.workspaceId, id: path.skillId };
-    const scope = { ...query, ...path };
-    const after = cursors.decode(query.cursor, scope);
+    const filters = { ...query, ...path };
+    const after = positionCodec.decode(query.cursor, filters);
     await requireSkill(services, key);
     const { editors, next } = await pageOfEditors(databaseOf(services), key, { ...query, after });
-    return { page: editors.map(viewOf), nextCursor: cursors.encode(next, scope) };
+    return { page: editors.map(viewOf), nextCursor: positionCodec.encode(next, filters) };
   },
 });
 
-export const grantSkillEditor = define({
+export const grantSkillEditor = defineOperation({
   ...WRITE,
   id: 'grantSkillEditor',
   audit: { resourceType: 'skill', actions: ['SKILL_EDITOR_GRANTED'] },
@@ -64,14 +64,14 @@ export const grantSkillEditor = define({
   async handle(services, { path, body: { workspaceId, email }, principal, recordAudit }) {
     const key = { workspaceId, id: path.skillId };
     await requireEditableSkill(services, principal, key);
-    const member = await nonAdminMember(services, { workspaceId, email });
+    const member = await requireNonAdminMember(services, { workspaceId, email });
     const { userId } = member;
     const isNew = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
         if (!(await lockSkill(tx, key))) throw notFound('Skill');
-        const added = await grant(tx, key, { userId, now: isoNow(services) });
-        if (!added) return false;
+        const isAdded = await grant(tx, key, { userId, now: isoNow(services) });
+        if (!isAdded) return false;
         if ((await countGrants(tx, key)) > schemas.MAX_EDITORS)
           throw badRequest(`The skill has ${schemas.MAX_EDITORS} editors already: revoke one`);
         await recordAudit({ resourceId: key.id, details: { userId } }, tx);
@@ -81,7 +81,7 @@ export const grantSkillEditor = define({
   },
 });
 
-export const revokeSkillEditor = define({
+export const revokeSkillEditor = defineOperation({
   ...WRITE,
   id: 'revokeSkillEditor',
   audit: { resourceType: 'skill', actions: ['SKILL_EDITOR_REVOKED'] },
@@ -94,7 +94,7 @@ export const revokeSkillEditor = define({
   async handle(services, { path, query: { workspaceId, email }, principal, recordAudit }) {
     const key = { workspaceId, id: path.skillId };
     await requireEditableSkill(services, principal, key);
-    const { userId } = await nonAdminMember(services, { workspaceId, email });
+    const { userId } = await requireNonAdminMember(services, { workspaceId, email });
     await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
@@ -106,11 +106,11 @@ export const revokeSkillEditor = define({
 });
 
 /** Returns the member with this email address. Throws 404 if the workspace has none, and 400 for an admin. */
-async function nonAdminMember(
+async function requireNonAdminMember(
   services: SkillServices,
   { workspaceId, email }: { workspaceId: string; email: string },
 ): Promise<SkillEditor> {
-  const member = await memberWithEmail(databaseOf(services), workspaceId, email);
+  const member = await findMemberWithEmail(databaseOf(services), workspaceId, email);
   if (!member) throw notFound('Member');
   if (member.isWorkspaceAdmin)
     throw badRequest('A workspace admin is an editor of all skills, and cannot be granted or revoked');

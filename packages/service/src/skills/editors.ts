@@ -25,10 +25,10 @@ export async function pageOfEditors(
   query: EditorsQuery,
 ): Promise<{ editors: SkillEditor[]; next: PagePosition | undefined }> {
   const { sortBy } = query;
-  const select = members(db, skill.workspaceId).where((eb) =>
+  const select = membersQuery(db, skill.workspaceId).where((eb) =>
     eb.or([
       eb('members.role', '=', 'admin'),
-      sql<boolean>`exists ${grants(db, skill)
+      sql<boolean>`exists ${grantsQuery(db, skill)
         .select(sql`1`.as('one'))
         .where('user_id', '=', sql.ref<string>('users.id'))}`,
     ]),
@@ -43,22 +43,22 @@ export async function pageOfEditors(
 }
 
 /** Returns the member of the workspace with exactly this email address; undefined if there is none. */
-export async function memberWithEmail(
+export async function findMemberWithEmail(
   db: Db,
   workspaceId: string,
   email: string,
 ): Promise<SkillEditor | undefined> {
-  const row = await members(db, workspaceId).where('users.email', '=', email).executeTakeFirst();
+  const row = await membersQuery(db, workspaceId).where('users.email', '=', email).executeTakeFirst();
   return row && editorOf(row);
 }
 
-/** Returns whether the person has a grant for the skill: the right to change it. */
+/** Returns whether the user has a grant for the skill: the right to change it. */
 export async function hasGrant(db: Db, skill: SkillKey, userId: string): Promise<boolean> {
-  const query = grants(db, skill).select('user_id').where('user_id', '=', userId);
+  const query = grantsQuery(db, skill).select('user_id').where('user_id', '=', userId);
   return (await query.executeTakeFirst()) !== undefined;
 }
 
-/** Grants a person the right to change the skill. Returns false if the person had it already. */
+/** Grants a user the right to change the skill. Returns false if the user had it already. */
 export async function grant(
   db: Db,
   { workspaceId, id }: SkillKey,
@@ -85,14 +85,14 @@ export async function revoke(db: Db, { workspaceId, id }: SkillKey, userId: stri
 
 /** Returns the number of grants for the skill. */
 export async function countGrants(db: Db, skill: SkillKey): Promise<number> {
-  return countOf(grants(db, skill));
+  return countOf(grantsQuery(db, skill));
 }
 
-function grants(db: Db, { workspaceId, id }: SkillKey) {
+function grantsQuery(db: Db, { workspaceId, id }: SkillKey) {
   return db.selectFrom('skill_editors').where('workspace_id', '=', workspaceId).where('skill_id', '=', id);
 }
 
-function members(db: Db, workspaceId: string) {
+function membersQuery(db: Db, workspaceId: string) {
   return db
     .selectFrom('members')
     .innerJoin('users', 'users.id', 'members.user_id')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import { expectValid } from '../expect-valid.ts';
+import { requireValid } from '../require-valid.ts';
 import { MAX_SKILLS, skillContent, skillDescription, skillName } from './schemas.ts';
 import { addSkill, changeSkill, countSkills, findSkill, pageOfSkills, removeSkill } from './store.ts';
 import type { Db, PagePosition } from './store.ts';
@@ -43,28 +43,36 @@ export async function storeSkill(
   input: SkillNameKey & { content: string; description?: string | undefined },
 ): Promise<{ skill: StoredSkill; isNew: boolean }> {
   const { workspaceId, name, description, content } = input;
-  expectValid('name', skillName, name);
-  expectValid('content', skillContent, content);
-  if (description !== undefined) expectValid('description', skillDescription, description);
+  requireValid('name', skillName, name);
+  requireValid('content', skillContent, content);
+  if (description !== undefined) requireValid('description', skillDescription, description);
   return toDb(database)
     .transaction()
     .execute(async (db) => {
       const now = new Date().toISOString();
-      const existing = await findSkill(db, { workspaceId, name });
-      if (existing) {
+      const existingSkill = await findSkill(db, { workspaceId, name });
+      if (existingSkill) {
         const changes = { content, ...(description !== undefined && { description }), now };
-        const changed = await changeSkill(db, { workspaceId, id: existing.id }, changes);
-        if (changed) return { skill: viewOf(changed), isNew: false };
+        const changedSkill = await changeSkill(db, { workspaceId, id: existingSkill.id }, changes);
+        if (changedSkill) return { skill: viewOf(changedSkill), isNew: false };
       }
       if (description === undefined)
         throw new RangeError(
           'A new skill needs a description: models use it to decide when to read the skill.',
         );
-      const added = await addSkill(db, { workspaceId, id: randomUUID(), name, description, content, now });
-      if (!added) throw new RangeError(`Another process has just stored a skill named "${name}": try again.`);
+      const addedSkill = await addSkill(db, {
+        workspaceId,
+        id: randomUUID(),
+        name,
+        description,
+        content,
+        now,
+      });
+      if (!addedSkill)
+        throw new RangeError(`Another process has just stored a skill named "${name}": try again.`);
       if ((await countSkills(db, workspaceId)) > MAX_SKILLS)
         throw new RangeError(`The workspace has ${MAX_SKILLS} skills already.`);
-      return { skill: viewOf(added), isNew: true };
+      return { skill: viewOf(addedSkill), isNew: true };
     });
 }
 

@@ -6,7 +6,7 @@ import {
   cursorCodec,
   AUTHENTICATED_PRINCIPALS,
   notFound,
-  operationsOf,
+  operationFactory,
   USER_PRINCIPALS,
   workspace,
 } from '@heddle/api/areas';
@@ -19,14 +19,19 @@ import * as schemas from './schemas.ts';
 import { addSkill, changeSkill, countSkills, pageOfSkills, removeSkill } from './store.ts';
 import type { SkillInfo, SkillRow } from './tables.ts';
 
-const SHARED = { tag: 'Skills', capability: 'skills.use' } as const;
-const READ = { ...SHARED, scope: 'api:read', role: 'read', principals: AUTHENTICATED_PRINCIPALS } as const;
-const WRITE = { ...SHARED, scope: 'api:write', principals: USER_PRINCIPALS } as const;
+const COMMON_FIELDS = { tag: 'Skills', capability: 'skills.use' } as const;
+const READ = {
+  ...COMMON_FIELDS,
+  scope: 'api:read',
+  role: 'read',
+  principals: AUTHENTICATED_PRINCIPALS,
+} as const;
+const WRITE = { ...COMMON_FIELDS, scope: 'api:write', principals: USER_PRINCIPALS } as const;
 const emptyObject = z.strictObject({});
-const define = operationsOf<SkillServices>();
-const cursors = cursorCodec(schemas.pagePosition);
+const defineOperation = operationFactory<SkillServices>();
+const positionCodec = cursorCodec(schemas.pagePosition);
 
-export const listSkills = define({
+export const listSkills = defineOperation({
   ...READ,
   id: 'listSkills',
   method: 'GET',
@@ -35,16 +40,16 @@ export const listSkills = define({
   resource: workspace('query'),
   params: emptyObject,
   query: schemas.listQuery,
-  success: [{ status: 200, schema: schemas.skillSummary, page: true, description: 'A page of skills' }],
+  success: [{ status: 200, schema: schemas.skillSummary, isPage: true, description: 'A page of skills' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query }) {
-    const after = cursors.decode(query.cursor, query);
+    const after = positionCodec.decode(query.cursor, query);
     const { rows, next } = await pageOfSkills(databaseOf(services), { ...query, after });
-    return { page: rows.map(summaryOf), nextCursor: cursors.encode(next, query) };
+    return { page: rows.map(summaryOf), nextCursor: positionCodec.encode(next, query) };
   },
 });
 
-export const createSkill = define({
+export const createSkill = defineOperation({
   ...WRITE,
   role: 'write',
   id: 'createSkill',
@@ -63,20 +68,20 @@ export const createSkill = define({
     const row = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
-        const added = await addSkill(tx, { ...body, id: randomUUID(), now });
-        if (!added) throw nameTaken(body.name);
+        const addedSkill = await addSkill(tx, { ...body, id: randomUUID(), now });
+        if (!addedSkill) throw nameTakenError(body.name);
         if ((await countSkills(tx, body.workspaceId)) > schemas.MAX_SKILLS)
           throw badRequest(`There are ${schemas.MAX_SKILLS} skills already: delete one that is not used`);
-        const key = { workspaceId: body.workspaceId, id: added.id };
+        const key = { workspaceId: body.workspaceId, id: addedSkill.id };
         if (userId !== null) await grant(tx, key, { userId, now });
-        await recordAudit({ resourceId: added.id, details: { name: added.name } }, tx);
-        return added;
+        await recordAudit({ resourceId: addedSkill.id, details: { name: addedSkill.name } }, tx);
+        return addedSkill;
       });
     return { status: 201, data: viewOf(row) };
   },
 });
 
-export const getSkill = define({
+export const getSkill = defineOperation({
   ...READ,
   id: 'getSkill',
   method: 'GET',
@@ -92,7 +97,7 @@ export const getSkill = define({
   },
 });
 
-export const updateSkill = define({
+export const updateSkill = defineOperation({
   ...WRITE,
   role: 'read',
   id: 'updateSkill',
@@ -112,20 +117,20 @@ export const updateSkill = define({
     const row = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
-        const changed = await changeSkill(tx, key, { ...changes, now: isoNow(services) });
-        if (!changed) throw notFound('Skill');
-        const details = { name: changed.name, fields: Object.keys(changes).toSorted() };
+        const changedSkill = await changeSkill(tx, key, { ...changes, now: isoNow(services) });
+        if (!changedSkill) throw notFound('Skill');
+        const details = { name: changedSkill.name, fields: Object.keys(changes).toSorted() };
         await recordAudit({ resourceId: key.id, details }, tx);
-        return changed;
+        return changedSkill;
       })
       .catch((error: unknown) => {
-        throw changes.name !== undefined && isUniqueViolation(error) ? nameTaken(changes.name) : error;
+        throw changes.name !== undefined && isUniqueViolation(error) ? nameTakenError(changes.name) : error;
       });
     return { data: viewOf(row) };
   },
 });
 
-export const deleteSkill = define({
+export const deleteSkill = defineOperation({
   ...WRITE,
   role: 'read',
   id: 'deleteSkill',
@@ -144,9 +149,9 @@ export const deleteSkill = define({
     await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
-        const removed = await removeSkill(tx, key);
-        if (!removed) throw notFound('Skill');
-        await recordAudit({ resourceId: key.id, details: { name: removed.name } }, tx);
+        const removedSkill = await removeSkill(tx, key);
+        if (!removedSkill) throw notFound('Skill');
+        await recordAudit({ resourceId: key.id, details: { name: removedSkill.name } }, tx);
       });
     return { data: { id: key.id, deleted: true } };
   },
@@ -167,6 +172,6 @@ function viewOf(row: SkillRow): z.output<typeof schemas.skill> {
   return { ...summaryOf(row), content: row.content };
 }
 
-function nameTaken(name: string): ApiError {
+function nameTakenError(name: string): ApiError {
   return conflict(`A skill named "${name}" already exists in this workspace`);
 }

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { contains, readPage } from '../paging.ts';
+import { containsCondition, readPage } from '../paging.ts';
 import { countOf } from '../store/database.ts';
 import type { WorkspaceTables } from '../workspaces/store.ts';
 import type { SkillInfo, SkillRow, SkillTables } from './tables.ts';
@@ -141,6 +141,8 @@ export async function pageOfSkills(
   const column = SORT_COLUMNS[query.sortBy];
   let select = db.selectFrom('skills').select(COLUMNS).where('workspace_id', '=', workspaceId);
   if (search !== undefined)
-    select = select.where((eb) => eb.or([contains('name', search), contains('description', search)]));
+    select = select.where((eb) =>
+      eb.or([containsCondition('name', search), containsCondition('description', search)]),
+    );
   return readPage(select, [column, 'id'], query, (row): PagePosition => [row[column], row.id]);
 }

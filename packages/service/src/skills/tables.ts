@@ -12,7 +12,7 @@ export interface SkillRow {
 /** The columns that lists read. */
 export type SkillInfo = Omit<SkillRow, 'content'>;
 
-/** A person who may change a skill. Workspace admins need no row. */
+/** A user who may change a skill. Workspace admins need no row. */
 export interface SkillEditorRow {
   workspace_id: string;
   skill_id: string;

@@ -12,9 +12,9 @@ export function storedSkills(database: Kysely<unknown>): TenantSkills {
   const db = database as Db;
   return {
     async find(workspaceId, idsOrNames) {
-      const storable = idsOrNames.filter(isStorable);
-      if (workspaceId === undefined || storable.length === 0) return [];
-      return (await findSkills(db, workspaceId, storable)).map(({ id, name, description }) => ({
+      const storableIdsOrNames = idsOrNames.filter(isStorable);
+      if (workspaceId === undefined || storableIdsOrNames.length === 0) return [];
+      return (await findSkills(db, workspaceId, storableIdsOrNames)).map(({ id, name, description }) => ({
         ...{ id, name, description },
       }));
     },

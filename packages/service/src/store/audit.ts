@@ -3,7 +3,7 @@ import type { Audit, AuditEvent, PreparedEvent } from '@heddle/api/ports';
 import type { Db } from './database.ts';
 import type { AuditRow } from './schema.ts';
 
-type RecordedEvent = Omit<AuditEvent, 'principal'> & Partial<Pick<AuditEvent, 'principal'>>;
+type NewAuditEvent = Omit<AuditEvent, 'principal'> & Partial<Pick<AuditEvent, 'principal'>>;
 
 /** The audit log. */
 export class AuditStore implements Audit {
@@ -14,13 +14,13 @@ export class AuditStore implements Audit {
   }
 
   /** Records the event, in `transaction` if there is one. Without a principal, the service itself acted. */
-  async record(event: RecordedEvent, transaction?: unknown): Promise<void> {
+  async record(event: NewAuditEvent, transaction?: unknown): Promise<void> {
     const db = (transaction as Db | undefined) ?? this.#db;
     await db.insertInto('audit').values(rowOf(event)).execute();
   }
 
   /** Records an event before its action. The outcome of the event is `intended` until `confirm` is called. */
-  async prepare(event: RecordedEvent): Promise<PreparedEvent> {
+  async prepare(event: NewAuditEvent): Promise<PreparedEvent> {
     const row = rowOf(event);
     await this.#db
       .insertInto('audit')
@@ -47,7 +47,7 @@ export class AuditStore implements Audit {
   }
 }
 
-function rowOf({ principal, ...event }: RecordedEvent): AuditRow {
+function rowOf({ principal, ...event }: NewAuditEvent): AuditRow {
   return {
     id: newId(),
     workspace_id: event.workspaceId ?? null,

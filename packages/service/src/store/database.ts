@@ -4,7 +4,7 @@ import type { Dialect, SelectQueryBuilder } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import { Pool } from 'pg';
 import { MIGRATIONS } from './migrations.ts';
-import { nodeSqlite } from './node-sqlite.ts';
+import { createNodeSqliteDialect } from './node-sqlite.ts';
 import type { Tables } from './schema.ts';
 import { NamesOnlyPostgresDialect } from './names-only-dialects.ts';
 
@@ -32,7 +32,7 @@ export async function openDatabase(
   const schema = isPostgres ? (location.schema ?? DEFAULT_SCHEMA) : undefined;
   const dialect = isPostgres
     ? createPostgresDialect(location, schema ?? DEFAULT_SCHEMA)
-    : nodeSqlite(location.file);
+    : createNodeSqliteDialect(location.file);
   const db = new Kysely<Tables>({ dialect });
   try {
     await migrate(db, schema, { migrations });

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import type { Authenticator, Principal } from '@heddle/api';
-import { isAfter } from '../paging.ts';
-import { compiledQuery } from './compiled.ts';
+import { afterCondition } from '../paging.ts';
+import { compiledQuery } from './compiled-query.ts';
 import type { Db } from './database.ts';
 import type { ApiKeyRow } from './schema.ts';
 
@@ -29,12 +29,12 @@ const INFO_COLUMNS = [
 export class KeyStore {
   readonly #db: Db;
   readonly #secret: string;
-  readonly #byHash: (hash: string) => Promise<ApiKeyRow[]>;
+  readonly #findByHash: (hash: string) => Promise<ApiKeyRow[]>;
 
   constructor(db: Db, secret: string) {
     this.#db = db;
     this.#secret = secret;
-    this.#byHash = compiledQuery(db, (query) =>
+    this.#findByHash = compiledQuery(db, (query) =>
       query.selectFrom('api_keys').selectAll().where('hash', '=', '').where('revoked_at', 'is', null),
     );
   }
@@ -69,13 +69,13 @@ export class KeyStore {
   }
 
   /**
-   * Returns the row of the key, and records its use. Returns undefined for a key that is unknown, revoked, or expired at
-   * `nowMs`.
+   * Returns the row of the key, and records its use. Returns undefined for a key that is unknown, revoked, or expired
+   * at `nowMs`.
    */
   async find(key: string, nowMs: number): Promise<ApiKeyRow | undefined> {
     if (!key.startsWith(KEY_PREFIX)) return undefined;
     // Not cached: a key that any process has revoked is refused from the next request on.
-    const [row] = await this.#byHash(this.#hash(key));
+    const [row] = await this.#findByHash(this.#hash(key));
     if (!row || (row.expires_at !== null && Date.parse(row.expires_at) <= nowMs)) return undefined;
     await this.#recordUse(row, nowMs);
     return row;
@@ -121,7 +121,9 @@ export class KeyStore {
       .select(INFO_COLUMNS)
       .where('workspace_id', '=', workspaceId)
       .where('revoked_at', 'is', null)
-      .$if(after !== undefined, (query) => query.where(isAfter(['created_at', 'id'], after ?? [], 'asc')))
+      .$if(after !== undefined, (query) =>
+        query.where(afterCondition(['created_at', 'id'], after ?? [], 'asc')),
+      )
       .orderBy('created_at')
       .orderBy('id')
       .limit(limit)

@@ -24,7 +24,7 @@ export type ListedWorkflow = Omit<WorkflowRow, 'state'>;
 
 type WorkflowSelect = SelectQueryBuilder<Tables, 'workflows', ListedWorkflow>;
 
-const COLUMNS = {
+const SORT_COLUMNS = {
   position: 'position',
   name: 'name',
   createdAt: 'created_at',
@@ -33,42 +33,42 @@ const COLUMNS = {
 } as const;
 
 /** Returns the expression to sort by. */
-function sortColumn(sortBy: WorkflowSort) {
-  return sql<string | number>`${sql.ref(COLUMNS[sortBy])}`;
+function sortExpressionOf(sortBy: WorkflowSort) {
+  return sql<string | number>`${sql.ref(SORT_COLUMNS[sortBy])}`;
 }
 
 /** Returns the query for a page of workflows, and for one more workflow if there is a next page. */
 export function listQuery(db: Db, query: WorkflowListQuery): WorkflowSelect {
   const { workspaceId, archived, folderPath, deployedOnly, sortOrder, limit } = query;
-  const from =
+  const baseQuery =
     query.sortBy === 'runCount'
       ? db.selectFrom('workflows').innerJoin('run_counts', 'run_counts.workflow_id', 'workflows.id')
       : db.selectFrom('workflows');
-  const select = from
+  const select = baseQuery
     .select(['id', 'workspace_id', 'name', 'description', 'folder_path', 'position', 'active_version'])
     .select(['deployed_at', 'public_api', 'created_at', 'updated_at', 'archived_at'])
     .where('workspace_id', '=', workspaceId)
     .where('archived_at', archived ? 'is not' : 'is', null)
     .$if(folderPath !== undefined, (select) => select.where('folder_path', '=', folderPath as string))
     .$if(deployedOnly === true, (select) => select.where('active_version', 'is not', null));
-  const sortExpression = sortColumn(query.sortBy);
-  return afterItem(withSearch(select, query.search), query)
+  const sortExpression = sortExpressionOf(query.sortBy);
+  return startAfterItem(filterByName(select, query.search), query)
     .orderBy(sortExpression, sortOrder)
     .orderBy('id', sortOrder)
     .limit(limit + 1);
 }
 
 /** Selects the workflows whose name contains `search`. Wildcards in `search` are matched literally. */
-function withSearch(select: WorkflowSelect, search: string | undefined): WorkflowSelect {
+function filterByName(select: WorkflowSelect, search: string | undefined): WorkflowSelect {
   if (search === undefined) return select;
   const pattern = `%${escapeLike(search.toLowerCase())}%`;
   return select.where(sql<boolean>`lower(name) like ${pattern} escape '\\'`);
 }
 
-function afterItem(select: WorkflowSelect, query: WorkflowListQuery): WorkflowSelect {
+function startAfterItem(select: WorkflowSelect, query: WorkflowListQuery): WorkflowSelect {
   if (!query.after) return select;
   const [value, id] = query.after;
-  const sortExpression = sortColumn(query.sortBy);
+  const sortExpression = sortExpressionOf(query.sortBy);
   const operator = sql.raw(query.sortOrder === 'asc' ? '>' : '<');
   return select.where(sql<boolean>`(${sortExpression}, id) ${operator} (${value}, ${id})`);
 }

@@ -8,7 +8,7 @@ import { NamesOnlySqliteDialect } from './names-only-dialects.ts';
 const BUSY_TIMEOUT_MS = 5000;
 
 /** Returns kysely's SQLite dialect over node:sqlite. `file` is a path, or `:memory:`. */
-export function nodeSqlite(file: string): SqliteDialect {
+export function createNodeSqliteDialect(file: string): SqliteDialect {
   // Loaded here, because processes that use PostgreSQL do not need it.
   const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
@@ -21,14 +21,14 @@ type Parameters = readonly unknown[];
 
 /** Adapts the connection to kysely's interface. Caches statements: they are few, and slow to prepare. */
 function adaptConnection(db: DatabaseSync) {
-  const statements = new Map<string, ReturnType<typeof statementOf>>();
+  const statements = new Map<string, ReturnType<typeof adaptStatement>>();
   return {
     close: () => db.close(),
     prepare(sql: string) {
       // `begin immediate` locks the database for writing. With `begin`, a transaction that reads first fails to write
       // if another process has written in between.
       const text = sql === 'begin' ? 'begin immediate' : sql;
-      const statement = statements.get(text) ?? statementOf(db.prepare(text));
+      const statement = statements.get(text) ?? adaptStatement(db.prepare(text));
       // Statements that change the schema are not cached, because they run once.
       if (/^(select|insert|update|delete|with)/i.test(text)) statements.set(text, statement);
       return statement;
@@ -36,7 +36,7 @@ function adaptConnection(db: DatabaseSync) {
   };
 }
 
-function statementOf(statement: ReturnType<DatabaseSync['prepare']>) {
+function adaptStatement(statement: ReturnType<DatabaseSync['prepare']>) {
   return {
     reader: statement.columns().length > 0,
     all: (parameters: Parameters) => statement.all(...(parameters as SQLInputValue[])),

@@ -22,7 +22,7 @@ import { FEED_MIGRATIONS } from '../triggers/feeds/migrations.ts';
 import { TRIGGER_MIGRATIONS } from '../triggers/migrations.ts';
 import { WEBHOOK_MIGRATIONS } from '../triggers/webhooks/migrations.ts';
 import { TRANSFER_MIGRATIONS } from '../transfer/migrations.ts';
-import { storedDefinitions } from '../workflows/definitions.ts';
+import { createStoredDefinitions } from '../workflows/definitions.ts';
 import { WORKFLOW_MIGRATIONS } from '../workflows/migrations.ts';
 import { WORKSPACE_MIGRATIONS } from '../workspaces/migrations.ts';
 import { AuditStore } from './audit.ts';
@@ -65,7 +65,7 @@ export interface ServiceStoreOptions {
 }
 
 /**
- * Workspaces, people, keys, drafts and versions, reserved run ids, audit, and the tables of all areas. The engine
+ * Workspaces, users, keys, drafts and versions, reserved run ids, audit, and the tables of all areas. The engine
  * stores plans, runs and logs.
  */
 export interface ServiceStore extends Database {
@@ -112,7 +112,7 @@ export async function openServiceStore(options: ServiceStoreOptions = {}): Promi
     keys,
     sessions: new Sessions(secret, keys),
     workflows: new WorkflowStore(db),
-    definitions: storedDefinitions(db),
+    definitions: createStoredDefinitions(db),
     reservations: new ReservationStore(db),
     publicRuns: new PublicRunStore(db),
     audit: new AuditStore(db),
@@ -133,9 +133,9 @@ export async function openWorkerStore(
   const workspaces = new WorkspaceStore(db);
   const database = db as unknown as Kysely<unknown>;
   return {
-    ...storedDefinitions(db),
+    ...createStoredDefinitions(db),
     database,
-    oldestWorkspace: () => workspaces.oldestId(),
+    oldestWorkspace: () => workspaces.findOldestId(),
     secrets: secretEnvironments(database, sealer),
     credentials: storedCredentials(database, sealer, refresh),
     skills: storedSkills(database),
@@ -175,11 +175,11 @@ function secretOf({ data, postgres, secret }: ServiceStoreOptions): string {
       'PostgreSQL needs a secret for key hashes: set `secret` to the same value in all processes.',
     );
   }
-  return data === undefined ? newSecret() : secretIn(data);
+  return data === undefined ? newSecret() : readOrCreateSecret(data);
 }
 
 /** Returns the secret of the data folder. The first process creates it. */
-function secretIn(data: string): string {
+function readOrCreateSecret(data: string): string {
   const file = join(data, 'api-secret');
   try {
     writeFileSync(file, newSecret(), { flag: 'wx', mode: 0o600 });

@@ -29,15 +29,15 @@ export class PublicRunStore {
     await this.#db.deleteFrom('public_runs').where('run_id', '=', runId).execute();
   }
 
-  /** Returns runs that were requested before the time `before`, oldest first, after the run `last`. */
-  async page(before: string, last: PublicRunRow | undefined, limit: number): Promise<PublicRunRow[]> {
+  /** Returns runs that were requested before the time `cutoff`, oldest first, after the run of `lastRow`. */
+  async readPage(cutoff: string, lastRow: PublicRunRow | undefined, limit: number): Promise<PublicRunRow[]> {
     return this.#db
       .selectFrom('public_runs')
       .selectAll()
-      .where('created_at', '<', before)
-      .$if(last !== undefined, (query) =>
+      .where('created_at', '<', cutoff)
+      .$if(lastRow !== undefined, (query) =>
         query.where((eb) => {
-          const { created_at: at, run_id: id } = last as PublicRunRow;
+          const { created_at: at, run_id: id } = lastRow as PublicRunRow;
           return eb.or([
             eb('created_at', '>', at),
             eb.and([eb('created_at', '=', at), eb('run_id', '>', id)]),

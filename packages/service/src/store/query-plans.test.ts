@@ -1,7 +1,7 @@
 import { CompiledQuery, sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
+import { hasPostgres, createPostgresDatabase } from '../../../../test/support/postgres.ts';
 import { pageQuery } from '../logs/query.ts';
 import type { LogPageQuery } from '../logs/query.ts';
 import { windowOf } from '../logs/stats.ts';
@@ -54,7 +54,7 @@ const sqlite: TestDatabase = {
 };
 
 const postgres: TestDatabase = {
-  open: async () => openServiceStore({ postgres: { url: await postgresDatabase() }, secret: SECRET }),
+  open: async () => openServiceStore({ postgres: { url: await createPostgresDatabase() }, secret: SECRET }),
   planOf: (db, query) =>
     db.transaction().execute(async (tx) => {
       // The tables are empty, so a scan of all rows with a sort is cheapest. Disabled methods are used only without an
@@ -82,7 +82,7 @@ const DATABASES: { [name: string]: TestDatabase } = {
 };
 const ORDERS = ['asc', 'desc'] as const;
 
-const WORKFLOWS: WorkflowListQuery = {
+const WORKFLOW_QUERY: WorkflowListQuery = {
   ...{ workspaceId: 'looms', archived: false, sortBy: 'name', sortOrder: 'asc', limit: 50 },
 };
 const WORKFLOW_FILTERS: readonly Partial<WorkflowListQuery>[] = [
@@ -100,7 +100,7 @@ const WORKFLOW_QUERIES = (['name', 'position', 'createdAt', 'updatedAt'] as cons
   ),
 );
 
-const LOGS: LogPageQuery = { workspaceId: 'looms', sortBy: 'startedAt', sortOrder: 'desc', limit: 50 };
+const LOG_QUERY: LogPageQuery = { workspaceId: 'looms', sortBy: 'startedAt', sortOrder: 'desc', limit: 50 };
 const LOG_FILTERS: readonly Partial<LogPageQuery>[] = [
   {},
   { after: [7, 'r1'] },
@@ -124,11 +124,11 @@ describe.each(Object.entries(DATABASES))('on %s', (_name, database) => {
   afterAll(() => store.close());
   const workflowPlan = (query: Partial<WorkflowListQuery>): Promise<string> => {
     const db = store.database as Db;
-    return database.planOf(db, listQuery(db, { ...WORKFLOWS, ...query }).compile());
+    return database.planOf(db, listQuery(db, { ...WORKFLOW_QUERY, ...query }).compile());
   };
   const logPlan = (query: Partial<LogPageQuery>): Promise<string> => {
-    const logs = store.database as Kysely<LogTables>;
-    return database.planOf(store.database as Db, pageQuery(logs, { ...LOGS, ...query }).compile());
+    const logDb = store.database as Kysely<LogTables>;
+    return database.planOf(store.database as Db, pageQuery(logDb, { ...LOG_QUERY, ...query }).compile());
   };
 
   it.each(WORKFLOW_QUERIES)('a page of workflows is read in the order of an index: %j', async (query) => {
@@ -171,9 +171,9 @@ it.each([...ORDERS])(
   'on SQLite a page of a period in another order also searches by time, %s',
   async (sortOrder) => {
     const store = await openServiceStore();
-    const query = { ...LOGS, fromMs: 1, toMs: 9, minDurationMs: 1, sortOrder, sortBy: 'cost' } as const;
-    const compiled = pageQuery(store.database as Kysely<LogTables>, query).compile();
-    expect(await sqlite.planOf(store.database as Db, compiled)).toMatch(/started_ms>\?/);
+    const query = { ...LOG_QUERY, fromMs: 1, toMs: 9, minDurationMs: 1, sortOrder, sortBy: 'cost' } as const;
+    const compiledQuery = pageQuery(store.database as Kysely<LogTables>, query).compile();
+    expect(await sqlite.planOf(store.database as Db, compiledQuery)).toMatch(/started_ms>\?/);
     await store.close();
   },
 );

@@ -28,12 +28,12 @@ describe.each(Object.entries(OPENERS))('reservations %s', (_name, open) => {
     expect(await reservations.reserve(newReservation({ engineRunId: 'e3', workspaceId: 'dyers' }))).toBe(
       true,
     );
-    expect(await reservations.byRunId('mine', ['looms'])).toMatchObject([
+    expect(await reservations.findByRunId('mine', ['looms'])).toMatchObject([
       { engineRunId: 'e1', isQueued: false },
     ]);
-    expect(await reservations.byRunId('mine', ['looms', 'dyers'])).toHaveLength(2);
-    expect(await reservations.byRunId('mine', [])).toEqual([]);
-    expect(await reservations.byRunId('other', ['looms'])).toEqual([]);
+    expect(await reservations.findByRunId('mine', ['looms', 'dyers'])).toHaveLength(2);
+    expect(await reservations.findByRunId('mine', [])).toEqual([]);
+    expect(await reservations.findByRunId('other', ['looms'])).toEqual([]);
   });
 
   it('release the id of a run that was never created', async () => {
@@ -41,7 +41,7 @@ describe.each(Object.entries(OPENERS))('reservations %s', (_name, open) => {
     await reservations.reserve(newReservation());
     await reservations.release('e1');
     await reservations.release('unknown');
-    expect(await reservations.byEngineRunIds(['e1'])).toEqual(new Map());
+    expect(await reservations.findByEngineRunIds(['e1'])).toEqual(new Map());
     expect(await reservations.reserve(newReservation({ engineRunId: 'e2' }))).toBe(true);
   });
 
@@ -50,7 +50,7 @@ describe.each(Object.entries(OPENERS))('reservations %s', (_name, open) => {
     await reservations.reserve(newReservation());
     const failure = { reason: 'INVALID_INPUT', message: 'It does not fit.' } as const;
     await reservations.fail('e1', failure);
-    expect((await reservations.byEngineRunIds(['e1', 'unknown'])).get('e1')).toEqual({
+    expect((await reservations.findByEngineRunIds(['e1', 'unknown'])).get('e1')).toEqual({
       ...newReservation(),
       isQueued: false,
       failure,

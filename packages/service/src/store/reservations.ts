@@ -7,8 +7,8 @@ import type {
   Reservations,
   StartQueue,
 } from '@heddle/api/ports';
-import { Batches } from './batches.ts';
-import { compiledQuery, compiledQueryForMany } from './compiled.ts';
+import { Batcher } from './batcher.ts';
+import { compiledQuery, compiledQueryForMany } from './compiled-query.ts';
 import { isUniqueViolation } from './database.ts';
 import type { Db } from './database.ts';
 import type { ReservationRow, Tables } from './schema.ts';
@@ -20,17 +20,17 @@ const BATCH_SIZE = 64;
  * Reserves the ids of a run and queues it, in the transaction of the caller. With `isHeld`, no process starts the run
  * before `releaseHeldRun`. Throws if one of the ids is already reserved.
  */
-export async function addQueued(
+export async function addQueuedRun(
   transaction: unknown,
   reservation: NewReservation,
   start: QueuedStart,
   { isHeld = false }: { isHeld?: boolean } = {},
 ): Promise<void> {
-  await addAllQueued(transaction, [{ reservation, start }], { isHeld });
+  await addQueuedRuns(transaction, [{ reservation, start }], { isHeld });
 }
 
 /** Reserves and queues several runs. */
-export async function addAllQueued(
+export async function addQueuedRuns(
   transaction: unknown,
   runs: readonly { reservation: NewReservation; start: QueuedStart }[],
   { isHeld = false }: { isHeld?: boolean } = {},
@@ -41,7 +41,7 @@ export async function addAllQueued(
       const row = rowOf(reservation);
       return [...COLUMNS.map((column) => row[column]), JSON.stringify(start), isHeld ? 1 : null];
     });
-    await insertQueued(transaction as Db, chunk.length, values);
+    await insertQueuedRuns(transaction as Db, chunk.length, values);
   }
 }
 
@@ -96,10 +96,10 @@ export async function releaseHeldRun(
     .execute();
 }
 
-type NewRow = Omit<ReservationRow, 'waiting' | 'failure' | 'held'>;
+type NewReservationRow = Omit<ReservationRow, 'waiting' | 'failure' | 'held'>;
 
 /** An empty row. It determines the order of the columns in the insert statement. */
-const TEMPLATE: NewRow = {
+const TEMPLATE: NewReservationRow = {
   engine_id: '',
   run_id: '',
   workflow_id: '',
@@ -110,7 +110,7 @@ const TEMPLATE: NewRow = {
 };
 const COLUMNS = Object.keys(TEMPLATE) as (keyof typeof TEMPLATE)[];
 
-const insertQueued = compiledQueryForMany<Tables, unknown>((db, runCount) =>
+const insertQueuedRuns = compiledQueryForMany<Tables, unknown>((db, runCount) =>
   db
     .insertInto('claims')
     .values(Array.from({ length: runCount }, () => ({ ...TEMPLATE, waiting: '', held: 1 as const }))),
@@ -164,7 +164,7 @@ export class ReservationStore implements Reservations {
       .execute();
   }
 
-  async byRunId(runId: string, workspaceIds: readonly string[]): Promise<Reservation[]> {
+  async findByRunId(runId: string, workspaceIds: readonly string[]): Promise<Reservation[]> {
     if (workspaceIds.length === 0) return [];
     const rows = await this.#db
       .selectFrom('claims')
@@ -175,7 +175,7 @@ export class ReservationStore implements Reservations {
     return rows.map(reservationOf);
   }
 
-  async byEngineRunIds(engineRunIds: readonly string[]): Promise<Map<string, Reservation>> {
+  async findByEngineRunIds(engineRunIds: readonly string[]): Promise<Map<string, Reservation>> {
     if (engineRunIds.length === 0) return new Map();
     const rows = await this.#db
       .selectFrom('claims')
@@ -188,13 +188,13 @@ export class ReservationStore implements Reservations {
 
 class StoredQueue implements StartQueue {
   readonly #db: Db;
-  readonly #removals: Batches<string, boolean>;
+  readonly #removals: Batcher<string, boolean>;
 
   constructor(db: Db) {
     this.#db = db;
-    this.#removals = new Batches(BATCH_SIZE, async (engineRunIds) => {
-      const removed = await this.#dequeue(engineRunIds, null);
-      return engineRunIds.map((engineRunId) => removed.has(engineRunId));
+    this.#removals = new Batcher(BATCH_SIZE, async (engineRunIds) => {
+      const removedIds = await this.#dequeue(engineRunIds, null);
+      return engineRunIds.map((engineRunId) => removedIds.has(engineRunId));
     });
   }
 
@@ -206,13 +206,13 @@ class StoredQueue implements StartQueue {
       .execute();
   }
 
-  async list(before?: string): Promise<QueuedRun[]> {
+  async list(createdBefore?: string): Promise<QueuedRun[]> {
     const rows = await this.#db
       .selectFrom('claims')
       .select(['engine_id', 'run_id', 'workflow_id', 'workspace_id', 'waiting'])
       .where('waiting', 'is not', null)
       .where('held', 'is', null)
-      .$if(before !== undefined, (query) => query.where('created_at', '<', before as string))
+      .$if(createdBefore !== undefined, (query) => query.where('created_at', '<', createdBefore as string))
       .orderBy('created_at')
       .execute();
     return rows.map((row) => ({
@@ -244,7 +244,7 @@ function rowOf({
   trigger,
   mode,
   createdAt,
-}: NewReservation): NewRow {
+}: NewReservation): NewReservationRow {
   return {
     engine_id: engineRunId,
     run_id: runId,

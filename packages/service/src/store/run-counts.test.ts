@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
+import { hasPostgres, createPostgresDatabase } from '../../../../test/support/postgres.ts';
 import { LOG_MIGRATIONS } from '../logs/migrations.ts';
 import type { LogTables } from '../logs/tables.ts';
 import { openDatabase } from './database.ts';
@@ -16,15 +16,15 @@ const QUERY: WorkflowListQuery = {
   ...{ workspaceId: 'looms', archived: false, sortBy: 'runCount', sortOrder: 'desc', limit: 10 },
 };
 
-async function open(location: DatabaseLocation, logs = LOG_MIGRATIONS): Promise<OpenDatabase> {
-  const opened = await openDatabase(location);
-  onTestFinished(() => opened.db.destroy());
-  await opened.migrate('logs', logs);
-  await opened.db
+async function open(location: DatabaseLocation, logMigrations = LOG_MIGRATIONS): Promise<OpenDatabase> {
+  const database = await openDatabase(location);
+  onTestFinished(() => database.db.destroy());
+  await database.migrate('logs', logMigrations);
+  await database.db
     .insertInto('workspaces')
     .values({ id: 'looms', name: 'L', personal_keys: 1, created_at: '' })
     .execute();
-  return opened;
+  return database;
 }
 
 async function addWorkflows(db: Db, ...ids: string[]): Promise<void> {
@@ -67,13 +67,13 @@ async function listIds(db: Db, query: Partial<WorkflowListQuery> = {}): Promise<
 }
 
 const DATABASES: { [name: string]: () => Promise<DatabaseLocation> } = {
-  SQLite: () => Promise.resolve({ file: `${dataFolder(onTestFinished)}/api.db` }),
-  ...(hasPostgres && { PostgreSQL: async () => ({ url: await postgresDatabase() }) }),
+  SQLite: () => Promise.resolve({ file: `${createDataFolder(onTestFinished)}/api.db` }),
+  ...(hasPostgres && { PostgreSQL: async () => ({ url: await createPostgresDatabase() }) }),
 };
 
-describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, location) => {
+describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, createLocation) => {
   it('determine the order of lists', async () => {
-    const { db } = await open(await location());
+    const { db } = await open(await createLocation());
     await addWorkflows(db, 'none', 'one', 'two');
     for (const [id, runs] of [
       ['one', 1],
@@ -85,9 +85,9 @@ describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, loc
   });
 
   it('are kept when the log replaces the database triggers, and then include ended runs without a reservation', async () => {
-    const { '0001': first } = LOG_MIGRATIONS;
-    if (!first) throw new Error('A migration is missing.');
-    const { db, migrate } = await open(await location(), { '0001': first });
+    const { '0001': firstMigration } = LOG_MIGRATIONS;
+    if (!firstMigration) throw new Error('A migration is missing.');
+    const { db, migrate } = await open(await createLocation(), { '0001': firstMigration });
     await addWorkflows(db, 'none', 'some');
     const [workflowId, reserved] = ['some', true];
     await addRun(db, 'running', { workflowId, reserved, state: 'running' });
@@ -96,13 +96,13 @@ describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, loc
     await addRun(db, 'queued', { workflowId, reserved, state: 'queued' });
     await addRun(db, 'child', { workflowId, reserved: false, state: 'ended' });
     await addRun(db, 'open child', { workflowId, reserved: false, state: 'running' });
-    const counts = () => new WorkflowStore(db).runCounts(['none', 'some']);
-    expect((await counts()).get('some')).toEqual({ count: 4, last: '2026-01-01T00:00:05.000Z' });
+    const counts = () => new WorkflowStore(db).readRunCounts(['none', 'some']);
+    expect((await counts()).get('some')).toEqual({ count: 4, lastStartedAt: '2026-01-01T00:00:05.000Z' });
     await migrate('logs', LOG_MIGRATIONS);
     expect(await counts()).toEqual(
       new Map([
-        ['none', { count: 0, last: null }],
-        ['some', { count: 4, last: '2026-01-01T00:00:05.000Z' }],
+        ['none', { count: 0, lastStartedAt: null }],
+        ['some', { count: 4, lastStartedAt: '2026-01-01T00:00:05.000Z' }],
       ]),
     );
     // `running` and `deleted` remain counted. `ended` and `child` have ended. `queued` is counted when it ends.
@@ -119,7 +119,7 @@ describe.each(Object.entries(DATABASES))('the counts of runs on %s', (_name, loc
   });
 
   it('are read without reading the runs', async () => {
-    const { db } = await open(await location());
+    const { db } = await open(await createLocation());
     const { sql: text } = listQuery(db, QUERY).compile();
     expect(text).toContain('run_counts');
     expect(text).not.toContain('claims');

@@ -3,7 +3,7 @@ import type { Principal } from '@heddle/api';
 import * as z from 'zod';
 import type { KeyStore } from './keys.ts';
 
-/** The identity behind a browser session: a person, or an API key. */
+/** The identity behind a browser session: a user, or an API key. */
 export type SessionOwner = { userId: string } | { keyId: string };
 
 /** Maximum duration of a session. */
@@ -12,7 +12,7 @@ export const SESSION_SECONDS = 7 * 24 * 3600;
 const NONCE_BYTES = 16;
 
 const payloadSchema = z.strictObject({
-  /** The id of the person. */
+  /** The id of the user. */
   u: z.string().optional(),
   /** The id of the key. */
   k: z.string().optional(),

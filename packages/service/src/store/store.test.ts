@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
-import { draftOf, testApi } from '../../../../test/support/api.ts';
-import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
+import { draftOf, createTestApi } from '../../../../test/support/api.ts';
+import { hasPostgres, createPostgresDatabase } from '../../../../test/support/postgres.ts';
 import { sample } from '../../../../test/support/scale.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import { openDatabase } from './database.ts';
@@ -32,7 +32,7 @@ function openStore(options: ServiceStoreOptions): Promise<ServiceStore> {
 }
 
 async function openOnPostgres(): Promise<[ServiceStore, ServiceStore]> {
-  const options = { postgres: { url: await postgresDatabase() }, secret: SECRET };
+  const options = { postgres: { url: await createPostgresDatabase() }, secret: SECRET };
   // Concurrently: one of them creates the tables.
   return Promise.all([openStore(options), openStore(options)]);
 }
@@ -42,112 +42,122 @@ async function openOnFolder(): Promise<[ServiceStore, ServiceStore]> {
   return [store, store];
 }
 
-function testTwoApis(stores: () => Promise<[ServiceStore, ServiceStore]>): void {
+function testTwoApis(openStores: () => Promise<[ServiceStore, ServiceStore]>): void {
   async function openTwoApis() {
-    const [first, second] = await stores();
-    const one = await testApi({ store: first });
-    const other = await testApi({ store: second, engine: one.engine });
-    return { one, other };
+    const [first, second] = await openStores();
+    const firstApi = await createTestApi({ store: first });
+    const secondApi = await createTestApi({ store: second, engine: firstApi.engine });
+    return { firstApi, secondApi };
   }
 
   it('accept the same keys, and refuse a key that either has revoked', async () => {
-    const { one, other } = await openTwoApis();
-    const { key } = one;
-    expect(await other.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 200 });
-    const [ownKey] = (await one.store.keys.list()).filter(({ user_id }) => user_id === one.userId);
-    expect(await other.store.keys.revoke(ownKey?.id ?? '')).toBe(true);
-    expect(await one.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 401 });
+    const { firstApi, secondApi } = await openTwoApis();
+    const { key } = firstApi;
+    expect(await secondApi.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 200 });
+    const [ownKey] = (await firstApi.store.keys.list()).filter(({ user_id }) => user_id === firstApi.userId);
+    expect(await secondApi.store.keys.revoke(ownKey?.id ?? '')).toBe(true);
+    expect(await firstApi.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 401 });
   });
 
   it('reserve a run id for one of many concurrent requests', async () => {
-    const { one, other } = await openTwoApis();
-    const id = await one.deploy(GREETING);
-    const { key } = one;
+    const { firstApi, secondApi } = await openTwoApis();
+    const id = await firstApi.deploy(GREETING);
+    const { key } = firstApi;
     const options = { key, headers: { 'X-Run-Id': crypto.randomUUID() }, body: {} };
     const responses = await Promise.all(
       Array.from({ length: 10 }, (_, index) =>
-        (index % 2 === 0 ? one : other).call('POST', `/api/v2/workflows/${id}/execute`, options),
+        (index % 2 === 0 ? firstApi : secondApi).call('POST', `/api/v2/workflows/${id}/execute`, options),
       ),
     );
     expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
       200,
       ...Array<number>(9).fill(409),
     ]);
-    expect([...one.faults, ...other.faults]).toEqual([]);
+    expect([...firstApi.reportedErrors, ...secondApi.reportedErrors]).toEqual([]);
   });
 
   it('number versions without gaps when both deploy at the same time', async () => {
-    const { one, other } = await openTwoApis();
-    const id = await one.createDraft(GREETING);
-    const { key } = one;
+    const { firstApi, secondApi } = await openTwoApis();
+    const id = await firstApi.createDraft(GREETING);
+    const { key } = firstApi;
     const responses = await Promise.all(
       Array.from({ length: 6 }, (_, index) =>
-        (index % 2 === 0 ? one : other).call<{ version: number }>('POST', `/api/v2/workflows/${id}/deploy`, {
-          key,
-        }),
+        (index % 2 === 0 ? firstApi : secondApi).call<{ version: number }>(
+          'POST',
+          `/api/v2/workflows/${id}/deploy`,
+          {
+            key,
+          },
+        ),
       ),
     );
     expect(responses.map(({ status }) => status)).toEqual(Array<number>(6).fill(200));
     expect(responses.map(({ data }) => data.version).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6]);
-    const list = await other.call<{ isActive: boolean }[]>('GET', `/api/v2/workflows/${id}/versions`, {
+    const list = await secondApi.call<{ isActive: boolean }[]>('GET', `/api/v2/workflows/${id}/versions`, {
       key,
     });
     expect(list.data.filter(({ isActive }) => isActive)).toHaveLength(1);
   });
 
   it('give a block id to one of two workflows that use it at the same time', async () => {
-    const { one, other } = await openTwoApis();
-    const { key } = one;
-    const ids = [await one.createDraft(GREETING), await one.createDraft(GREETING)];
+    const { firstApi, secondApi } = await openTwoApis();
+    const { key } = firstApi;
+    const ids = [await firstApi.createDraft(GREETING), await firstApi.createDraft(GREETING)];
     const body = draftOf(GREETING);
-    const put = (api: typeof one, id: string | undefined) =>
+    const put = (api: typeof firstApi, id: string | undefined) =>
       api.call('PUT', `/api/v2/workflows/${id}/state`, { key, body });
-    const responses = await Promise.all([put(one, ids[0]), put(other, ids[1])]);
+    const responses = await Promise.all([put(firstApi, ids[0]), put(secondApi, ids[1])]);
     expect(responses.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
   });
 
   it('keep all concurrent edits of one draft, and its variables when a graph without variables replaces it', async () => {
-    const { one, other } = await openTwoApis();
-    const id = await one.createDraft(GREETING);
-    const { key } = one;
+    const { firstApi, secondApi } = await openTwoApis();
+    const id = await firstApi.createDraft(GREETING);
+    const { key } = firstApi;
     const path = `/api/v2/workflows/${id}`;
-    const add = (api: typeof one, name: string) => {
+    const add = (api: typeof firstApi, name: string) => {
       const params = { type: 'wait', name };
       const operations = [{ operation_type: 'add', block_id: name, params }];
       return api.call('POST', `${path}/operations`, { key, body: { operations } });
     };
     const names = Array.from({ length: 8 }, (_, index) => `W${index}`);
-    await Promise.all(names.map((name, index) => add(index % 2 === 0 ? one : other, name)));
-    const added = await one.call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`, {
-      key,
-    });
-    const blockNames = Object.values(added.data.blocks).map(({ name }) => name);
+    await Promise.all(names.map((name, index) => add(index % 2 === 0 ? firstApi : secondApi, name)));
+    const stateResponse = await firstApi.call<{ blocks: { [id: string]: { name: string } } }>(
+      'GET',
+      `${path}/state`,
+      {
+        key,
+      },
+    );
+    const blockNames = Object.values(stateResponse.data.blocks).map(({ name }) => name);
     expect(blockNames).toEqual(expect.arrayContaining(names));
-    const { blocks, edges } = added.data as unknown as { blocks: object; edges: object[] };
+    const { blocks, edges } = stateResponse.data as unknown as { blocks: object; edges: object[] };
     const set = (name: string) => {
       const operations = [{ operation: 'add', name, type: 'string', value: 'x' }];
-      return other.call('PATCH', `${path}/variables`, { key, body: { operations } });
+      return secondApi.call('PATCH', `${path}/variables`, { key, body: { operations } });
     };
     await Promise.all(
       names.flatMap((name) => [
         set(name),
-        one.call('PUT', `${path}/state`, { key, body: { blocks, edges } }),
+        firstApi.call('PUT', `${path}/state`, { key, body: { blocks, edges } }),
       ]),
     );
-    const { data } = await one.call<{ variables: object }>('GET', `${path}/state`, { key });
+    const { data } = await firstApi.call<{ variables: object }>('GET', `${path}/state`, { key });
     expect(Object.keys(data.variables)).toHaveLength(names.length);
   });
 
   it('list the same workflows in the same order', async () => {
-    const { one, other } = await openTwoApis();
-    const { key, workspaceId } = one;
+    const { firstApi, secondApi } = await openTwoApis();
+    const { key, workspaceId } = firstApi;
     for (const name of ['b', 'a', 'c'])
-      await one.call('POST', '/api/v2/workflows', { key, body: { workspaceId, name } });
+      await firstApi.call('POST', '/api/v2/workflows', { key, body: { workspaceId, name } });
     const path = `/api/v2/workflows?workspaceId=${workspaceId}&sortBy=name&limit=2`;
-    const first = await other.call<{ name: string }[]>('GET', path, { key });
-    expect(first.data.map(({ name }) => name)).toEqual(['a', 'b']);
-    const { nextCursor } = first.body as { nextCursor: string };
-    const secondPage = await one.call<{ name: string }[]>('GET', `${path}&cursor=${nextCursor}`, { key });
+    const firstPage = await secondApi.call<{ name: string }[]>('GET', path, { key });
+    expect(firstPage.data.map(({ name }) => name)).toEqual(['a', 'b']);
+    const { nextCursor } = firstPage.body as { nextCursor: string };
+    const secondPage = await firstApi.call<{ name: string }[]>('GET', `${path}&cursor=${nextCursor}`, {
+      key,
+    });
     expect(secondPage.data.map(({ name }) => name)).toEqual(['c']);
   });
 }
@@ -157,8 +167,8 @@ const CREATED_AT = '2026-01-01T00:00:00.000Z';
 
 /** Creates the tables of an older schema version, with a row in each. */
 async function createOlderTables(location: DatabaseLocation, schemaVersion: string): Promise<void> {
-  const earlier = Object.entries(MIGRATIONS).filter(([name]) => name <= schemaVersion);
-  const { db } = await openDatabase(location, Object.fromEntries(earlier));
+  const earlierMigrations = Object.entries(MIGRATIONS).filter(([name]) => name <= schemaVersion);
+  const { db } = await openDatabase(location, Object.fromEntries(earlierMigrations));
   const rows: { [table: string]: { [column: string]: string | number } } = {
     users: { id: 'ada', email: 'ada@heddle.test', name: 'Ada', created_at: CREATED_AT },
     workspaces: { id: 'looms', name: 'Looms', personal_keys: 1, created_at: CREATED_AT },
@@ -204,7 +214,7 @@ async function createOlderTables(location: DatabaseLocation, schemaVersion: stri
 async function expectMigratedRows(store: ServiceStore): Promise<void> {
   const { workflows, audit } = store;
   expect(await workflows.find('w')).toMatchObject({ name: 'Weave', active_version: 3, public_api: 0 });
-  expect(await workflows.versions('w', 10)).toMatchObject([{ version: 3, engine_version: 1 }]);
+  expect(await workflows.listVersions('w', 10)).toMatchObject([{ version: 3, engine_version: 1 }]);
   const list = {
     ...{ workspaceId: 'looms', archived: false, limit: 10 },
     sortBy: 'runCount',
@@ -222,19 +232,31 @@ async function expectMigratedRows(store: ServiceStore): Promise<void> {
 }
 
 async function expectMigratedReservations({ reservations }: ServiceStore): Promise<void> {
-  const common = { workflowId: 'w', trigger: 'api' } as const;
-  const mine = { ...common, engineRunId: 'mine', runId: 'mine', workspaceId: 'looms', isQueued: true };
-  expect(await reservations.byRunId('mine', ['looms'])).toMatchObject([mine]);
-  expect((await reservations.byEngineRunIds(['mine'])).get('mine')).toMatchObject(mine);
-  const waiting = { input: {}, version: 3 };
+  const commonFields = { workflowId: 'w', trigger: 'api' } as const;
+  const reservation = {
+    ...commonFields,
+    engineRunId: 'mine',
+    runId: 'mine',
+    workspaceId: 'looms',
+    isQueued: true,
+  };
+  expect(await reservations.findByRunId('mine', ['looms'])).toMatchObject([reservation]);
+  expect((await reservations.findByEngineRunIds(['mine'])).get('mine')).toMatchObject(reservation);
+  const start = { input: {}, version: 3 };
   expect(await reservations.queue.list()).toEqual([
-    { engineRunId: 'mine', runId: 'mine', workflowId: 'w', workspaceId: 'looms', start: waiting },
+    { engineRunId: 'mine', runId: 'mine', workflowId: 'w', workspaceId: 'looms', start },
   ]);
   const createdAt = '2026-01-02T00:00:00.000Z';
-  const next = { ...common, mode: 'sync', createdAt, engineRunId: 'e1', runId: 'mine' } as const;
-  expect(await reservations.reserve({ ...next, workspaceId: 'looms' })).toBe(false);
-  expect(await reservations.reserve({ ...next, workspaceId: 'dyers' })).toBe(true);
-  expect(await reservations.byRunId('mine', ['dyers'])).toMatchObject([{ engineRunId: 'e1' }]);
+  const newReservation = {
+    ...commonFields,
+    mode: 'sync',
+    createdAt,
+    engineRunId: 'e1',
+    runId: 'mine',
+  } as const;
+  expect(await reservations.reserve({ ...newReservation, workspaceId: 'looms' })).toBe(false);
+  expect(await reservations.reserve({ ...newReservation, workspaceId: 'dyers' })).toBe(true);
+  expect(await reservations.findByRunId('mine', ['dyers'])).toMatchObject([{ engineRunId: 'e1' }]);
 }
 
 describe.each(OLDER_SCHEMA_VERSIONS)('a store of schema version %s', (schemaVersion) => {
@@ -255,7 +277,7 @@ const SAMPLED_SCHEMA_VERSIONS = sample(
 
 describe.each(SAMPLED_SCHEMA_VERSIONS)('a store of schema version %s', (schemaVersion) => {
   it.skipIf(!hasPostgres)('keeps its rows in PostgreSQL', async () => {
-    const url = await postgresDatabase();
+    const url = await createPostgresDatabase();
     await createOlderTables({ url }, schemaVersion);
     const store = await openStore({ postgres: { url }, secret: SECRET });
     await expectMigratedRows(store);
@@ -274,12 +296,12 @@ describe.skipIf(!hasPostgres)('two APIs with separate stores on one PostgreSQL d
 describe('a store', () => {
   it('in a folder keeps its data and secret when it is reopened', async () => {
     const data = createFolder();
-    const first = await openServiceStore({ data });
-    const userId = await first.workspaces.createUser({ email: 'a@heddle.test', name: 'Ada' });
-    const { key } = await first.keys.create({ userId }, 'kept');
-    await first.close();
-    const second = await openStore({ data });
-    expect(await second.keys.find(key, Date.now())).toMatchObject({ user_id: userId });
+    const firstStore = await openServiceStore({ data });
+    const userId = await firstStore.workspaces.createUser({ email: 'a@heddle.test', name: 'Ada' });
+    const { key } = await firstStore.keys.create({ userId }, 'kept');
+    await firstStore.close();
+    const secondStore = await openStore({ data });
+    expect(await secondStore.keys.find(key, Date.now())).toMatchObject({ user_id: userId });
     expect(statSync(join(data, 'api-secret')).mode & 0o777).toBe(0o600);
   });
 

@@ -1,6 +1,6 @@
 import { changeIfUnlocked } from '../workflows/change.ts';
 import type { Db as FolderDb } from '../workflows/folders.ts';
-import { compiledQuery } from './compiled.ts';
+import { compiledQuery } from './compiled-query.ts';
 import { isUniqueViolation } from './database.ts';
 import type { Db } from './database.ts';
 import type { VersionRow, WorkflowRow } from './schema.ts';
@@ -11,7 +11,7 @@ import type { ListedWorkflow, WorkflowListQuery } from './list-query.ts';
 const CHUNK_SIZE = 500;
 
 /** Records a change in the audit log, in the transaction of the change. */
-export type Recorder<Changed = void> = (transaction: Db, changed: Changed) => Promise<void>;
+export type AuditRecorder<Changed = void> = (transaction: Db, changed: Changed) => Promise<void>;
 
 /** A version whose number is not assigned yet. */
 export type NewVersion = Omit<VersionRow, 'version'>;
@@ -19,13 +19,15 @@ export type NewVersion = Omit<VersionRow, 'version'>;
 /** Drafts, versions, and which version is live. */
 export class WorkflowStore {
   readonly #db: Db;
-  readonly #byId: (id: string) => Promise<WorkflowRow[]>;
-  readonly #versionOf: (workflowId: string, version: number) => Promise<VersionRow[]>;
+  readonly #findById: (id: string) => Promise<WorkflowRow[]>;
+  readonly #findVersions: (workflowId: string, version: number) => Promise<VersionRow[]>;
 
   constructor(db: Db) {
     this.#db = db;
-    this.#byId = compiledQuery(db, (query) => query.selectFrom('workflows').selectAll().where('id', '=', ''));
-    this.#versionOf = compiledQuery(db, (query) =>
+    this.#findById = compiledQuery(db, (query) =>
+      query.selectFrom('workflows').selectAll().where('id', '=', ''),
+    );
+    this.#findVersions = compiledQuery(db, (query) =>
       query
         .selectFrom('workflow_versions')
         .selectAll()
@@ -35,7 +37,7 @@ export class WorkflowStore {
   }
 
   async find(id: string): Promise<WorkflowRow | undefined> {
-    return (await this.#byId(id))[0];
+    return (await this.#findById(id))[0];
   }
 
   /** Returns a page, and one more item when there is a next page. */
@@ -44,20 +46,22 @@ export class WorkflowStore {
   }
 
   /** Returns how many runs of each workflow have ended, and when the last one began, as the log has counted them. */
-  async runCounts(
+  async readRunCounts(
     workflowIds: readonly string[],
-  ): Promise<Map<string, { count: number; last: string | null }>> {
+  ): Promise<Map<string, { count: number; lastStartedAt: string | null }>> {
     if (workflowIds.length === 0) return new Map();
     const rows = await this.#db
       .selectFrom('run_counts')
       .selectAll()
       .where('workflow_id', 'in', workflowIds)
       .execute();
-    return new Map(rows.map(({ workflow_id: id, runs, last_at: last }) => [id, { count: runs, last }]));
+    return new Map(
+      rows.map(({ workflow_id: id, runs, last_at: lastStartedAt }) => [id, { count: runs, lastStartedAt }]),
+    );
   }
 
   /** Returns those of the ids that another workflow of the workspace uses. */
-  async foreignIds(workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
+  async findForeignIds(workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
     return findForeignIds(this.#db, workflow, ids);
   }
 
@@ -68,23 +72,23 @@ export class WorkflowStore {
   async replaceState(
     workflow: WorkflowRow,
     edit: (state: string) => { state: string; ids: readonly string[] },
-    recordAudit: Recorder,
+    recordAudit: AuditRecorder,
   ): Promise<string[]> {
     let ids: readonly string[] = [];
     try {
       return await this.#change(workflow.id, async (db) => {
-        const current = await db
+        const currentRow = await db
           .selectFrom('workflows')
           .select('state')
           .where('id', '=', workflow.id)
           .executeTakeFirstOrThrow();
-        const edited = edit(current.state);
-        ({ ids } = edited);
+        const editedDraft = edit(currentRow.state);
+        ({ ids } = editedDraft);
         const foreignIds = await findForeignIds(db, workflow, ids);
         if (foreignIds.length > 0) return foreignIds;
         await db
           .updateTable('workflows')
-          .set({ state: edited.state, updated_at: new Date().toISOString() })
+          .set({ state: editedDraft.state, updated_at: new Date().toISOString() })
           .where('id', '=', workflow.id)
           .execute();
         await db.deleteFrom('graph_ids').where('workflow_id', '=', workflow.id).execute();
@@ -100,23 +104,23 @@ export class WorkflowStore {
   }
 
   /** Adds a version and makes it live, in one transaction with its audit record. */
-  async addVersion(version: NewVersion, recordAudit: Recorder<VersionRow>): Promise<VersionRow> {
+  async addVersion(version: NewVersion, recordAudit: AuditRecorder<VersionRow>): Promise<VersionRow> {
     return this.#change(version.workflow_id, async (db) => {
-      const last = await db
+      const lastVersion = await db
         .selectFrom('workflow_versions')
         .select((eb) => eb.fn.max('version').as('number'))
         .where('workflow_id', '=', version.workflow_id)
         .executeTakeFirst();
-      const row = { ...version, version: Number(last?.number ?? 0) + 1 };
+      const row = { ...version, version: Number(lastVersion?.number ?? 0) + 1 };
       await db.insertInto('workflow_versions').values(row).execute();
-      await setActive(db, row, row.created_at);
+      await setActiveVersion(db, row, row.created_at);
       await recordAudit(db, row);
       return row;
     });
   }
 
   /** Makes a stored version live from `deployedAt` on, and records its `engine_version`. */
-  async activate(row: VersionRow, deployedAt: string, recordAudit: Recorder): Promise<void> {
+  async activate(row: VersionRow, deployedAt: string, recordAudit: AuditRecorder): Promise<void> {
     await this.#change(row.workflow_id, async (db) => {
       await db
         .updateTable('workflow_versions')
@@ -124,7 +128,7 @@ export class WorkflowStore {
         .where('workflow_id', '=', row.workflow_id)
         .where('version', '=', row.version)
         .execute();
-      await setActive(db, row, deployedAt);
+      await setActiveVersion(db, row, deployedAt);
       await recordAudit(db);
     });
   }
@@ -133,7 +137,7 @@ export class WorkflowStore {
   async changeVersion(
     { workflowId, version }: { workflowId: string; version: number },
     { name, description }: { name?: string | undefined; description?: string | null | undefined },
-    recordAudit: Recorder,
+    recordAudit: AuditRecorder,
   ): Promise<VersionRow | undefined> {
     return this.#change(workflowId, async (db) => {
       const row = await db
@@ -148,7 +152,7 @@ export class WorkflowStore {
     });
   }
 
-  async undeploy(workflowId: string, recordAudit: Recorder): Promise<void> {
+  async undeploy(workflowId: string, recordAudit: AuditRecorder): Promise<void> {
     await this.#change(workflowId, async (db) => {
       await db
         .updateTable('workflows')
@@ -160,7 +164,7 @@ export class WorkflowStore {
   }
 
   /** Allows or forbids runs of the live version without a credential. */
-  async setPublic(workflowId: string, isPublic: boolean, recordAudit: Recorder): Promise<void> {
+  async setPublic(workflowId: string, isPublic: boolean, recordAudit: AuditRecorder): Promise<void> {
     await this.#change(workflowId, async (db) => {
       await db
         .updateTable('workflows')
@@ -179,24 +183,24 @@ export class WorkflowStore {
     return changeIfUnlocked(this.#db as unknown as FolderDb, workflowId, (tx) => write(tx as unknown as Db));
   }
 
-  async version(workflowId: string, version: number): Promise<VersionRow | undefined> {
-    return (await this.#versionOf(workflowId, version))[0];
+  async findVersion(workflowId: string, version: number): Promise<VersionRow | undefined> {
+    return (await this.#findVersions(workflowId, version))[0];
   }
 
-  /** Returns versions below `before`, newest first, and one more than `limit` when there is a next page. */
-  async versions(workflowId: string, limit: number, before?: number): Promise<VersionRow[]> {
+  /** Returns versions below `beforeVersion`, newest first, and one more than `limit` when there is a next page. */
+  async listVersions(workflowId: string, limit: number, beforeVersion?: number): Promise<VersionRow[]> {
     return this.#db
       .selectFrom('workflow_versions')
       .selectAll()
       .where('workflow_id', '=', workflowId)
-      .$if(before !== undefined, (query) => query.where('version', '<', before as number))
+      .$if(beforeVersion !== undefined, (query) => query.where('version', '<', beforeVersion as number))
       .orderBy('version', 'desc')
       .limit(limit + 1)
       .execute();
   }
 }
 
-async function setActive(
+async function setActiveVersion(
   db: Db,
   row: Pick<VersionRow, 'workflow_id' | 'version'>,
   deployed_at: string,

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal, Role } from '@heddle/api';
 import type { Access, AccessDecision } from '@heddle/api/ports';
-import { compiledQuery } from './compiled.ts';
+import { compiledQuery } from './compiled-query.ts';
 import { isUniqueViolation } from './database.ts';
 import type { Db } from './database.ts';
 
-/** The role of a person in a workspace. */
+/** The role of a user in a workspace. */
 export interface Membership {
   role: Role;
   /** Whether the workspace accepts personal keys. */
@@ -14,17 +14,17 @@ export interface Membership {
 
 const RANK: Record<Role, number> = { read: 1, write: 2, admin: 3 };
 
-/** Workspaces, people, and memberships. */
+/** Workspaces, users, and memberships. */
 export class WorkspaceStore implements Access {
   readonly #db: Db;
-  readonly #accessOf: (
+  readonly #findMemberships: (
     workspaceId: string,
     userId: string,
   ) => Promise<{ role: Role; personal_keys: number }[]>;
 
   constructor(db: Db) {
     this.#db = db;
-    this.#accessOf = compiledQuery(db, (query) =>
+    this.#findMemberships = compiledQuery(db, (query) =>
       query
         .selectFrom('members')
         .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
@@ -44,13 +44,13 @@ export class WorkspaceStore implements Access {
     return id;
   }
 
-  /** Returns the id if it belongs to a person; undefined otherwise. */
-  async userById(id: string): Promise<string | undefined> {
+  /** Returns the id if it belongs to a user; undefined otherwise. */
+  async findUserId(id: string): Promise<string | undefined> {
     return (await this.#db.selectFrom('users').select('id').where('id', '=', id).executeTakeFirst())?.id;
   }
 
-  /** Returns the id of the person with exactly this email address; undefined if there is none. */
-  async userIdByEmail(email: string): Promise<string | undefined> {
+  /** Returns the id of the user with exactly this email address; undefined if there is none. */
+  async findUserIdByEmail(email: string): Promise<string | undefined> {
     return (await this.#db.selectFrom('users').select('id').where('email', '=', email).executeTakeFirst())
       ?.id;
   }
@@ -87,13 +87,13 @@ export class WorkspaceStore implements Access {
   }
 
   async check({ kind, userId }: Principal, workspaceId: string, role: Role): Promise<AccessDecision> {
-    const member = userId === null ? undefined : await this.membership(workspaceId, userId);
+    const member = userId === null ? undefined : await this.findMembership(workspaceId, userId);
     if (!member) return 'concealed';
     if (kind === 'personal' && !member.personalKeys) return 'PERSONAL_API_KEYS_DISABLED';
     return RANK[member.role] < RANK[role] ? 'INSUFFICIENT_WORKSPACE_ROLE' : 'granted';
   }
 
-  async workspaces({ userId }: Principal): Promise<readonly string[]> {
+  async listWorkspaceIds({ userId }: Principal): Promise<readonly string[]> {
     if (userId === null) return [];
     const rows = await this.#db
       .selectFrom('members')
@@ -103,9 +103,9 @@ export class WorkspaceStore implements Access {
     return rows.map((row) => row.workspace_id);
   }
 
-  /** Returns the membership of the person in the workspace; undefined when the person is not a member. */
-  async membership(workspaceId: string, userId: string): Promise<Membership | undefined> {
-    const [row] = await this.#accessOf(workspaceId, userId);
+  /** Returns the membership of the user in the workspace; undefined when the user is not a member. */
+  async findMembership(workspaceId: string, userId: string): Promise<Membership | undefined> {
+    const [row] = await this.#findMemberships(workspaceId, userId);
     return row && { role: row.role, personalKeys: row.personal_keys === 1 };
   }
 
@@ -121,7 +121,7 @@ export class WorkspaceStore implements Access {
   }
 
   /** Returns the id of the oldest workspace; undefined when there is none. */
-  async oldestId(): Promise<string | undefined> {
+  async findOldestId(): Promise<string | undefined> {
     return (
       await this.#db
         .selectFrom('workspaces')
@@ -134,22 +134,22 @@ export class WorkspaceStore implements Access {
   }
 
   /**
-   * Creates the first person and a workspace with that person as admin. Returns undefined if a person exists already.
+   * Creates the first user and a workspace with that user as admin. Returns undefined if a user exists already.
    */
   async bootstrap(): Promise<{ userId: string; workspaceId: string } | undefined> {
-    if (await this.firstUser()) return undefined;
+    if (await this.findFirstUser()) return undefined;
     try {
       const userId = await this.createUser({ email: 'admin@heddle.local', name: 'Admin' });
       return { userId, workspaceId: await this.createWorkspace('Default', userId) };
     } catch (error) {
-      // Another process has created the person at the same time: email addresses are unique.
+      // Another process has created the user at the same time: email addresses are unique.
       if (isUniqueViolation(error)) return undefined;
       throw error;
     }
   }
 
-  /** Returns the oldest person. */
-  async firstUser(): Promise<{ id: string; email: string } | undefined> {
+  /** Returns the oldest user. */
+  async findFirstUser(): Promise<{ id: string; email: string } | undefined> {
     return this.#db
       .selectFrom('users')
       .select(['id', 'email'])

@@ -52,7 +52,7 @@ const CONTEXT_NAMES: { readonly [K in KindName]?: string } = {
 /** The targets of a block's references, and the kinds whose targets differ from those in the file. */
 export interface BlockTargets {
   targets: ReadonlyMap<KindName, string>;
-  changed: ReadonlySet<KindName>;
+  changedKinds: ReadonlySet<KindName>;
 }
 
 /**
@@ -75,7 +75,7 @@ export function dependentChanges(
     const key = JSON.stringify([field.blockId, field.key]);
     const value = requestedValues.get(key);
     requestedValues.delete(key);
-    const isStale = parentKinds.some((kind) => targetsOf(field.blockId)?.changed.has(kind));
+    const isStale = parentKinds.some((kind) => targetsOf(field.blockId)?.changedKinds.has(kind));
     if (value !== undefined) change(field, Array.isArray(field.value) ? value.split(',') : value);
     else if (isStale && !isEmpty(field.value)) change(field, null);
   }
@@ -121,16 +121,16 @@ function parentKindsOf({ type }: Field): readonly KindName[] | undefined {
 }
 
 function valuesByField(values: readonly DependentValue[]): Map<string, string> {
-  const byField = new Map<string, string>();
+  const valueByField = new Map<string, string>();
   for (const { blockId, subBlockKey, value } of values) {
     const key = JSON.stringify([blockId, subBlockKey]);
-    if (byField.has(key) && byField.get(key) !== value)
+    if (valueByField.has(key) && valueByField.get(key) !== value)
       throw badRequest(
         `dependentValues has two values for "${subBlockKey.slice(0, 100)}" of block "${blockId.slice(0, 100)}": send one`,
       );
-    byField.set(key, value);
+    valueByField.set(key, value);
   }
-  return byField;
+  return valueByField;
 }
 
 /** Returns the words of a key: "Label selector" for "labelSelector". */

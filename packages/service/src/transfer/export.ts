@@ -44,13 +44,13 @@ export function exportOf(
   draft: PortableGraph,
   { includeReferences, includeWorkspaceBindings, exportedAt }: ExportOptions,
 ): WorkflowExport {
-  const { graph, cleared, warnings } = sanitize(draft, { keepBindings: includeWorkspaceBindings });
+  const { graph, clearedFields, warnings } = sanitize(draft, { keepBindings: includeWorkspaceBindings });
   const references = includeReferences
     ? manifestOf(withoutSecretIds(referencesOf(draft, REFERENCE_KINDS)))
     : undefined;
   const lines = [
     ...warnings,
-    ...cleared.map(clearedLine),
+    ...clearedFields.map(clearedLine),
     ...(references?.isComplete === false
       ? [`The manifest has the first ${MAX_OCCURRENCES} references: the workflow has more.`]
       : []),

@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { DraftGraph } from '../workflows/containers.ts';
 
@@ -38,11 +38,11 @@ export function* fieldsOf(graph: PortableGraph): Generator<Field> {
     for (const [key, subBlock] of Object.entries(objectOf(block, 'subBlocks'))) {
       // Sub-blocks in a file may have the keys that are reserved here for other fields.
       if (!isJsonObject(subBlock) || key === BLOCK_TYPE_KEY || key.startsWith(DATA_PREFIX)) continue;
-      yield { ...blockInfo, key, type: textOf(subBlock, 'type'), value: own(subBlock, 'value') ?? null };
+      yield { ...blockInfo, key, type: textOf(subBlock, 'type'), value: getOwn(subBlock, 'value') ?? null };
     }
     const data = objectOf(block, 'data');
     for (const name of CONTAINER_FIELDS) {
-      const value = own(data, name);
+      const value = getOwn(data, name);
       if (value !== undefined) yield { ...blockInfo, key: DATA_PREFIX + name, type: '', value };
     }
   }
@@ -81,10 +81,10 @@ function withChanges(block: JsonObject, changes: ReadonlyMap<string, Json>): Jso
 
 /** Returns whether the value is only a reference or placeholder, possibly after an authentication scheme (`Bearer`). */
 export function isReferenceOrPlaceholder(value: Json): boolean {
-  return typeof value === 'string' && REFERENCE.test(value);
+  return typeof value === 'string' && REFERENCE_OR_PLACEHOLDER.test(value);
 }
 
-const REFERENCE = /^\s*(?:(?:bearer|basic|token)\s{1,5})?(?:\{\{[^{}]+\}\}|<[^<>]+>)\s*$/i;
+const REFERENCE_OR_PLACEHOLDER = /^\s*(?:(?:bearer|basic|token)\s{1,5})?(?:\{\{[^{}]+\}\}|<[^<>]+>)\s*$/i;
 
 /** Returns whether a field has no value. */
 export function isEmpty(value: Json | undefined): boolean {
@@ -93,12 +93,12 @@ export function isEmpty(value: Json | undefined): boolean {
 
 /** Returns an own property that is an object; an empty object otherwise. */
 export function objectOf(object: JsonObject, key: string): JsonObject {
-  const value = own(object, key);
+  const value = getOwn(object, key);
   return isJsonObject(value) ? value : {};
 }
 
 /** Returns an own property that is a string; '' otherwise. */
 export function textOf(object: JsonObject, key: string): string {
-  const value = own(object, key);
+  const value = getOwn(object, key);
   return typeof value === 'string' ? value : '';
 }

@@ -75,8 +75,13 @@ describe('the report of an import', () => {
       ...{ operationId: 'o', status: 'requires_configuration', resourceIds: ['made'], idMap: { B: 'new' } },
       issues: [{ code: 'REFERENCE_CLEARED', workflowId: 'made', blockId: 'new', subBlockKey: 'workflowId' }],
     });
-    const nothingCleared = { ...plan, cleared: [] };
-    const { status, issues } = reportOf({ ...ids, plan: nothingCleared, warnings: ['x'], idMap: new Map() });
+    const planWithoutCleared = { ...plan, clearedBindings: [] };
+    const { status, issues } = reportOf({
+      ...ids,
+      plan: planWithoutCleared,
+      warnings: ['x'],
+      idMap: new Map(),
+    });
     expect([status, issues[0]?.message]).toEqual(['completed_with_warnings', 'x']);
   });
 });

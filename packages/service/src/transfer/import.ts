@@ -16,8 +16,8 @@ import type { Payload } from './payload.ts';
 import type { PreviewRequest, Report } from './schemas.ts';
 
 /** Maximum lengths of the name that a file gives to a workflow, and of its description. */
-const MAX_NAME = 200;
-const MAX_DESCRIPTION = 2000;
+const MAX_NAME_LENGTH = 200;
+const MAX_DESCRIPTION_LENGTH = 2000;
 const DEFAULT_NAME = 'Imported workflow';
 /** Maximum number of lines of warnings, and of issues of a receipt. */
 const MAX_WARNINGS = 1000;
@@ -38,8 +38,8 @@ export function readImportFile(file: PreviewRequest['workflow']): ImportFile {
   const body = graphBody.safeParse({ blocks, edges, variables, metadata });
   if (!body.success) {
     const [issue] = body.error.issues;
-    const where = ['workflow.state', ...(issue?.path ?? [])].join('.').slice(0, 300);
-    throw badRequest(`${where}: ${issue?.message ?? 'invalid'}`);
+    const path = ['workflow.state', ...(issue?.path ?? [])].join('.').slice(0, 300);
+    throw badRequest(`${path}: ${issue?.message ?? 'invalid'}`);
   }
   const emptyGraph = { blocks: {}, edges: [], loops: {}, parallels: {}, variables: {} };
   const { graph, warnings } = graphOf(body.data, emptyGraph);
@@ -47,8 +47,8 @@ export function readImportFile(file: PreviewRequest['workflow']): ImportFile {
     ...payload,
     graph,
     warnings,
-    name: toStorable(payload.name ?? '', MAX_NAME).trim() || DEFAULT_NAME,
-    description: payload.description && toStorable(payload.description, MAX_DESCRIPTION),
+    name: toStorable(payload.name ?? '', MAX_NAME_LENGTH).trim() || DEFAULT_NAME,
+    description: payload.description && toStorable(payload.description, MAX_DESCRIPTION_LENGTH),
   };
 }
 
@@ -66,8 +66,11 @@ function toStorable(text: string, maxLength: number): string {
   return text.replaceAll('\0', '').slice(0, maxLength).toWellFormed();
 }
 
-/** Throws 403 if a request with a workspace key binds a credential, because such a key does not act for a person. */
-export function expectMayBindCredentials({ mappings, bindings }: PreviewRequest, { kind }: Principal): void {
+/** Throws 403 if a request with a workspace key binds a credential, because such a key does not act for a user. */
+export function requireCredentialBindingAllowed(
+  { mappings, bindings }: PreviewRequest,
+  { kind }: Principal,
+): void {
   if (kind !== 'workspace') return;
   const instructions = [...(mappings ?? []), ...(bindings ?? [])];
   if (!instructions.some((each) => each.kind === 'credential' && each.targetId != null)) return;
@@ -77,7 +80,7 @@ export function expectMayBindCredentials({ mappings, bindings }: PreviewRequest,
 }
 
 /** Returns a hash of an import and of the targets of its references. It changes when a target changes or disappears. */
-export function previewFingerprint(request: PreviewRequest, plan: ImportPlan): string {
+export function previewFingerprintOf(request: PreviewRequest, plan: ImportPlan): string {
   const { bindings, unresolvedBindings, configuration } = plan;
   return fingerprintOf({ request: contentOf(request), bindings, unresolvedBindings, configuration });
 }
@@ -106,7 +109,7 @@ export function warningsOf(file: ImportFile, plan: ImportPlan): string[] {
         `${label} refers to the ${kind} "${sourceId.slice(0, 100)}", which does not exist in this workspace`,
       );
   }
-  for (const label of missingReferencesOf(plan.graph)) emptyFields.add(label);
+  for (const label of missingReferenceLabelsOf(plan.graph)) emptyFields.add(label);
   for (const label of emptyFields) lines.push(`${label} was cleared by the export; set it before running`);
   return lines.length <= MAX_WARNINGS
     ? lines
@@ -127,7 +130,7 @@ export interface ReportData {
 
 /** Returns the report of an import. Its issues are the required references that were cleared, and the warnings. */
 export function reportOf({ plan, warnings, idMap, workflowId, ...ids }: ReportData): Report {
-  const clearedIssues = plan.cleared.map(({ kind, occurrence: { blockId, subBlockKey } }) => ({
+  const clearedIssues = plan.clearedBindings.map(({ kind, occurrence: { blockId, subBlockKey } }) => ({
     code: 'REFERENCE_CLEARED',
     message: `The ${kind} of "${subBlockKey}" was cleared, and the block needs it`,
     workflowId,
@@ -148,7 +151,7 @@ export function reportOf({ plan, warnings, idMap, workflowId, ...ids }: ReportDa
 }
 
 /** Throws 409 if the fingerprint of the caller's preview differs from that of the plan, or if the plan is not ready. */
-export function expectApplicable(
+export function requireApplicable(
   plan: ImportPlan,
   callerFingerprint: string | undefined,
   planFingerprint: string,
@@ -174,17 +177,20 @@ function namesOf({ blocks }: PortableGraph): Map<string, string> {
 }
 
 /** Returns the required references without a value in any field of their block, as `<block name>: <field>`. */
-function missingReferencesOf(graph: PortableGraph): string[] {
-  const labels = new Map<string, string>();
+function missingReferenceLabelsOf(graph: PortableGraph): string[] {
+  const labelByRequirement = new Map<string, string>();
   const metRequirements = new Set<string>();
   for (const { blockId, blockType, blockName, key, type, value } of fieldsOf(graph)) {
-    const slot = { owner: blockType, key, type };
-    const kind = REFERENCE_KINDS.find(({ holds }) => holds(slot));
-    const isCredentialField = kind?.kind === 'credential' && key === 'credential';
-    if (!kind || (!isCredentialField && !kind.isRequired?.(slot))) continue;
-    const requirement = `${kind.kind} ${blockId}`;
+    const slot = { ownerType: blockType, key, type };
+    const referenceKind = REFERENCE_KINDS.find(({ holds }) => holds(slot));
+    const isCredentialField = referenceKind?.kind === 'credential' && key === 'credential';
+    if (!referenceKind || (!isCredentialField && !referenceKind.isRequired?.(slot))) continue;
+    const requirement = `${referenceKind.kind} ${blockId}`;
     if (!isEmpty(value)) metRequirements.add(requirement);
-    else if (!labels.has(requirement)) labels.set(requirement, `${blockName}: ${key}`);
+    else if (!labelByRequirement.has(requirement))
+      labelByRequirement.set(requirement, `${blockName}: ${key}`);
   }
-  return [...labels].filter(([requirement]) => !metRequirements.has(requirement)).map(([, label]) => label);
+  return [...labelByRequirement]
+    .filter(([requirement]) => !metRequirements.has(requirement))
+    .map(([, label]) => label);
 }

@@ -35,7 +35,7 @@ export class Instructions {
   readonly #usedBindings = new Set<Binding>();
 
   constructor(mappings: readonly Mapping[], bindings: readonly Binding[]) {
-    expectPositionsWithinLimit(bindings);
+    requirePositionsWithinLimit(bindings);
     for (const { kind, sourceId, targetId } of mappings) {
       if (targetId === undefined) continue;
       const key = idKey(kind, sourceId);
@@ -50,12 +50,12 @@ export class Instructions {
    * Returns a function that returns the target of the id at a position (undefined if the reference has no positions).
    * The function throws 400 if the instructions contradict each other or the reference.
    */
-  lookupFor({ kind, sourceId, occurrence }: Reference): (position: number | undefined) => Target {
+  resolverFor({ kind, sourceId, occurrence }: Reference): (position: number | undefined) => Target {
     const mappedTarget = this.#mappings.get(idKey(kind, sourceId));
-    const byPosition = this.#bindings.get(bindingKey(occurrence));
-    if (!byPosition) return () => mappedTarget;
+    const bindingsByPosition = this.#bindings.get(bindingKey(occurrence));
+    if (!bindingsByPosition) return () => mappedTarget;
     return (position) => {
-      const binding = byPosition.get(position) ?? byPosition.get(undefined);
+      const binding = bindingsByPosition.get(position) ?? bindingsByPosition.get(undefined);
       if (binding?.targetId === undefined) return mappedTarget;
       this.#usedBindings.add(binding);
       if (binding.kind !== kind)
@@ -69,14 +69,14 @@ export class Instructions {
   /** Returns the bindings for places at which the file has no reference. */
   unusedBindings(): Binding[] {
     return [...this.#bindings.values()]
-      .flatMap((byPosition) => [...new Set(byPosition.values())])
+      .flatMap((bindingsByPosition) => [...new Set(bindingsByPosition.values())])
       .filter((binding) => binding.targetId !== undefined && !this.#usedBindings.has(binding));
   }
 
   /** Returns the targets of all instructions, each with its kind. */
   targets(): { kind: KindName; id: string }[] {
-    const bindingTargets = [...this.#bindings.values()].flatMap((byPosition) =>
-      [...byPosition.values()].flatMap(({ kind, targetId }) =>
+    const bindingTargets = [...this.#bindings.values()].flatMap((bindingsByPosition) =>
+      [...bindingsByPosition.values()].flatMap(({ kind, targetId }) =>
         targetId == null ? [] : [{ kind, id: targetId }],
       ),
     );
@@ -89,21 +89,24 @@ export class Instructions {
   #bind(binding: Binding): void {
     if (binding.targetId === undefined) return;
     const key = bindingKey(binding);
-    const byPosition = this.#bindings.get(key) ?? new Map<number | undefined, Binding>();
-    this.#bindings.set(key, byPosition);
+    const bindingsByPosition = this.#bindings.get(key) ?? new Map<number | undefined, Binding>();
+    this.#bindings.set(key, bindingsByPosition);
     for (const position of binding.positions ?? [undefined]) {
-      const earlier = byPosition.get(position);
-      const isDifferent = earlier && (earlier.targetId !== binding.targetId || earlier.kind !== binding.kind);
+      const earlierBinding = bindingsByPosition.get(position);
+      const isDifferent =
+        earlierBinding &&
+        (earlierBinding.targetId !== binding.targetId || earlierBinding.kind !== binding.kind);
       // A binding of the whole value and a binding of one of its items contradict each other as well.
-      const isMixed = byPosition.size > 0 && byPosition.has(undefined) !== (position === undefined);
+      const isMixed =
+        bindingsByPosition.size > 0 && bindingsByPosition.has(undefined) !== (position === undefined);
       if (isDifferent || isMixed) throw conflictError(occurrenceName(binding));
-      byPosition.set(position, binding);
+      bindingsByPosition.set(position, binding);
     }
   }
 }
 
 /** Throws 400 if the occurrences have more positions in total than an import may have. */
-export function expectPositionsWithinLimit(occurrences: readonly Occurrence[]): void {
+export function requirePositionsWithinLimit(occurrences: readonly Occurrence[]): void {
   const count = occurrences.reduce((sum, { positions }) => sum + (positions?.length ?? 0), 0);
   if (count > MAX_TOTAL_POSITIONS)
     throw badRequest(`An import has at most ${MAX_TOTAL_POSITIONS} positions: there are ${count}`);
@@ -128,7 +131,7 @@ function kindIn(key: string): KindName {
 }
 
 function conflictError(subject: string): ApiError {
-  return badRequest(`The import has contradicting instructions for ${subject}: send one`);
+  return badRequest(`The import has conflicting instructions for ${subject}: send one`);
 }
 
 /** Returns the description of an occurrence for error messages. */

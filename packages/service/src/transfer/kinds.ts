@@ -19,7 +19,7 @@ export type KindName = (typeof KINDS)[number];
 /** A place that may have ids of a kind: a sub-block, or a parameter of an agent's tool. */
 export interface Slot {
   /** Type of the block, or of the tool. */
-  owner: string;
+  ownerType: string;
   key: string;
   /** Type of the sub-block; '' inside a tool. */
   type: string;
@@ -35,7 +35,7 @@ export interface ReferenceKind {
   /**
    * When exports clear the reference: `always`, or unless the bindings of the workspace are requested. Absent: never.
    */
-  cleared?: 'always' | 'without-bindings';
+  clearedByExport?: 'always' | 'without-bindings';
   /** How a caller finds targets. */
   discovery: { command: string; humanAuthorizationMayBeRequired: boolean };
 }
@@ -60,7 +60,7 @@ export const REFERENCE_KINDS: readonly ReferenceKind[] = [
     kind: 'credential',
     holds: ({ key, type }) =>
       type === 'oauth-input' || type === 'credential-selector' || /^(?:\w+C|c)redential(?:s|Id)?$/.test(key),
-    cleared: 'always',
+    clearedByExport: 'always',
     discovery: listCommand('credentials?workspaceId={workspaceId}', true),
   },
   { kind: 'env-var', holds: () => false, discovery: listCommand('secrets?workspaceId={workspaceId}') },
@@ -68,36 +68,37 @@ export const REFERENCE_KINDS: readonly ReferenceKind[] = [
     kind: 'knowledge-base',
     holds: ({ key, type }) =>
       type === 'knowledge-base-selector' || /^knowledgeBase(?:Ids?|Selector)$/.test(key),
-    isRequired: ({ owner }) => owner === 'knowledge',
-    cleared: 'without-bindings',
+    isRequired: ({ ownerType }) => ownerType === 'knowledge',
+    clearedByExport: 'without-bindings',
     discovery: listCommand('knowledge?workspaceId={workspaceId}'),
   },
   {
     kind: 'knowledge-document',
-    holds: ({ owner, key, type }) =>
-      type === 'document-selector' || (owner === 'knowledge' && /^document(?:Ids?|Selector)$/.test(key)),
-    cleared: 'without-bindings',
+    holds: ({ ownerType, key, type }) =>
+      type === 'document-selector' || (ownerType === 'knowledge' && /^document(?:Ids?|Selector)$/.test(key)),
+    clearedByExport: 'without-bindings',
     discovery: listCommand('knowledge/{knowledgeBaseId}/documents?workspaceId={workspaceId}'),
   },
   {
     kind: 'table',
-    holds: ({ owner, key, type }) =>
-      type === 'table-selector' || (TABLE_TYPES.has(owner) && /^table(?:Id|Selector)$/.test(key)),
-    isRequired: ({ owner }) => TABLE_TYPES.has(owner),
-    cleared: 'without-bindings',
+    holds: ({ ownerType, key, type }) =>
+      type === 'table-selector' || (TABLE_TYPES.has(ownerType) && /^table(?:Id|Selector)$/.test(key)),
+    isRequired: ({ ownerType }) => TABLE_TYPES.has(ownerType),
+    clearedByExport: 'without-bindings',
     discovery: listCommand('tables?workspaceId={workspaceId}'),
   },
   {
     kind: 'file',
     holds: ({ type }) => type === 'file-upload',
-    cleared: 'without-bindings',
+    clearedByExport: 'without-bindings',
     discovery: listCommand('files?workspaceId={workspaceId}'),
   },
   {
     kind: 'mcp-server',
-    holds: ({ owner, key, type }) =>
-      type === 'mcp-server-selector' || (MCP_TYPES.has(owner) && (key === 'serverId' || key === 'server')),
-    isRequired: ({ owner }) => owner === 'mcp',
+    holds: ({ ownerType, key, type }) =>
+      type === 'mcp-server-selector' ||
+      (MCP_TYPES.has(ownerType) && (key === 'serverId' || key === 'server')),
+    isRequired: ({ ownerType }) => ownerType === 'mcp',
     discovery: listCommand('mcp-servers?workspaceId={workspaceId}', true),
   },
   {
@@ -123,10 +124,10 @@ export const REFERENCE_KINDS: readonly ReferenceKind[] = [
   },
   {
     kind: 'workflow',
-    holds: ({ owner, key, type }) =>
-      type === 'workflow-selector' || (WORKFLOW_TYPES.has(owner) && key === 'workflowId'),
-    isRequired: ({ owner }) => WORKFLOW_TYPES.has(owner),
-    cleared: 'without-bindings',
+    holds: ({ ownerType, key, type }) =>
+      type === 'workflow-selector' || (WORKFLOW_TYPES.has(ownerType) && key === 'workflowId'),
+    isRequired: ({ ownerType }) => WORKFLOW_TYPES.has(ownerType),
+    clearedByExport: 'without-bindings',
     discovery: listCommand('workflows?workspaceId={workspaceId}'),
   },
 ];

@@ -61,7 +61,7 @@ export function storeLookups(database: Kysely<unknown>) {
     ),
     /** Agents name skills by their ids or their names. */
     skill: async (idsOrNames, { workspaceId }) => {
-      const find = inChunks((chunk) => findSkills(database as SkillDb, workspaceId, chunk));
+      const find = chunkedFinder((chunk) => findSkills(database as SkillDb, workspaceId, chunk));
       return new Set((await find(idsOrNames)).flatMap(({ id, name }) => [id, name]));
     },
     workflow: toLookup((ids, workspaceId) =>
@@ -78,20 +78,20 @@ export function storeLookups(database: Kysely<unknown>) {
 
 function toLookup(find: (ids: string[], workspaceId: string) => Promise<{ id: string }[]>): Lookup {
   return async (ids, { workspaceId }) => {
-    const rows = await inChunks((chunk) => find(chunk, workspaceId))(ids);
+    const rows = await chunkedFinder((chunk) => find(chunk, workspaceId))(ids);
     return new Set(rows.map(({ id }) => id));
   };
 }
 
 /** Returns a function that finds rows by any number of ids. Ids that the database cannot store are skipped. */
-export function inChunks<Row>(
+export function chunkedFinder<Row>(
   find: (ids: string[]) => Promise<Row[]>,
 ): (ids: readonly string[]) => Promise<Row[]> {
   return async (ids) => {
     const rows: Row[] = [];
-    const storable = ids.filter(isStorable);
-    for (let start = 0; start < storable.length; start += CHUNK_SIZE) {
-      for (const row of await find(storable.slice(start, start + CHUNK_SIZE))) rows.push(row);
+    const storableIds = ids.filter(isStorable);
+    for (let start = 0; start < storableIds.length; start += CHUNK_SIZE) {
+      for (const row of await find(storableIds.slice(start, start + CHUNK_SIZE))) rows.push(row);
     }
     return rows;
   };

@@ -1,4 +1,4 @@
-import { badRequest, cursorCodec, notFound, operationsOf, workspace } from '@heddle/api/areas';
+import { badRequest, cursorCodec, notFound, operationFactory, workspace } from '@heddle/api/areas';
 import {
   READ,
   READ_ERRORS,
@@ -16,18 +16,18 @@ export interface TransferServices extends Pick<WorkflowServices, 'store'> {
   transfers: Transfers;
 }
 
-const define = operationsOf<TransferServices>();
+const defineOperation = operationFactory<TransferServices>();
 const IMPORT = {
   ...WRITE,
   method: 'POST',
-  params: schemas.none,
-  query: schemas.none,
+  params: schemas.emptyObject,
+  query: schemas.emptyObject,
   errors: WRITE_ERRORS,
 } as const;
 const RECEIPTS = { ...READ, tag: 'Operations', method: 'GET', errors: READ_ERRORS } as const;
-const cursors = cursorCodec(schemas.receiptPosition);
+const positionCodec = cursorCodec(schemas.receiptPosition);
 
-export const exportWorkflow = define({
+export const exportWorkflow = defineOperation({
   ...READ,
   ...auditActions('WORKFLOW_EXPORTED'),
   id: 'exportWorkflow',
@@ -39,14 +39,14 @@ export const exportWorkflow = define({
   query: schemas.exportQuery,
   success: [{ status: 200, schema: schemas.exportPayload, description: 'The exported workflow' }],
   errors: READ_ERRORS,
-  async handle({ transfers }, { query, recordAudit, head }, row) {
+  async handle({ transfers }, { query, recordAudit, isHead }, row) {
     // HEAD tells whether the caller may export the workflow. Nothing is exported, so nothing is recorded.
-    if (head) return { raw: new Response(null) };
+    if (isHead) return { raw: new Response(null) };
     return { data: await transfers.export(row, query, recordAudit) };
   },
 });
 
-export const previewWorkflowImport = define({
+export const previewWorkflowImport = defineOperation({
   ...IMPORT,
   id: 'previewWorkflowImport',
   path: '/api/v2/workflows/import/preview',
@@ -59,7 +59,7 @@ export const previewWorkflowImport = define({
   },
 });
 
-export const importWorkflow = define({
+export const importWorkflow = defineOperation({
   ...IMPORT,
   ...auditActions('WORKFLOW_IMPORTED'),
   id: 'importWorkflow',
@@ -74,14 +74,14 @@ export const importWorkflow = define({
       description: 'The workflow, and the report of a mapped import',
     },
   ],
-  check: ({ body }) => expectComplete(body),
+  check: ({ body }) => requireComplete(body),
   async handle({ transfers }, { body, principal, recordAudit }) {
     return { status: 201, data: await transfers.import(body, { principal, recordAudit }) };
   },
 });
 
 /** Throws 400 if an import has any of the options of mapped imports, but lacks the request id or the fingerprint. */
-function expectComplete(body: schemas.ImportRequest): void {
+function requireComplete(body: schemas.ImportRequest): void {
   const { mappings, bindings, dependentValues, requestId, previewFingerprint } = body;
   const options = [mappings, bindings, dependentValues, requestId, previewFingerprint];
   if (options.every((option) => option === undefined)) return;
@@ -89,23 +89,23 @@ function expectComplete(body: schemas.ImportRequest): void {
   if (previewFingerprint === undefined) throw badRequest('Mapped imports require previewFingerprint');
 }
 
-export const getWorkspaceOperation = define({
+export const getWorkspaceOperation = defineOperation({
   ...RECEIPTS,
   id: 'getWorkspaceOperation',
   path: '/api/v2/workspaces/{workspaceId}/operations/{operationId}',
   summary: 'Get the receipt of an operation',
   resource: workspace('path'),
   params: schemas.receiptPath,
-  query: schemas.none,
+  query: schemas.emptyObject,
   success: [{ status: 200, schema: schemas.report, description: 'The receipt' }],
   async handle({ transfers }, { path: { operationId } }, workspaceId) {
-    const data = await transfers.report(workspaceId, operationId);
+    const data = await transfers.findReport(workspaceId, operationId);
     if (!data) throw notFound('Operation');
     return { data };
   },
 });
 
-export const listWorkspaceOperations = define({
+export const listWorkspaceOperations = defineOperation({
   ...RECEIPTS,
   id: 'listWorkspaceOperations',
   path: '/api/v2/workspaces/{workspaceId}/operations',
@@ -113,11 +113,11 @@ export const listWorkspaceOperations = define({
   resource: workspace('path'),
   params: schemas.receiptsPath,
   query: schemas.receiptsQuery,
-  success: [{ status: 200, schema: schemas.report, page: true, description: 'A page of receipts' }],
+  success: [{ status: 200, schema: schemas.report, isPage: true, description: 'A page of receipts' }],
   async handle({ transfers }, { query }, workspaceId) {
-    const scope = { ...query, workspaceId };
-    const after = cursors.decode(query.cursor, scope);
-    const { reports, next } = await transfers.reports({ ...scope, after });
-    return { page: reports, nextCursor: cursors.encode(next, scope) };
+    const filters = { ...query, workspaceId };
+    const after = positionCodec.decode(query.cursor, filters);
+    const { reports, next } = await transfers.findReports({ ...filters, after });
+    return { page: reports, nextCursor: positionCodec.encode(next, filters) };
   },
 });

@@ -28,12 +28,12 @@ describe('readPayload', () => {
   });
 
   const reference = { kind: 'table', sourceId: 't', required: true };
-  const place = { blockId: 'b', subBlockKey: 'k', valuePath: ['a', 0], encoding: 'scalar' };
+  const occurrence = { blockId: 'b', subBlockKey: 'k', valuePath: ['a', 0], encoding: 'scalar' };
   const withManifest = (references: Json): Json => ({ state, referenceManifest: { version: 1, references } });
 
   it('reads a manifest of references', () => {
-    const { manifest } = readPayload(withManifest([{ ...reference, occurrences: [place] }]));
-    expect(manifest?.references[0]?.occurrences).toEqual([place]);
+    const { manifest } = readPayload(withManifest([{ ...reference, occurrences: [occurrence] }]));
+    expect(manifest?.references[0]?.occurrences).toEqual([occurrence]);
   });
 
   const invalidFiles: [string, Json, string][] = [
@@ -62,18 +62,18 @@ describe('readPayload', () => {
     ],
     [
       'a manifest with an unknown kind',
-      withManifest([{ ...reference, kind: 'x', occurrences: [place] }]),
+      withManifest([{ ...reference, kind: 'x', occurrences: [occurrence] }]),
       'references.0.kind',
     ],
     [
       'a manifest with a refused key',
-      withManifest([{ ...reference, occurrences: [{ ...place, valuePath: ['__proto__'] }] }]),
+      withManifest([{ ...reference, occurrences: [{ ...occurrence, valuePath: ['__proto__'] }] }]),
       'valuePath.0',
     ],
     [
       'a manifest with a long path',
       withManifest([
-        { ...reference, occurrences: [{ ...place, valuePath: Array.from({ length: 9 }, () => 'a') }] },
+        { ...reference, occurrences: [{ ...occurrence, valuePath: Array.from({ length: 9 }, () => 'a') }] },
       ]),
       'valuePath',
     ],
@@ -82,7 +82,7 @@ describe('readPayload', () => {
       withManifest(
         Array.from({ length: 2 }, () => ({
           ...reference,
-          occurrences: Array.from({ length: 5001 }, () => place),
+          occurrences: Array.from({ length: 5001 }, () => occurrence),
         })),
       ),
       '10000 occurrences',

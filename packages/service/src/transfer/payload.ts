@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { MAX_BLOCKS, MAX_EDGES } from '../workflows/draft-schemas.ts';
 import type { PortableGraph } from './graph.ts';
 import { KINDS } from './kinds.ts';
-import { MAX_OCCURRENCES, MAX_PATH, MAX_POSITIONS, REFUSED_KEYS } from './references.ts';
+import { MAX_OCCURRENCES, MAX_PATH_LENGTH, MAX_POSITIONS, REFUSED_KEYS } from './references.ts';
 import type { ReferenceManifest } from './references.ts';
 
 /** A workflow as a file describes it. The ids of resources in it grant no access to them. */
@@ -39,7 +39,7 @@ const index = z.int().min(0).max(MAX_POSITIONS);
 export const occurrence = z.strictObject({
   blockId: key,
   subBlockKey: key,
-  valuePath: z.array(z.union([key, index])).max(MAX_PATH),
+  valuePath: z.array(z.union([key, index])).max(MAX_PATH_LENGTH),
   positions: z.array(index).max(MAX_POSITIONS).optional(),
   encoding: z.enum(['scalar', 'array', 'csv', 'files', 'environment']),
 });
@@ -72,20 +72,20 @@ export const manifest = z.strictObject({
  */
 export function readPayload(input: Json): Payload {
   const file = typeof input === 'string' ? parseJson(input) : input;
-  expectBounded(file);
+  requireBounded(file);
   const outer = objectIn(file, 'workflow');
-  const data = own(outer, 'data');
+  const data = getOwn(outer, 'data');
   const body =
     isJsonObject(data) && !Object.hasOwn(outer, 'blocks') && !Object.hasOwn(outer, 'state') ? data : outer;
-  const state = own(body, 'state');
+  const state = getOwn(body, 'state');
   const graph = graphIn(objectIn(state === undefined ? body : state, 'workflow.state'));
-  const header = own(body, 'workflow');
+  const header = getOwn(body, 'workflow');
   const metadata = graph.metadata ?? {};
   return {
     graph,
     name: textIn(header, 'name') ?? textIn(metadata, 'name'),
     description: textIn(header, 'description') ?? textIn(metadata, 'description'),
-    manifest: manifestIn(own(body, 'referenceManifest')),
+    manifest: manifestIn(getOwn(body, 'referenceManifest')),
   };
 }
 
@@ -98,8 +98,8 @@ function parseJson(text: string): Json {
 }
 
 function graphIn(state: JsonObject): PortableGraph {
-  const blocks = own(state, 'blocks');
-  const edges = own(state, 'edges');
+  const blocks = getOwn(state, 'blocks');
+  const edges = getOwn(state, 'edges');
   if (!isJsonObject(blocks))
     throw new PayloadError('workflow.state.blocks must be an object of blocks by id');
   if (!Array.isArray(edges)) throw new PayloadError('workflow.state.edges must be an array');
@@ -116,17 +116,17 @@ function graphIn(state: JsonObject): PortableGraph {
     edges: edges as JsonObject[],
     loops: optionalObject(state, 'loops'),
     parallels: optionalObject(state, 'parallels'),
-    variables: variablesIn(own(state, 'variables')),
+    variables: variablesIn(getOwn(state, 'variables')),
     metadata: optionalObject(state, 'metadata'),
   };
 }
 
 function checkBlock(id: string, block: Json): void {
-  const where = `workflow.state.blocks.${id.slice(0, 100)}`;
-  if (id === '' || REFUSED_KEYS.has(id)) throw new PayloadError(`${where}: a block cannot have this id`);
-  if (!isJsonObject(block)) throw new PayloadError(`${where} must be an object`);
-  if (!textIn(block, 'type')) throw new PayloadError(`${where}.type must be a non-empty string`);
-  if (!textIn(block, 'name')) throw new PayloadError(`${where}.name must be a non-empty string`);
+  const path = `workflow.state.blocks.${id.slice(0, 100)}`;
+  if (id === '' || REFUSED_KEYS.has(id)) throw new PayloadError(`${path}: a block cannot have this id`);
+  if (!isJsonObject(block)) throw new PayloadError(`${path} must be an object`);
+  if (!textIn(block, 'type')) throw new PayloadError(`${path}.type must be a non-empty string`);
+  if (!textIn(block, 'name')) throw new PayloadError(`${path}.name must be a non-empty string`);
 }
 
 /** Returns the variables by id. Files have them as an object, an array, or the JSON text of these. */
@@ -146,12 +146,12 @@ function manifestIn(input: Json | undefined): ReferenceManifest | undefined {
   const parsed = manifest.safeParse(input);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  const where = ['workflow', 'referenceManifest', ...(issue?.path ?? [])].join('.');
-  throw new PayloadError(`${where.slice(0, 300)}: ${issue?.message ?? 'invalid'}`);
+  const path = ['workflow', 'referenceManifest', ...(issue?.path ?? [])].join('.');
+  throw new PayloadError(`${path.slice(0, 300)}: ${issue?.message ?? 'invalid'}`);
 }
 
 /** Throws for a value that is too large or too deep. Checks level by level, so as not to exhaust the stack itself. */
-function expectBounded(value: Json): void {
+function requireBounded(value: Json): void {
   let level: Json[] = [value];
   let count = 0;
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -163,17 +163,17 @@ function expectBounded(value: Json): void {
   }
 }
 
-function objectIn(value: Json | undefined, where: string): JsonObject {
+function objectIn(value: Json | undefined, path: string): JsonObject {
   if (isJsonObject(value)) return value;
-  throw new PayloadError(`${where} must be an object`);
+  throw new PayloadError(`${path} must be an object`);
 }
 
 function optionalObject(object: JsonObject, name: string): JsonObject | undefined {
-  const value = own(object, name);
+  const value = getOwn(object, name);
   return isJsonObject(value) ? value : undefined;
 }
 
 function textIn(object: Json | undefined, name: string): string | undefined {
-  const value = isJsonObject(object) ? own(object, name) : undefined;
+  const value = isJsonObject(object) ? getOwn(object, name) : undefined;
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -22,9 +22,9 @@ function graphOf(blocks: { [id: string]: [type: string, fields: Fields] }): Port
 }
 
 const lookupOf =
-  (...known: string[]) =>
+  (...knownIds: string[]) =>
   (ids: readonly string[]): Promise<Set<string>> =>
-    Promise.resolve(new Set(ids.filter((id) => known.includes(id))));
+    Promise.resolve(new Set(ids.filter((id) => knownIds.includes(id))));
 
 /** Lookups of every kind, which find the ids `mine` and `other`. */
 const ALL_LOOKUPS = Object.fromEntries(
@@ -74,78 +74,87 @@ function graphWith(kind: string): PortableGraph {
 describe.each(KINDS)('a reference of the kind %s', (kind) => {
   it('is unresolved when the workspace does not have it, and stays in the graph', async () => {
     const graph = graphWith(kind);
-    const planned = await plan(graph);
-    expect(planned.unresolvedBindings).toMatchObject([{ kind, sourceId: 'theirs', targetId: null }]);
-    expect(planned.bindings).toEqual(planned.unresolvedBindings);
-    expect(isReady(planned)).toBe(false);
-    expect(planned.graph).toEqual(graph);
+    const importPlan = await plan(graph);
+    expect(importPlan.unresolvedBindings).toMatchObject([{ kind, sourceId: 'theirs', targetId: null }]);
+    expect(importPlan.bindings).toEqual(importPlan.unresolvedBindings);
+    expect(isReady(importPlan)).toBe(false);
+    expect(importPlan.graph).toEqual(graph);
   });
 
   it('gets the target of a mapping wherever it occurs', async () => {
-    const planned = await plan(graphWith(kind), {
+    const importPlan = await plan(graphWith(kind), {
       mappings: [{ kind, sourceId: 'theirs', targetId: 'mine' }],
     });
-    expect(planned.bindings).toMatchObject([{ kind, sourceId: 'theirs', targetId: 'mine' }]);
-    expect(planned.unresolvedBindings).toEqual([]);
-    const text = JSON.stringify(planned.graph);
+    expect(importPlan.bindings).toMatchObject([{ kind, sourceId: 'theirs', targetId: 'mine' }]);
+    expect(importPlan.unresolvedBindings).toEqual([]);
+    const text = JSON.stringify(importPlan.graph);
     expect([text.includes('mine'), text.includes('theirs')]).toEqual([true, false]);
   });
 
   it('stays unresolved for a target that the workspace does not have', async () => {
-    const planned = await plan(graphWith(kind), {
+    const importPlan = await plan(graphWith(kind), {
       mappings: [{ kind, sourceId: 'theirs', targetId: 'foreign' }],
     });
-    expect(planned.unresolvedBindings).toMatchObject([{ kind, targetId: null }]);
-    expect(JSON.stringify(planned.graph)).not.toContain('foreign');
+    expect(importPlan.unresolvedBindings).toMatchObject([{ kind, targetId: null }]);
+    expect(JSON.stringify(importPlan.graph)).not.toContain('foreign');
   });
 
   it('can be cleared, but not mapped, if its kind has no lookup', async () => {
     const options = { lookups: {} };
-    const mapped = await plan(
+    const mappedPlan = await plan(
       graphWith(kind),
       { mappings: [{ kind, sourceId: 'theirs', targetId: 'mine' }] },
       options,
     );
-    expect(isReady(mapped)).toBe(false);
-    expect(mapped.discovery).toEqual([]);
-    const cleared = await plan(
+    expect(isReady(mappedPlan)).toBe(false);
+    expect(mappedPlan.discovery).toEqual([]);
+    const clearedPlan = await plan(
       graphWith(kind),
       { mappings: [{ kind, sourceId: 'theirs', targetId: null }] },
       options,
     );
-    expect(isReady(cleared)).toBe(true);
-    expect(JSON.stringify(cleared.graph)).not.toContain('theirs');
+    expect(isReady(clearedPlan)).toBe(true);
+    expect(JSON.stringify(clearedPlan.graph)).not.toContain('theirs');
   });
 });
 
 describe('an import plan', () => {
-  const workflow = graphOf({ b: ['workflow', { workflowId: ['workflow-selector', 'mine'] }] });
+  const workflowGraph = graphOf({ b: ['workflow', { workflowId: ['workflow-selector', 'mine'] }] });
 
   it('keeps an id that the workspace has, except that of a credential', async () => {
     const graph = graphOf({
       b: ['workflow', { workflowId: ['workflow-selector', 'mine'] }],
       c: ['gmail', { credential: ['oauth-input', 'mine'] }],
     });
-    const planned = await plan(graph);
-    expect(planned.bindings.map(({ kind, targetId }) => [kind, targetId])).toEqual([
+    const importPlan = await plan(graph);
+    expect(importPlan.bindings.map(({ kind, targetId }) => [kind, targetId])).toEqual([
       ['workflow', 'mine'],
       ['credential', null],
     ]);
-    expect(planned.unresolvedBindings.map(({ kind }) => kind)).toEqual(['credential']);
-    expect(planned.discovery).toMatchObject([{ kind: 'credential', humanAuthorizationMayBeRequired: true }]);
+    expect(importPlan.unresolvedBindings.map(({ kind }) => kind)).toEqual(['credential']);
+    expect(importPlan.discovery).toMatchObject([
+      { kind: 'credential', humanAuthorizationMayBeRequired: true },
+    ]);
   });
 
   it('is not ready when a required reference is cleared', async () => {
-    const planned = await plan(workflow, {
+    const importPlan = await plan(workflowGraph, {
       mappings: [{ kind: 'workflow', sourceId: 'mine', targetId: null }],
     });
-    expect(planned.unresolvedBindings).toMatchObject([{ kind: 'workflow', required: true, targetId: null }]);
-    expect(isReady(planned)).toBe(false);
+    expect(importPlan.unresolvedBindings).toMatchObject([
+      { kind: 'workflow', required: true, targetId: null },
+    ]);
+    expect(isReady(importPlan)).toBe(false);
   });
 
   it('restores ids that the manifest names in fields that the export has cleared', async () => {
     const graph = graphOf({ b: ['knowledge', { knowledgeBaseIds: ['x', null] }] });
-    const place = { blockId: 'b', subBlockKey: 'knowledgeBaseIds', valuePath: [], encoding: 'csv' as const };
+    const occurrence = {
+      blockId: 'b',
+      subBlockKey: 'knowledgeBaseIds',
+      valuePath: [],
+      encoding: 'csv' as const,
+    };
     const manifest: ReferenceManifest = {
       version: 1,
       references: [
@@ -153,19 +162,19 @@ describe('an import plan', () => {
           kind: 'knowledge-base',
           sourceId: 'one',
           required: false,
-          occurrences: [{ ...place, positions: [0] }],
+          occurrences: [{ ...occurrence, positions: [0] }],
         },
         {
           kind: 'knowledge-base',
           sourceId: 'mine',
           required: false,
-          occurrences: [{ ...place, positions: [1] }],
+          occurrences: [{ ...occurrence, positions: [1] }],
         },
       ],
     };
     const mappings = [{ kind: 'knowledge-base' as const, sourceId: 'one', targetId: 'other' }];
-    const planned = await plan(graph, { mappings }, { manifest });
-    expect(valueOf(planned.graph, 'b', 'knowledgeBaseIds')).toBe('other,mine');
+    const importPlan = await plan(graph, { mappings }, { manifest });
+    expect(valueOf(importPlan.graph, 'b', 'knowledgeBaseIds')).toBe('other,mine');
   });
 
   it('ignores entries of a manifest for fields that do not exist or have ids of another kind', async () => {
@@ -183,9 +192,9 @@ describe('an import plan', () => {
         },
       ],
     };
-    const planned = await plan(workflow, {}, { manifest });
-    expect(planned.bindings.map(({ kind }) => kind)).toEqual(['workflow']);
-    expect(planned.graph).toEqual(workflow);
+    const importPlan = await plan(workflowGraph, {}, { manifest });
+    expect(importPlan.bindings.map(({ kind }) => kind)).toEqual(['workflow']);
+    expect(importPlan.graph).toEqual(workflowGraph);
   });
 
   const bindingWith = (overrides: object) =>
@@ -195,12 +204,12 @@ describe('an import plan', () => {
     }) as NonNullable<ImportOptions['bindings']>[number];
 
   it('binds one field, even an empty one', async () => {
-    const one = await plan(workflow, { bindings: [bindingWith({ targetId: 'other' })] });
-    expect(valueOf(one.graph, 'b', 'workflowId')).toBe('other');
-    const empty = graphOf({ b: ['workflow', { workflowId: ['workflow-selector', null] }] });
-    const other = await plan(empty, { bindings: [bindingWith({ targetId: 'other' })] });
-    expect(valueOf(other.graph, 'b', 'workflowId')).toBe('other');
-    expect(isReady(other)).toBe(true);
+    const filledFieldPlan = await plan(workflowGraph, { bindings: [bindingWith({ targetId: 'other' })] });
+    expect(valueOf(filledFieldPlan.graph, 'b', 'workflowId')).toBe('other');
+    const emptyFieldGraph = graphOf({ b: ['workflow', { workflowId: ['workflow-selector', null] }] });
+    const emptyFieldPlan = await plan(emptyFieldGraph, { bindings: [bindingWith({ targetId: 'other' })] });
+    expect(valueOf(emptyFieldPlan.graph, 'b', 'workflowId')).toBe('other');
+    expect(isReady(emptyFieldPlan)).toBe(true);
   });
 
   it('binds single items of a list', async () => {
@@ -209,9 +218,9 @@ describe('an import plan', () => {
       ...{ kind: 'knowledge-base', subBlockKey: 'knowledgeBaseIds', encoding: 'csv', positions: [1] },
       targetId: 'other',
     });
-    const planned = await plan(graph, { bindings: [binding] });
-    expect(valueOf(planned.graph, 'b', 'knowledgeBaseIds')).toBe('mine,other,mine');
-    expect(planned.bindings.map(({ targetId, occurrence }) => [targetId, occurrence.positions])).toEqual([
+    const importPlan = await plan(graph, { bindings: [binding] });
+    expect(valueOf(importPlan.graph, 'b', 'knowledgeBaseIds')).toBe('mine,other,mine');
+    expect(importPlan.bindings.map(({ targetId, occurrence }) => [targetId, occurrence.positions])).toEqual([
       ['mine', [0, 2]],
       ['other', [1]],
     ]);
@@ -226,17 +235,17 @@ describe('an import plan', () => {
           { kind: 'workflow', sourceId: 'mine', targetId: null },
         ],
       },
-      'contradicting instructions for mappings of workflow "mine"',
+      'conflicting instructions for mappings of workflow "mine"',
     ],
     [
       'two bindings of one place',
       { bindings: [bindingWith({ targetId: 'mine' }), bindingWith({ targetId: 'other' })] },
-      'contradicting instructions for "workflowId" of block "b"',
+      'conflicting instructions for "workflowId" of block "b"',
     ],
     [
       'a binding of a whole value and one of an item',
       { bindings: [bindingWith({ targetId: 'mine' }), bindingWith({ targetId: 'mine', positions: [0] })] },
-      'contradicting',
+      'conflicting',
     ],
     [
       'a mapping and a binding of one place',
@@ -244,7 +253,7 @@ describe('an import plan', () => {
         mappings: [{ kind: 'workflow', sourceId: 'mine', targetId: 'mine' }],
         bindings: [bindingWith({ targetId: 'other' })],
       },
-      'contradicting',
+      'conflicting',
     ],
     [
       'a binding of another kind',
@@ -263,21 +272,21 @@ describe('an import plan', () => {
     ],
   ];
   it.each(invalidOptions)('refuses %s', async (_, options, message) => {
-    await expect(plan(workflow, options)).rejects.toMatchObject({
+    await expect(plan(workflowGraph, options)).rejects.toMatchObject({
       status: 400,
       message: expect.stringContaining(message),
     });
   });
 
   it('keeps the id in the file if an instruction has no target', async () => {
-    const planned = await plan(workflow, {
+    const importPlan = await plan(workflowGraph, {
       mappings: [{ kind: 'workflow', sourceId: 'mine' }],
       bindings: [bindingWith({})],
     });
-    expect(planned.bindings).toMatchObject([{ targetId: 'mine' }]);
+    expect(importPlan.bindings).toMatchObject([{ targetId: 'mine' }]);
   });
 
-  const mail = graphOf({
+  const mailGraph = graphOf({
     m: [
       'gmail',
       {
@@ -290,30 +299,30 @@ describe('an import plan', () => {
   const credentialMapping = { kind: 'credential' as const, sourceId: 'theirs', targetId: 'mine' };
 
   it('clears values that depend on a changed reference, and applies the values of the caller', async () => {
-    const changed = await plan(mail, { mappings: [credentialMapping] });
-    expect(valueOf(changed.graph, 'm', 'label')).toBeNull();
-    expect(changed.configuration).toEqual([
+    const changedPlan = await plan(mailGraph, { mappings: [credentialMapping] });
+    expect(valueOf(changedPlan.graph, 'm', 'label')).toBeNull();
+    expect(changedPlan.configuration).toEqual([
       {
         ...{ blockId: 'm', subBlockKey: 'label', title: 'Label', required: false, configured: false },
         ...{ context: { oauthCredential: 'mine' }, requiresAuthentication: true },
       },
     ]);
     const dependentValues = [{ blockId: 'm', subBlockKey: 'label', value: 'SENT' }];
-    const chosen = await plan(mail, { mappings: [credentialMapping], dependentValues });
-    expect(valueOf(chosen.graph, 'm', 'label')).toBe('SENT');
-    expect(chosen.configuration).toMatchObject([{ configured: true }]);
-    expect(valueOf(chosen.graph, 'm', 'to')).toBe('a');
+    const chosenPlan = await plan(mailGraph, { mappings: [credentialMapping], dependentValues });
+    expect(valueOf(chosenPlan.graph, 'm', 'label')).toBe('SENT');
+    expect(chosenPlan.configuration).toMatchObject([{ configured: true }]);
+    expect(valueOf(chosenPlan.graph, 'm', 'to')).toBe('a');
   });
 
   it('is not ready while a required field that depends on a reference is empty', async () => {
     const graph = graphOf({
       b: ['mcp', { server: ['mcp-server-selector', 'mine'], tool: ['mcp-tool-selector', ''] }],
     });
-    const planned = await plan(graph);
-    expect(planned.unresolvedConfiguration).toMatchObject([
+    const importPlan = await plan(graph);
+    expect(importPlan.unresolvedConfiguration).toMatchObject([
       { subBlockKey: 'tool', context: { mcpServerId: 'mine' } },
     ]);
-    expect(isReady(planned)).toBe(false);
+    expect(isReady(importPlan)).toBe(false);
     const dependentValues = [{ blockId: 'b', subBlockKey: 'tool', value: 'search' }];
     expect(isReady(await plan(graph, { dependentValues }))).toBe(true);
   });

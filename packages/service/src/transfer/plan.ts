@@ -3,7 +3,7 @@ import type { BlockTargets, ConfigurationField, DependentValue } from './configu
 import { fieldsOf, withFieldValues } from './graph.ts';
 import type { Field, PortableGraph } from './graph.ts';
 import { badRequest } from '@heddle/api/areas';
-import { expectPositionsWithinLimit, Instructions, occurrenceKey, occurrenceName } from './instructions.ts';
+import { requirePositionsWithinLimit, Instructions, occurrenceKey, occurrenceName } from './instructions.ts';
 import type { Binding, Mapping, Target } from './instructions.ts';
 import { REFERENCE_KINDS } from './kinds.ts';
 import type { KindName, Slot } from './kinds.ts';
@@ -41,7 +41,7 @@ export interface ImportPlan {
   unresolvedConfiguration: ConfigurationField[];
   discovery: Discovery[];
   /** Required references that are cleared because this installation has no resources of their kind. */
-  cleared: PlannedBinding[];
+  clearedBindings: PlannedBinding[];
 }
 
 /** The instructions of a caller for an import. */
@@ -69,31 +69,33 @@ export async function planImport(
 ): Promise<ImportPlan> {
   const instructions = new Instructions(mappings, bindings);
   const references = [...referencesIn(graph), ...referencesClearedByExport({ graph, manifest })];
-  const existing = await existingIds(
+  const existingIdsByKind = await findExistingIds(
     [...references.map(({ kind, sourceId: id }) => ({ kind, id })), ...instructions.targets()],
     { destination, lookups },
   );
-  const resolved = references.flatMap((reference) => resolve(reference, instructions, existing));
-  resolved.push(...resolveBindings(graph, instructions.unusedBindings(), existing));
-  if (resolved.length > MAX_OCCURRENCES)
+  const resolvedReferences = references.flatMap((reference) =>
+    resolve(reference, instructions, existingIdsByKind),
+  );
+  resolvedReferences.push(...resolveBindings(graph, instructions.unusedBindings(), existingIdsByKind));
+  if (resolvedReferences.length > MAX_OCCURRENCES)
     throw badRequest(`An import has at most ${MAX_OCCURRENCES} references: the file has more`);
-  const targets = targetsByBlock(resolved);
+  const targets = targetsByBlock(resolvedReferences);
   const targetsOf = (blockId: string): BlockTargets | undefined => targets.get(blockId);
-  const rewritten = rewriteReferences(graph, resolved.flatMap(assignmentOf));
-  const changes = dependentChanges(rewritten, dependentValues, targetsOf);
-  const imported = withFieldValues(rewritten, changes);
+  const rewrittenGraph = rewriteReferences(graph, resolvedReferences.flatMap(assignmentOf));
+  const changes = dependentChanges(rewrittenGraph, dependentValues, targetsOf);
+  const importedGraph = withFieldValues(rewrittenGraph, changes);
   const isUnresolved = ({ reference, state }: ResolvedReference): boolean =>
     state === 'unresolved' || (state === 'cleared' && reference.required && reference.kind in lookups);
-  const unresolved = resolved.filter(isUnresolved);
-  const configuration = configurationOf(imported, targetsOf).slice(0, MAX_OCCURRENCES);
+  const unresolvedReferences = resolvedReferences.filter(isUnresolved);
+  const configuration = configurationOf(importedGraph, targetsOf).slice(0, MAX_OCCURRENCES);
   return {
-    graph: imported,
-    bindings: resolved.map(toPlannedBinding),
-    unresolvedBindings: unresolved.map(toPlannedBinding),
+    graph: importedGraph,
+    bindings: resolvedReferences.map(toPlannedBinding),
+    unresolvedBindings: unresolvedReferences.map(toPlannedBinding),
     configuration,
     unresolvedConfiguration: configuration.filter(({ required, configured }) => required && !configured),
-    discovery: discoveryOf(unresolved, lookups),
-    cleared: resolved
+    discovery: discoveryOf(unresolvedReferences, lookups),
+    clearedBindings: resolvedReferences
       .filter((each) => each.state === 'cleared' && each.reference.required && !isUnresolved(each))
       .map(toPlannedBinding),
   };
@@ -118,7 +120,7 @@ function referencesIn(graph: PortableGraph): Reference[] {
     if (references.length > MAX_OCCURRENCES)
       throw badRequest(`An import has at most ${MAX_OCCURRENCES} references: the file has more`);
   }
-  expectPositionsWithinLimit(references.map(({ occurrence }) => occurrence));
+  requirePositionsWithinLimit(references.map(({ occurrence }) => occurrence));
   return references;
 }
 
@@ -131,7 +133,7 @@ export function referencesClearedByExport({
   manifest,
 }: Pick<Payload, 'graph' | 'manifest'>): Reference[] {
   if (!manifest) return [];
-  expectPositionsWithinLimit(manifest.references.flatMap(({ occurrences }) => occurrences));
+  requirePositionsWithinLimit(manifest.references.flatMap(({ occurrences }) => occurrences));
   const referencedKeys = new Set(referencesIn(graph).map(({ occurrence }) => occurrenceKey(occurrence)));
   const fields = fieldsByPlace(graph);
   return manifest.references.flatMap(({ kind, sourceId, occurrences }) =>
@@ -169,39 +171,43 @@ function isRequired(kind: KindName, slot: Slot): boolean {
 
 type ExistingIds = ReadonlyMap<KindName, ReadonlySet<string>>;
 
-async function existingIds(
+async function findExistingIds(
   references: readonly { kind: KindName; id: string }[],
   { destination, lookups }: { destination: Destination; lookups: Lookups },
 ): Promise<ExistingIds> {
-  const existing = new Map<KindName, ReadonlySet<string>>();
+  const existingIdsByKind = new Map<KindName, ReadonlySet<string>>();
   for (const [kind, ids] of Map.groupBy(references, (each) => each.kind)) {
-    const unique = [...new Set(ids.map(({ id }) => id))];
-    existing.set(kind, (await lookups[kind]?.(unique, destination)) ?? new Set());
+    const uniqueIds = [...new Set(ids.map(({ id }) => id))];
+    existingIdsByKind.set(kind, (await lookups[kind]?.(uniqueIds, destination)) ?? new Set());
   }
-  return existing;
+  return existingIdsByKind;
 }
 
 /** Resolves a reference. Returns one result for each target, with all its positions. */
 function resolve(
   reference: Reference,
   instructions: Instructions,
-  existing: ExistingIds,
+  existingIdsByKind: ExistingIds,
 ): ResolvedReference[] {
   const { occurrence } = reference;
   const { positions } = occurrence;
-  const targetAt = instructions.lookupFor(reference);
-  if (!positions) return [resolveTo(reference, targetAt(undefined), existing)];
-  const byTarget = Map.groupBy(positions, targetAt);
-  return [...byTarget].map(([target, targetPositions]) =>
-    resolveTo({ ...reference, occurrence: { ...occurrence, positions: targetPositions } }, target, existing),
+  const targetAt = instructions.resolverFor(reference);
+  if (!positions) return [resolveTo(reference, targetAt(undefined), existingIdsByKind)];
+  const positionsByTarget = Map.groupBy(positions, targetAt);
+  return [...positionsByTarget].map(([target, targetPositions]) =>
+    resolveTo(
+      { ...reference, occurrence: { ...occurrence, positions: targetPositions } },
+      target,
+      existingIdsByKind,
+    ),
   );
 }
 
-function resolveTo(reference: Reference, target: Target, existing: ExistingIds): ResolvedReference {
+function resolveTo(reference: Reference, target: Target, existingIdsByKind: ExistingIds): ResolvedReference {
   const { kind, sourceId } = reference;
-  const exists = (id: string): boolean => existing.get(kind)?.has(id) === true;
+  const exists = (id: string): boolean => existingIdsByKind.get(kind)?.has(id) === true;
   if (target === null) return { reference, target, state: 'cleared' };
-  // A file could name any credential that the importing person may use, so credentials are bound only by instructions.
+  // A file could name any credential that the importing user may use, so credentials are bound only by instructions.
   const id = target ?? (kind === 'credential' ? undefined : sourceId);
   return id !== undefined && exists(id)
     ? { reference, target: id, state: 'bound' }
@@ -212,7 +218,7 @@ function resolveTo(reference: Reference, target: Target, existing: ExistingIds):
 function resolveBindings(
   graph: PortableGraph,
   bindings: readonly Binding[],
-  existing: ExistingIds,
+  existingIdsByKind: ExistingIds,
 ): ResolvedReference[] {
   if (bindings.length === 0) return [];
   const fields = fieldsByPlace(graph);
@@ -220,7 +226,7 @@ function resolveBindings(
     const slot = slotOf(fields, occurrence, kind);
     if (!slot) throw badRequest(`${occurrenceName(occurrence)} cannot have a ${kind}`);
     const reference = { kind, sourceId: targetId ?? '', required: isRequired(kind, slot), occurrence };
-    return resolveTo(reference, targetId, existing);
+    return resolveTo(reference, targetId, existingIdsByKind);
   });
 }
 
@@ -229,23 +235,24 @@ function assignmentOf({ reference: { occurrence }, target, state }: ResolvedRefe
   return state === 'unresolved' ? [] : [{ occurrence, targetId: target }];
 }
 
-function targetsByBlock(resolved: readonly ResolvedReference[]): Map<string, BlockTargets> {
-  const blocks = new Map<string, { targets: Map<KindName, string>; changed: Set<KindName> }>();
-  for (const { reference, target, state } of resolved) {
+function targetsByBlock(resolvedReferences: readonly ResolvedReference[]): Map<string, BlockTargets> {
+  const targetsByBlockId = new Map<string, { targets: Map<KindName, string>; changedKinds: Set<KindName> }>();
+  for (const { reference, target, state } of resolvedReferences) {
     const { blockId } = reference.occurrence;
-    const block = blocks.get(blockId) ?? {
+    const blockTargets = targetsByBlockId.get(blockId) ?? {
       targets: new Map<KindName, string>(),
-      changed: new Set<KindName>(),
+      changedKinds: new Set<KindName>(),
     };
-    blocks.set(blockId, block);
-    if (target !== null) block.targets.set(reference.kind, target);
-    if (state !== 'unresolved' && target !== reference.sourceId) block.changed.add(reference.kind);
+    targetsByBlockId.set(blockId, blockTargets);
+    if (target !== null) blockTargets.targets.set(reference.kind, target);
+    if (state !== 'unresolved' && target !== reference.sourceId)
+      blockTargets.changedKinds.add(reference.kind);
   }
-  return blocks;
+  return targetsByBlockId;
 }
 
-function discoveryOf(unresolved: readonly ResolvedReference[], lookups: Lookups): Discovery[] {
-  const kinds = new Set(unresolved.map(({ reference }) => reference.kind));
+function discoveryOf(unresolvedReferences: readonly ResolvedReference[], lookups: Lookups): Discovery[] {
+  const kinds = new Set(unresolvedReferences.map(({ reference }) => reference.kind));
   return REFERENCE_KINDS.filter(({ kind }) => kinds.has(kind) && kind in lookups).map(
     ({ kind, discovery }) => ({
       kind,

@@ -19,7 +19,7 @@ export interface ReceiptsQuery {
  * Returns the receipt of an earlier request with this id; undefined if there is none. Throws 409 if that request was
  * different.
  */
-export async function receiptOf(
+export async function findReceiptOfRequest(
   db: Db,
   { workspaceId, requestId, hash }: { workspaceId: string; requestId: string; hash: string },
 ): Promise<ReceiptRow | undefined> {
@@ -75,14 +75,14 @@ export async function pageOfReceipts(
 const BATCH_SIZE = 500;
 
 /** Deletes a batch of the receipts created before this time, oldest first. Returns their number; 0: none is left. */
-export async function deleteReceipts(db: Db, before: string): Promise<number> {
+export async function deleteReceipts(db: Db, createdBefore: string): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('operation_receipts')
     .where('id', 'in', (query) =>
       query
         .selectFrom('operation_receipts')
         .select('id')
-        .where('created_at', '<', before)
+        .where('created_at', '<', createdBefore)
         .orderBy('created_at')
         .limit(BATCH_SIZE),
     )

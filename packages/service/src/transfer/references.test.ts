@@ -6,9 +6,9 @@ import { manifestOf, referencesOf } from './references.ts';
 import type { FoundReference } from './references.ts';
 import { rewriteReferences } from './rewrite.ts';
 
-type FieldRow = [key: string, type: string, value: Json];
+type FieldEntry = [key: string, type: string, value: Json];
 
-function graphOf(type: string, fields: FieldRow[], blockProperties: JsonObject = {}) {
+function graphOf(type: string, fields: FieldEntry[], blockProperties: JsonObject = {}) {
   const subBlocks = Object.fromEntries(
     fields.map(([key, kind, value]) => [key, { id: key, type: kind, value }]),
   );
@@ -19,12 +19,12 @@ function graphOf(type: string, fields: FieldRow[], blockProperties: JsonObject =
   };
 }
 
-function referencesIn(type: string, fields: FieldRow[], blockProperties?: JsonObject): FoundReference[] {
+function referencesIn(type: string, fields: FieldEntry[], blockProperties?: JsonObject): FoundReference[] {
   return [...referencesOf(graphOf(type, fields, blockProperties), REFERENCE_KINDS)];
 }
 
 /** Returns the references in short form: kind, id, key, path, encoding and positions. */
-function summariesOf(type: string, fields: FieldRow[], blockProperties?: JsonObject) {
+function summariesOf(type: string, fields: FieldEntry[], blockProperties?: JsonObject) {
   return referencesIn(type, fields, blockProperties).map(
     ({ kind, sourceId, occurrence: { subBlockKey, valuePath, encoding, positions } }) =>
       [kind, sourceId, [subBlockKey, ...valuePath].join('.'), encoding, ...(positions ?? [])].join(' '),
@@ -32,7 +32,7 @@ function summariesOf(type: string, fields: FieldRow[], blockProperties?: JsonObj
 }
 
 /** Returns the values of the block's fields with each id replaced by its target. */
-function valuesOf(type: string, fields: FieldRow[], targets: { [id: string]: string | null }): Json[] {
+function valuesOf(type: string, fields: FieldEntry[], targets: { [id: string]: string | null }): Json[] {
   const graph = graphOf(type, fields);
   const assignments = [...referencesOf(graph, REFERENCE_KINDS)].flatMap(({ sourceId, occurrence }) =>
     Object.hasOwn(targets, sourceId) ? [{ occurrence, targetId: targets[sourceId] ?? null }] : [],
@@ -44,7 +44,7 @@ function valuesOf(type: string, fields: FieldRow[], targets: { [id: string]: str
 }
 
 describe('referencesOf', () => {
-  const kinds: [string, string, FieldRow, string][] = [
+  const kindCases: [string, string, FieldEntry, string][] = [
     ['credential', 'gmail', ['credential', 'oauth-input', 'c1'], 'credential c1 credential scalar'],
     [
       'env-var',
@@ -88,21 +88,23 @@ describe('referencesOf', () => {
       'workflow w1 workflowId scalar',
     ],
   ];
-  it.each(kinds)('finds a %s', (_, type, row, expected) => {
-    expect(summariesOf(type, [row])[0]).toBe(expected);
+  it.each(kindCases)('finds a %s', (_, type, field, expected) => {
+    expect(summariesOf(type, [field])[0]).toBe(expected);
   });
 
   it('finds the definition of a custom block in its type, and no sub-block with the key of another field', () => {
-    const rows: FieldRow[] = [
+    const fields: FieldEntry[] = [
       ['block.type', 'oauth-input', 'c'],
       ['data.count', 'oauth-input', 'c'],
     ];
-    expect(summariesOf('custom_block_a1', rows)).toEqual(['custom-block custom_block_a1 block.type scalar']);
-    expect(summariesOf('api', rows)).toEqual([]);
+    expect(summariesOf('custom_block_a1', fields)).toEqual([
+      'custom-block custom_block_a1 block.type scalar',
+    ]);
+    expect(summariesOf('api', fields)).toEqual([]);
   });
 
   it('is tested for every kind', () => {
-    expect(kinds.map(([kind]) => kind)).toEqual(REFERENCE_KINDS.map(({ kind }) => kind));
+    expect(kindCases.map(([kind]) => kind)).toEqual(REFERENCE_KINDS.map(({ kind }) => kind));
   });
 
   it('finds references of nested tools, in lists and in JSON text', () => {
@@ -148,34 +150,34 @@ describe('referencesOf', () => {
   });
 
   it('marks the references without which the block cannot run', () => {
-    const requiredFlagsOf = (type: string, row: FieldRow) =>
-      referencesIn(type, [row]).map((reference) => reference.required);
+    const requiredFlagsOf = (type: string, field: FieldEntry) =>
+      referencesIn(type, [field]).map((reference) => reference.required);
     expect(requiredFlagsOf('workflow', ['workflowId', 'workflow-selector', 'w'])).toEqual([true]);
     expect(requiredFlagsOf('function', ['sandboxId', 'dropdown', 's'])).toEqual([false]);
   });
 
   it('skips keys of Object.prototype, long keys, and values deeper than a path may be', () => {
     const value = JSON.parse('{"__proto__":"{{A}}","constructor":"{{B}}","ok":"{{C}}"}') as Json;
-    let deep: Json = '{{D}}';
-    for (let n = 0; n < 9; n++) deep = [deep];
-    const rows: FieldRow[] = [
+    let deepValue: Json = '{{D}}';
+    for (let n = 0; n < 9; n++) deepValue = [deepValue];
+    const fields: FieldEntry[] = [
       ['body', 'code', value],
-      ['deep', 'code', deep],
+      ['deep', 'code', deepValue],
       ['k'.repeat(300), 'code', '{{E}}'],
       ['prototype', 'code', '{{F}}'],
     ];
-    expect(summariesOf('api', rows)).toEqual(['env-var C body.ok environment 0']);
+    expect(summariesOf('api', fields)).toEqual(['env-var C body.ok environment 0']);
   });
 });
 
 describe('manifestOf', () => {
   it('groups occurrences by kind and id', () => {
-    const rows: FieldRow[] = [
+    const fields: FieldEntry[] = [
       ['credential', 'oauth-input', 'same'],
       ['otherCredential', 'oauth-input', 'same'],
       ['sandboxId', 'dropdown', 'same'],
     ];
-    const { manifest, isComplete } = manifestOf(referencesIn('x', rows));
+    const { manifest, isComplete } = manifestOf(referencesIn('x', fields));
     expect(isComplete).toBe(true);
     expect(manifest.references.map(({ kind, occurrences }) => [kind, occurrences.length])).toEqual([
       ['credential', 2],
@@ -184,8 +186,8 @@ describe('manifestOf', () => {
   });
 
   it('has at most 10,000 occurrences, and reports if there are more', () => {
-    const rows = Array.from({ length: 10_001 }, (_, n): FieldRow => [`k${n}`, 'code', '{{A}}']);
-    const { manifest, isComplete } = manifestOf(referencesOf(graphOf('api', rows), REFERENCE_KINDS));
+    const fields = Array.from({ length: 10_001 }, (_, n): FieldEntry => [`k${n}`, 'code', '{{A}}']);
+    const { manifest, isComplete } = manifestOf(referencesOf(graphOf('api', fields), REFERENCE_KINDS));
     expect(isComplete).toBe(false);
     expect(manifest.references[0]?.occurrences).toHaveLength(10_000);
   });
@@ -193,14 +195,14 @@ describe('manifestOf', () => {
 
 describe('rewriteReferences', () => {
   it('replaces ids in every encoding', () => {
-    const rows: FieldRow[] = [
+    const fields: FieldEntry[] = [
       ['credential', 'oauth-input', 'a'],
       ['knowledgeBaseIds', 'x', 'a, b,a'],
       ['knowledgeBaseSelector', 'x', ['b', 'a', '<start.kb>']],
       ['files', 'file-upload', [{ key: 'a', name: 'n', url: 'u' }, { key: 'b' }]],
       ['text', 'long-input', 'x {{a}} {{b}} {{a}}'],
     ];
-    expect(valuesOf('x', rows, { a: 'Z' })).toEqual([
+    expect(valuesOf('x', fields, { a: 'Z' })).toEqual([
       'Z',
       'Z,b,Z',
       ['b', 'Z', '<start.kb>'],
@@ -210,14 +212,14 @@ describe('rewriteReferences', () => {
   });
 
   it('clears ids in every encoding', () => {
-    const rows: FieldRow[] = [
+    const fields: FieldEntry[] = [
       ['credential', 'oauth-input', 'a'],
       ['knowledgeBaseIds', 'x', 'a,b'],
       ['knowledgeBaseSelector', 'x', ['a']],
       ['files', 'file-upload', { key: 'a' }],
       ['text', 'long-input', 'x {{a}}!'],
     ];
-    expect(valuesOf('x', rows, { a: null })).toEqual([null, 'b', [], null, 'x !']);
+    expect(valuesOf('x', fields, { a: null })).toEqual([null, 'b', [], null, 'x !']);
   });
 
   it('replaces several ids of one list together, even if they swap places', () => {
@@ -227,9 +229,9 @@ describe('rewriteReferences', () => {
 
   it('replaces ids in tools that are JSON text, and keeps the JSON text', () => {
     const tools = [{ type: 'gmail', params: { credential: 'a' } }];
-    const after = [{ type: 'gmail', params: { credential: 'Z' } }];
+    const rewrittenTools = [{ type: 'gmail', params: { credential: 'Z' } }];
     expect(valuesOf('agent', [['tools', 'x', JSON.stringify(tools)]], { a: 'Z' })).toEqual([
-      JSON.stringify(after),
+      JSON.stringify(rewrittenTools),
     ]);
   });
 
@@ -253,13 +255,13 @@ describe('rewriteReferences', () => {
     ]);
     const occurrenceAt = (subBlockKey: string, properties: object) =>
       ({ blockId: 'b', subBlockKey, valuePath: [], ...properties }) as never;
-    const after = rewriteReferences(graph, [
+    const rewrittenGraph = rewriteReferences(graph, [
       { occurrence: occurrenceAt('credential', { encoding: 'scalar' }), targetId: 'C' },
       { occurrence: occurrenceAt('knowledgeBaseIds', { encoding: 'csv', positions: [1] }), targetId: 'B' },
       { occurrence: occurrenceAt('knowledgeBaseIds', { encoding: 'csv', positions: [0] }), targetId: 'A' },
       { occurrence: occurrenceAt('documentId', { encoding: 'array', positions: [0] }), targetId: 'D' },
     ]);
-    const { subBlocks } = after.blocks['b'] as { subBlocks: { [key: string]: { value: Json } } };
+    const { subBlocks } = rewrittenGraph.blocks['b'] as { subBlocks: { [key: string]: { value: Json } } };
     expect(Object.values(subBlocks).map(({ value }) => value)).toEqual(['C', 'A,B', ['D']]);
   });
 
@@ -277,15 +279,20 @@ describe('rewriteReferences', () => {
       const occurrence = { blockId: 'b', subBlockKey: 'body', valuePath, encoding: 'scalar' as const };
       expect(rewriteReferences(graph, [{ occurrence, targetId: 'Z' }])).toEqual(graph);
     }
-    const unknown = { blockId: '__proto__', subBlockKey: 'x', valuePath: [], encoding: 'scalar' as const };
-    expect(rewriteReferences(graph, [{ occurrence: unknown, targetId: 'Z' }])).toEqual(graph);
+    const unknownOccurrence = {
+      blockId: '__proto__',
+      subBlockKey: 'x',
+      valuePath: [],
+      encoding: 'scalar' as const,
+    };
+    expect(rewriteReferences(graph, [{ occurrence: unknownOccurrence, targetId: 'Z' }])).toEqual(graph);
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
   });
 
   it('replaces 10,000 occurrences in linear time', () => {
     const graph = graphOf('api', [
       ['text', 'code', '{{a}}'.repeat(2000)],
-      ...Array.from({ length: 8000 }, (_, n): FieldRow => [`k${n}`, 'code', '{{a}}']),
+      ...Array.from({ length: 8000 }, (_, n): FieldEntry => [`k${n}`, 'code', '{{a}}']),
     ]);
     const cpuMs = cpuMsOf(() => {
       const assignments = [...referencesOf(graph, REFERENCE_KINDS)].map(({ occurrence }) => ({

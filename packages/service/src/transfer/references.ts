@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { fieldsOf, textOf } from './graph.ts';
 import type { Field, PortableGraph } from './graph.ts';
@@ -9,7 +9,7 @@ import { isToolList, parseList } from './sanitize.ts';
 /** How a value encodes the ids of an occurrence. */
 export type Encoding = 'scalar' | 'array' | 'csv' | 'files' | 'environment';
 
-/** A place of a reference in a graph. */
+/** The location of a reference in a graph. */
 export interface Occurrence {
   blockId: string;
   subBlockKey: string;
@@ -37,9 +37,9 @@ export interface ReferenceManifest {
 /** Limits of a manifest. */
 export const MAX_OCCURRENCES = 10_000;
 export const MAX_POSITIONS = 2000;
-export const MAX_PATH = 8;
-const MAX_ID = 4096;
-const MAX_KEY = 256;
+export const MAX_PATH_LENGTH = 8;
+const MAX_ID_LENGTH = 4096;
+const MAX_KEY_LENGTH = 256;
 
 /** Keys that paths must not contain, because writing to them could change the prototype of all objects. */
 export const REFUSED_KEYS: ReadonlySet<string> = new Set(['__proto__', 'prototype', 'constructor']);
@@ -52,92 +52,96 @@ type Kinds = readonly Pick<ReferenceKind, 'kind' | 'holds' | 'isRequired'>[];
 /** Yields every reference of a graph that a manifest can name, in the order of the graph. */
 export function* referencesOf(graph: PortableGraph, kinds: Kinds): Generator<FoundReference> {
   for (const field of fieldsOf(graph)) {
-    if (!isKey(field.blockId) || !isKey(field.key)) continue;
-    for (const place of findIds(field, kinds)) yield* idReferences(field, place);
+    if (!isAllowedKey(field.blockId) || !isAllowedKey(field.key)) continue;
+    for (const location of findIds(field, kinds)) yield* idReferences(field, location);
     for (const { path, text } of textsOf(structuredValue(field), []))
       yield* environmentReferences(field, path, text);
   }
 }
 
-/** Returns the references grouped by kind and id. `isComplete`: false if some are omitted because there are too many. */
+/**
+ * Returns the references grouped by kind and id. `isComplete`: false if some are omitted because there are too many.
+ */
 export function manifestOf(references: Iterable<FoundReference>): {
   manifest: ReferenceManifest;
   isComplete: boolean;
 } {
-  const byId = new Map<string, ReferenceManifest['references'][number]>();
+  const referencesByKey = new Map<string, ReferenceManifest['references'][number]>();
   let count = 0;
   for (const { kind, sourceId, required, occurrence } of references) {
     if (count === MAX_OCCURRENCES)
-      return { manifest: { version: 1, references: [...byId.values()] }, isComplete: false };
+      return { manifest: { version: 1, references: [...referencesByKey.values()] }, isComplete: false };
     count += 1;
     const key = `${kind} ${sourceId}`;
-    const reference = byId.get(key);
+    const reference = referencesByKey.get(key);
     if (reference) {
       reference.occurrences.push(occurrence);
       reference.required ||= required;
     } else {
-      byId.set(key, { kind, sourceId, required, occurrences: [occurrence] });
+      referencesByKey.set(key, { kind, sourceId, required, occurrences: [occurrence] });
     }
   }
-  return { manifest: { version: 1, references: [...byId.values()] }, isComplete: true };
+  return { manifest: { version: 1, references: [...referencesByKey.values()] }, isComplete: true };
 }
 
 /** Returns the slot at a path of a field; undefined when the field has none there. */
 export function slotAt(field: Field, path: readonly (string | number)[]): Slot | undefined {
   const [index, ...memberPath] = path;
-  if (index === undefined) return { owner: field.blockType, key: field.key, type: field.type };
+  if (index === undefined) return { ownerType: field.blockType, key: field.key, type: field.type };
   const list = structuredValue(field);
   const item = Array.isArray(list) && typeof index === 'number' ? list[index] : undefined;
   const key = memberPath.at(-1);
   const isInItem = memberPath.length === 1 || (memberPath.length === 2 && memberPath[0] === 'params');
-  if (!isList(field) || !isJsonObject(item) || typeof key !== 'string' || !isInItem) return undefined;
-  return { owner: textOf(item, 'type'), key, type: '' };
+  if (!isToolOrSkillList(field) || !isJsonObject(item) || typeof key !== 'string' || !isInItem)
+    return undefined;
+  return { ownerType: textOf(item, 'type'), key, type: '' };
 }
 
-interface FieldIds {
+interface IdLocation {
   kind: Kinds[number];
   slot: Slot;
   path: (string | number)[];
   value: Json;
 }
 
-/** Yields the places of a field that have ids: the field itself, or members of tools and skills. */
-function* findIds(field: Field, kinds: Kinds): Generator<FieldIds> {
-  const fieldSlot = { owner: field.blockType, key: field.key, type: field.type };
+/** Yields the locations in a field that have ids: the field itself, or members of tools and skills. */
+function* findIds(field: Field, kinds: Kinds): Generator<IdLocation> {
+  const fieldSlot = { ownerType: field.blockType, key: field.key, type: field.type };
   const kind = kinds.find(({ holds }) => holds(fieldSlot));
   if (kind) yield { kind, slot: fieldSlot, path: [], value: field.value };
   const list = structuredValue(field);
-  if (kind || !isList(field) || !Array.isArray(list)) return;
+  if (kind || !isToolOrSkillList(field) || !Array.isArray(list)) return;
   for (const [index, item] of list.entries()) {
     if (!isJsonObject(item)) continue;
-    const owner = textOf(item, 'type');
-    const params = own(item, 'params');
+    const ownerType = textOf(item, 'type');
+    const params = getOwn(item, 'params');
     const members: [string[], JsonObject][] = [[[], item]];
     if (isJsonObject(params)) members.push([['params'], params]);
     for (const [prefix, object] of members) {
       for (const [key, value] of Object.entries(object)) {
-        const slot = { owner, key, type: '' };
+        const slot = { ownerType, key, type: '' };
         const memberKind = kinds.find(({ holds }) => holds(slot));
-        if (memberKind && isKey(key)) yield { kind: memberKind, slot, path: [index, ...prefix, key], value };
+        if (memberKind && isAllowedKey(key))
+          yield { kind: memberKind, slot, path: [index, ...prefix, key], value };
       }
     }
   }
 }
 
-/** Yields a reference for each id at a place. */
-function* idReferences(field: Field, { kind, slot, path, value }: FieldIds): Generator<FoundReference> {
+/** Yields a reference for each id at a location. */
+function* idReferences(field: Field, { kind, slot, path, value }: IdLocation): Generator<FoundReference> {
   const required = kind.isRequired?.(slot) ?? false;
   const { encoding, ids } = decodeIds(value);
   const positions = new Map<string, number[]>();
   for (const [position, id] of ids.entries()) {
-    if (id === undefined || id.length > MAX_ID) continue;
+    if (id === undefined || id.length > MAX_ID_LENGTH) continue;
     const idPositions = positions.get(id);
     if (idPositions && idPositions.length < MAX_POSITIONS) idPositions.push(position);
     else if (!idPositions) positions.set(id, [position]);
   }
   for (const [sourceId, idPositions] of positions) {
     const occurrence = {
-      ...placeOf(field, path),
+      ...locationOf(field, path),
       encoding,
       ...(encoding !== 'scalar' && { positions: idPositions }),
     };
@@ -148,8 +152,8 @@ function* idReferences(field: Field, { kind, slot, path, value }: FieldIds): Gen
 /** Returns the ids in a value by their position, undefined where there is none. */
 export function decodeIds(value: Json): { encoding: Encoding; ids: (string | undefined)[] } {
   if (typeof value === 'string') {
-    if (!value.includes(',')) return { encoding: 'scalar', ids: [idIn(value)] };
-    return { encoding: 'csv', ids: value.split(',', MAX_POSITIONS).map((part) => idIn(part.trim())) };
+    if (!value.includes(',')) return { encoding: 'scalar', ids: [parseId(value)] };
+    return { encoding: 'csv', ids: value.split(',', MAX_POSITIONS).map((part) => parseId(part.trim())) };
   }
   if (isJsonObject(value)) return { encoding: 'files', ids: [fileId(value)] };
   if (!Array.isArray(value)) return { encoding: 'scalar', ids: [] };
@@ -157,20 +161,20 @@ export function decodeIds(value: Json): { encoding: Encoding; ids: (string | und
   const isFiles = items.some(isJsonObject);
   const ids = items.map((item) => {
     if (isJsonObject(item)) return fileId(item);
-    return typeof item === 'string' && !isFiles ? idIn(item) : undefined;
+    return typeof item === 'string' && !isFiles ? parseId(item) : undefined;
   });
   return { encoding: isFiles ? 'files' : 'array', ids };
 }
 
 /** Returns the id in a text; undefined if it is blank, or has a reference or placeholder, which a run will resolve. */
-function idIn(text: string): string | undefined {
+function parseId(text: string): string | undefined {
   return text.trim() === '' || REFERENCE_OR_PLACEHOLDER.test(text) ? undefined : text;
 }
 
 const REFERENCE_OR_PLACEHOLDER = /\{\{[^{}]+\}\}|<[^<>]+>/;
 
 function fileId(file: JsonObject): string | undefined {
-  return idIn(textOf(file, 'key') || textOf(file, 'id'));
+  return parseId(textOf(file, 'key') || textOf(file, 'id'));
 }
 
 /** Yields a reference for each environment variable whose placeholder is in a string. */
@@ -185,12 +189,12 @@ function* environmentReferences(
     if (position === MAX_POSITIONS) break;
     const namePositions = positions.get(name);
     if (namePositions) namePositions.push(position);
-    else if (name.length <= MAX_ID) positions.set(name, [position]);
+    else if (name.length <= MAX_ID_LENGTH) positions.set(name, [position]);
     position += 1;
   }
   for (const [sourceId, namePositions] of positions) {
-    const place = placeOf(field, path);
-    const occurrence: Occurrence = { ...place, encoding: 'environment', positions: namePositions };
+    const location = locationOf(field, path);
+    const occurrence: Occurrence = { ...location, encoding: 'environment', positions: namePositions };
     yield { kind: 'env-var', sourceId, required: false, isChosen: false, occurrence };
   }
 }
@@ -204,30 +208,31 @@ function* textsOf(
     if (value.includes('{{')) yield { path, text: value };
     return;
   }
-  if (typeof value !== 'object' || value === null || path.length === MAX_PATH) return;
+  if (typeof value !== 'object' || value === null || path.length === MAX_PATH_LENGTH) return;
   if (Array.isArray(value)) {
     for (const [index, item] of value.slice(0, MAX_POSITIONS + 1).entries())
       yield* textsOf(item, [...path, index]);
     return;
   }
-  for (const [key, item] of Object.entries(value)) if (isKey(key)) yield* textsOf(item, [...path, key]);
+  for (const [key, item] of Object.entries(value))
+    if (isAllowedKey(key)) yield* textsOf(item, [...path, key]);
 }
 
-function placeOf({ blockId, key }: Field, valuePath: (string | number)[]) {
+function locationOf({ blockId, key }: Field, valuePath: (string | number)[]) {
   return { blockId, subBlockKey: key, valuePath };
 }
 
 /** Returns whether the field is a list of tools or skills. */
-function isList(field: Field): boolean {
+function isToolOrSkillList(field: Field): boolean {
   return isToolList(field) || field.type === 'skill-input' || field.key === 'skills';
 }
 
 /** Returns the value to which paths in the field apply: for a list that is stored as JSON text, the parsed list. */
 export function structuredValue(field: Field): Json {
-  if (typeof field.value !== 'string' || !isList(field)) return field.value;
+  if (typeof field.value !== 'string' || !isToolOrSkillList(field)) return field.value;
   return parseList(field.value) ?? field.value;
 }
 
-function isKey(key: string): boolean {
-  return key.length > 0 && key.length <= MAX_KEY && !REFUSED_KEYS.has(key);
+function isAllowedKey(key: string): boolean {
+  return key.length > 0 && key.length <= MAX_KEY_LENGTH && !REFUSED_KEYS.has(key);
 }

@@ -1,8 +1,8 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { fieldsOf, isEmpty, withFieldValues } from './graph.ts';
 import type { Field, PortableGraph } from './graph.ts';
-import { MAX_PATH, PLACEHOLDER, structuredValue } from './references.ts';
+import { MAX_PATH_LENGTH, PLACEHOLDER, structuredValue } from './references.ts';
 import type { Occurrence } from './references.ts';
 
 /** An occurrence with its new target; null clears it. */
@@ -81,7 +81,7 @@ function applyEdits(value: Json, edits: readonly Edit[]): Json {
  * other items.
  */
 function rankOf({ path, encoding }: Edit): number {
-  return encoding === 'environment' ? MAX_PATH + 1 : path.length;
+  return encoding === 'environment' ? MAX_PATH_LENGTH + 1 : path.length;
 }
 
 /** Returns the object or list that contains the value at a path, and the key of the value; undefined for no value. */
@@ -115,8 +115,8 @@ function replaceIds(value: Json, { encoding, targets }: Edit): Json {
     case 'array':
       return replaceItems(listOf(value), targets, toId);
     case 'files': {
-      if (!isJsonObject(value)) return replaceItems(listOf(value), targets, fileOf);
-      return replaceItems([value], targets, fileOf)[0] ?? null;
+      if (!isJsonObject(value)) return replaceItems(listOf(value), targets, toFileReference);
+      return replaceItems([value], targets, toFileReference)[0] ?? null;
     }
   }
 }
@@ -127,13 +127,13 @@ function replaceItems<T extends Json, M extends Json>(
   targets: Edit['targets'],
   toItem: (target: string, item: T | undefined) => M,
 ): (T | M)[] {
-  const byPosition = new Map<number, T | M>(items.entries());
+  const itemsByPosition = new Map<number, T | M>(items.entries());
   for (const [index, target] of targets) {
     const position = index ?? items.length;
-    if (target === null) byPosition.delete(position);
-    else byPosition.set(position, toItem(target, items[position]));
+    if (target === null) itemsByPosition.delete(position);
+    else itemsByPosition.set(position, toItem(target, items[position]));
   }
-  return [...byPosition].toSorted(([a], [b]) => a - b).map(([, item]) => item);
+  return [...itemsByPosition].toSorted(([a], [b]) => a - b).map(([, item]) => item);
 }
 
 function partsOf(value: Json): string[] {
@@ -147,8 +147,8 @@ function listOf(value: Json): Json[] {
 const toId = (target: string): string => target;
 
 /** Returns a reference to another file. It keeps the name of the old file, but no other data, such as the URL. */
-function fileOf(target: string, item: Json | undefined): JsonObject {
-  const name = isJsonObject(item ?? null) ? own(item as JsonObject, 'name') : undefined;
+function toFileReference(target: string, item: Json | undefined): JsonObject {
+  const name = isJsonObject(item ?? null) ? getOwn(item as JsonObject, 'name') : undefined;
   return { key: target, ...(name !== undefined && { name }) };
 }
 

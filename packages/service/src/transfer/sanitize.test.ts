@@ -124,8 +124,8 @@ describe('sanitize', () => {
       ['undefined', 'short-input', 'x'],
       ['odd', 'unknown', 'x'],
     ]);
-    const { cleared, warnings, graph } = sanitize(source);
-    expect(cleared).toEqual([{ blockId: 'b', blockName: 'Block', key: 'credential' }]);
+    const { clearedFields, warnings, graph } = sanitize(source);
+    expect(clearedFields).toEqual([{ blockId: 'b', blockName: 'Block', key: 'credential' }]);
     expect(warnings).toHaveLength(2);
     expect(Object.keys((graph.blocks['b'] as { subBlocks: object }).subBlocks)).toEqual([
       'credential',

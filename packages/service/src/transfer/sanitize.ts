@@ -1,4 +1,4 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isEmpty, isReferenceOrPlaceholder, textOf } from './graph.ts';
 import type { PortableGraph } from './graph.ts';
@@ -15,8 +15,8 @@ export interface ClearedField {
 
 export interface SanitizedGraph {
   graph: PortableGraph;
-  cleared: ClearedField[];
-  /** A line for each malformed field, which was dropped. */
+  clearedFields: ClearedField[];
+  /** A message for each malformed field, which was dropped. */
   warnings: string[];
 }
 
@@ -51,12 +51,12 @@ const DEPLOYMENT_KEY = /^(?:webhookId|triggerPath|webhookUrlDisplay(?:_\w+)?)$/;
  * deployments.
  */
 export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): SanitizedGraph {
-  const cleared: ClearedField[] = [];
+  const clearedFields: ClearedField[] = [];
   const warnings: string[] = [];
   const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {
     const { subBlocks, ...rest } = block;
-    const clean = withoutSecrets(rest) as JsonObject;
-    if (!isJsonObject(subBlocks)) return [id, clean];
+    const cleanBlock = withoutSecrets(rest) as JsonObject;
+    if (!isJsonObject(subBlocks)) return [id, cleanBlock];
     const blockRef = { blockId: id, blockName: textOf(block, 'name') || id };
     const fields = Object.entries(subBlocks).flatMap(([key, field]): [string, Json][] => {
       if (!isJsonObject(field) || key === 'undefined' || field['type'] === 'unknown') {
@@ -65,13 +65,13 @@ export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): S
         );
         return [];
       }
-      const original = own(field, 'value') ?? null;
-      const slot = { owner: textOf(block, 'type'), key, type: textOf(field, 'type') };
+      const original = getOwn(field, 'value') ?? null;
+      const slot = { ownerType: textOf(block, 'type'), key, type: textOf(field, 'type') };
       const value = sanitizeValue(original, slot, keepBindings);
-      if (isEmpty(value) && !isEmpty(original)) cleared.push({ ...blockRef, key });
+      if (isEmpty(value) && !isEmpty(original)) clearedFields.push({ ...blockRef, key });
       return [[key, { ...field, value }]];
     });
-    return [id, { ...clean, subBlocks: Object.fromEntries(fields) }];
+    return [id, { ...cleanBlock, subBlocks: Object.fromEntries(fields) }];
   });
   return {
     graph: {
@@ -80,24 +80,24 @@ export function sanitize(graph: PortableGraph, { keepBindings = false } = {}): S
       variables: withoutSecrets(graph.variables) as JsonObject,
       ...(graph.metadata && { metadata: withoutSecrets(graph.metadata) as JsonObject }),
     },
-    cleared,
+    clearedFields,
     warnings,
   };
 }
 
 function sanitizeValue(value: Json, slot: Slot, keepBindings: boolean): Json {
   if (slot.type === 'table' || DEPLOYMENT_KEY.test(slot.key)) return null;
-  if (isCleared(slot, keepBindings)) return isReferenceOrPlaceholder(value) ? value : null;
+  if (mustClear(slot, keepBindings)) return isReferenceOrPlaceholder(value) ? value : null;
   if (slot.type === 'password' || isSecretName(slot.key)) return clearSecret(value);
-  const clean = withoutSecrets(slot.type === 'file-upload' ? withoutUrls(value) : value);
-  return isToolList(slot) ? sanitizeTools(clean, keepBindings) : clean;
+  const cleanValue = withoutSecrets(slot.type === 'file-upload' ? withoutUrls(value) : value);
+  return isToolList(slot) ? sanitizeTools(cleanValue, keepBindings) : cleanValue;
 }
 
-function isCleared(slot: Slot, keepBindings: boolean): boolean {
+function mustClear(slot: Slot, keepBindings: boolean): boolean {
   const kind = REFERENCE_KINDS.find(({ holds }) => holds(slot));
-  if (kind?.cleared === 'always') return true;
+  if (kind?.clearedByExport === 'always') return true;
   if (keepBindings) return false;
-  return kind?.cleared !== undefined || SELECTOR_TYPES.has(slot.type) || SELECTOR_KEYS.has(slot.key);
+  return kind?.clearedByExport !== undefined || SELECTOR_TYPES.has(slot.type) || SELECTOR_KEYS.has(slot.key);
 }
 
 /** Returns whether the field has tools of an agent, even if it has another type. */
@@ -114,12 +114,13 @@ function sanitizeTools(value: Json, keepBindings: boolean): Json {
   if (!Array.isArray(value)) return value;
   return value.map((tool) => {
     if (!isJsonObject(tool)) return tool;
-    const params = own(tool, 'params');
+    const params = getOwn(tool, 'params');
     if (!isJsonObject(params)) return tool;
-    const owner = textOf(tool, 'type');
-    const entries = Object.entries(params).map(([key, inner]): [string, Json] => {
-      const isKept = !isCleared({ owner, key, type: '' }, keepBindings) || isReferenceOrPlaceholder(inner);
-      return [key, isKept ? inner : null];
+    const ownerType = textOf(tool, 'type');
+    const entries = Object.entries(params).map(([key, paramValue]): [string, Json] => {
+      const isKept =
+        !mustClear({ ownerType, key, type: '' }, keepBindings) || isReferenceOrPlaceholder(paramValue);
+      return [key, isKept ? paramValue : null];
     });
     return { ...tool, params: Object.fromEntries(entries) };
   });

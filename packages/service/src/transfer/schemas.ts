@@ -4,7 +4,7 @@ import { key, kindName, manifest, occurrence, resourceId } from './payload.ts';
 
 const anyRecord = z.record(z.string(), z.unknown());
 
-export const none = z.strictObject({});
+export const emptyObject = z.strictObject({});
 export const workflowPath = z.strictObject({ workflowId: z.string().min(1).max(255) });
 
 export const exportQuery = z.strictObject({

@@ -35,7 +35,7 @@ describe('isSecretName', () => {
 });
 
 describe('withoutSecrets', () => {
-  const forms: [string, Json, Json][] = [
+  const secretFormats: [string, Json, Json][] = [
     ['a key of a model provider', `sk-proj-${digits}`, null],
     ['a token inside code', `fetch(u, "ghp_${digits}")`, 'fetch(u, "REMOVED")'],
     ['a chat token', `xoxb-${digits}`, null],
@@ -53,7 +53,7 @@ describe('withoutSecrets', () => {
     ],
     ['an assignment in code', `const apiKey = 'abc12345'`, `const apiKey = 'REMOVED'`],
   ];
-  it.each(forms)('removes %s by its form', (_, value, expected) => {
+  it.each(secretFormats)('removes %s by its format', (_, value, expected) => {
     expect(withoutSecrets(value)).toEqual(expected);
   });
 

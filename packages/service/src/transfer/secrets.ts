@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import { isCredential } from '../workflows/redact.ts';
 import { isReferenceOrPlaceholder } from './graph.ts';
 
-// Recognizes secrets by the name of their field, and by their form.
+// Recognizes secrets by the name of their field, and by their format.
 
 /** Names, without separators, of fields that only select the secrets of a function block and have none themselves. */
 const NOT_SECRET = /^(?:secretscope|mountedsecrets)$/i;
@@ -13,7 +13,7 @@ const NOT_SECRET = /^(?:secretscope|mountedsecrets)$/i;
 const REMOVED = 'REMOVED';
 
 /**
- * Patterns of secrets that can be recognized by their form, each with its replacement. Every quantifier before a
+ * Patterns of secrets that can be recognized by their format, each with its replacement. Every quantifier before a
  * required character is bounded or starts at the beginning of a token, so that the time grows linearly with the length
  * of the text.
  */
@@ -61,12 +61,12 @@ export function withoutSecrets(value: Json, depth = 0): Json {
 }
 
 function cleanObject(object: JsonObject, depth: number): JsonObject {
-  const secretKey = NAMED_VALUE_KEYS.find(([nameKey, valueKey]) => {
+  const secretValueKey = NAMED_VALUE_KEYS.find(([nameKey, valueKey]) => {
     const name = Object.hasOwn(object, nameKey) ? object[nameKey] : undefined;
     return typeof name === 'string' && isSecretName(name) && Object.hasOwn(object, valueKey);
   })?.[1];
   const entries = Object.entries(object).map(([key, value]): [string, Json] => {
-    if (key === secretKey) return [key, clearSecret(value)];
+    if (key === secretValueKey) return [key, clearSecret(value)];
     if (!isSecretName(key)) return [key, withoutSecrets(value, depth + 1)];
     return [key, isSchema(value) ? withoutExamples(value, depth + 1) : clearSecret(value)];
   });
@@ -116,15 +116,15 @@ function withoutExamples(schema: JsonObject, depth: number): Json {
 }
 
 function cleanText(text: string, depth: number): Json {
-  const original = /^\s*[[{]/.test(text) ? parseJson(text) : undefined;
-  if (original !== undefined) {
-    const copy = withoutSecrets(original, depth + 1);
-    if (!isDeepStrictEqual(copy, original)) return JSON.stringify(copy);
+  const parsedValue = /^\s*[[{]/.test(text) ? parseJson(text) : undefined;
+  if (parsedValue !== undefined) {
+    const cleanValue = withoutSecrets(parsedValue, depth + 1);
+    if (!isDeepStrictEqual(cleanValue, parsedValue)) return JSON.stringify(cleanValue);
     return text;
   }
-  let clean = text;
-  for (const [pattern, replacement] of PATTERNS) clean = clean.replaceAll(pattern, replacement);
-  return clean.trim() === REMOVED ? null : clean;
+  let cleanedText = text;
+  for (const [pattern, replacement] of PATTERNS) cleanedText = cleanedText.replaceAll(pattern, replacement);
+  return cleanedText.trim() === REMOVED ? null : cleanedText;
 }
 
 /** Returns the text parsed as JSON; undefined for text that only looks like JSON, such as an expression or code. */

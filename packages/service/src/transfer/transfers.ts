@@ -4,8 +4,8 @@ import type { Call } from '@heddle/api/areas';
 import type { Kysely } from 'kysely';
 import type { ServiceStore } from '../store/open.ts';
 import type { WorkflowRow } from '../store/schema.ts';
-import { freeName, regenerateIds } from '../workflows/duplicate.ts';
-import { canonicalPath, expectFolder } from '../workflows/folders.ts';
+import { findFreeName, regenerateIds } from '../workflows/duplicate.ts';
+import { canonicalPath, requireFolder } from '../workflows/folders.ts';
 import { readGraph } from '../workflows/graph.ts';
 import type { Db } from '../workflows/folders.ts';
 import { addWorkflow, workflowNamesIn } from '../workflows/store.ts';
@@ -15,9 +15,9 @@ import { fingerprintOf } from './fingerprint.ts';
 import { textOf } from './graph.ts';
 import type { PortableGraph } from './graph.ts';
 import {
-  expectApplicable,
-  expectMayBindCredentials,
-  previewFingerprint,
+  requireApplicable,
+  requireCredentialBindingAllowed,
+  previewFingerprintOf,
   readImportFile,
   reportOf,
   warningsOf,
@@ -27,12 +27,12 @@ import { storeLookups } from './lookups.ts';
 import type { Lookups } from './lookups.ts';
 import { isReady, planImport, withoutForeignCredentials } from './plan.ts';
 import type { ImportPlan } from './plan.ts';
-import { addReceipt, findReceipt, pageOfReceipts, receiptOf } from './receipts.ts';
+import { addReceipt, findReceipt, pageOfReceipts, findReceiptOfRequest } from './receipts.ts';
 import type { ReceiptPosition, ReceiptsQuery } from './receipts.ts';
 import type { ImportRequest, ImportResult, PreviewRequest, Report } from './schemas.ts';
 import type { ReceiptTables } from './tables.ts';
 
-type Recorder = Call<never, never, never>['recordAudit'];
+type RecordAudit = Call<never, never, never>['recordAudit'];
 
 /** Dependencies of exports and imports. */
 export interface TransferOptions {
@@ -43,7 +43,7 @@ export interface TransferOptions {
 /** The caller who imports a workflow, and the function that records the import in the audit log. */
 interface ImportContext {
   principal: Principal;
-  recordAudit: Recorder;
+  recordAudit: RecordAudit;
 }
 
 /** The request id of an import, and the hash of the request. */
@@ -68,7 +68,7 @@ export class Transfers {
   async export(
     row: WorkflowRow,
     options: Omit<ExportOptions, 'exportedAt'>,
-    recordAudit: Recorder,
+    recordAudit: RecordAudit,
   ): Promise<WorkflowExport> {
     const { id, name, description, workspace_id: workspaceId, folder_path: folderPath } = row;
     const exported = exportOf(
@@ -83,12 +83,12 @@ export class Transfers {
   /** Returns the effects of an import. Writes nothing. Throws 400 for a file or instructions that cannot be used. */
   async preview(request: PreviewRequest, principal: Principal) {
     const { workspaceId, folderPath = '/' } = request;
-    expectMayBindCredentials(request, principal);
-    await expectFolder(this.#db, { workspaceId, path: canonicalPath(folderPath) });
+    requireCredentialBindingAllowed(request, principal);
+    await requireFolder(this.#db, { workspaceId, path: canonicalPath(folderPath) });
     const plan = await this.#plan(request, readImportFile(request.workflow), principal);
-    const { graph: _graph, cleared: _cleared, ...preview } = plan;
+    const { graph: _graph, clearedBindings: _cleared, ...preview } = plan;
     return {
-      previewFingerprint: previewFingerprint(request, plan),
+      previewFingerprint: previewFingerprintOf(request, plan),
       ready: isReady(plan),
       ...preview,
     };
@@ -101,14 +101,14 @@ export class Transfers {
    */
   async import(body: ImportRequest, { principal, recordAudit }: ImportContext): Promise<ImportResult> {
     const { workspaceId, requestId } = body;
-    expectMayBindCredentials(body, principal);
+    requireCredentialBindingAllowed(body, principal);
     const requestKey = requestId === undefined ? undefined : { requestId, hash: fingerprintOf(body) };
     const earlierResult = requestKey && (await this.#earlierResult(workspaceId, requestKey));
     if (earlierResult) return earlierResult;
     const file = readImportFile(body.workflow);
     // Without a preview, the caller has not seen the changes that a manifest would make.
     const plan = await this.#plan(body, requestKey ? file : { graph: file.graph }, principal);
-    if (requestKey) expectApplicable(plan, body.previewFingerprint, previewFingerprint(body, plan));
+    if (requestKey) requireApplicable(plan, body.previewFingerprint, previewFingerprintOf(body, plan));
     const applied = await this.#apply(body, { file, plan, requestKey, recordAudit });
     // Another call with the same request id has stored its receipt first.
     const result = applied ?? (requestKey && (await this.#earlierResult(workspaceId, requestKey)));
@@ -117,19 +117,19 @@ export class Transfers {
   }
 
   /** Returns the report of an operation; undefined if the workspace has none with this id. */
-  async report(workspaceId: string, id: string): Promise<Report | undefined> {
-    const row = await findReceipt(this.#receipts(this.#db), { workspaceId, id });
+  async findReport(workspaceId: string, id: string): Promise<Report | undefined> {
+    const row = await findReceipt(this.#receiptDb(this.#db), { workspaceId, id });
     return row && (JSON.parse(row.report) as Report);
   }
 
   /** Returns a page of reports, newest first, and the position of the last report if more follow. */
-  async reports(query: ReceiptsQuery): Promise<{ reports: Report[]; next: ReceiptPosition | undefined }> {
-    const { rows, next } = await pageOfReceipts(this.#receipts(this.#db), query);
+  async findReports(query: ReceiptsQuery): Promise<{ reports: Report[]; next: ReceiptPosition | undefined }> {
+    const { rows, next } = await pageOfReceipts(this.#receiptDb(this.#db), query);
     return { reports: rows.map(({ report }) => JSON.parse(report) as Report), next };
   }
 
   async #earlierResult(workspaceId: string, requestKey: RequestKey): Promise<ImportResult | undefined> {
-    const row = await receiptOf(this.#receipts(this.#db), { workspaceId, ...requestKey });
+    const row = await findReceiptOfRequest(this.#receiptDb(this.#db), { workspaceId, ...requestKey });
     return row && (JSON.parse(row.result) as ImportResult);
   }
 
@@ -164,7 +164,7 @@ export class Transfers {
       const ids = { operationId, requestId: requestKey.requestId, workspaceId, workflowId: row.id };
       const report = reportOf({ ...ids, plan, warnings, idMap });
       const result = { ...report, ...view };
-      await this.#receipts(tx)
+      await this.#receiptDb(tx)
         .updateTable('operation_receipts')
         .set({ report: JSON.stringify(report), result: JSON.stringify(result) })
         .where('id', '=', operationId)
@@ -178,7 +178,7 @@ export class Transfers {
     id: string,
     { workspaceId, requestId, hash }: RequestKey & { workspaceId: string },
   ): Promise<boolean> {
-    return addReceipt(this.#receipts(tx), {
+    return addReceipt(this.#receiptDb(tx), {
       id,
       workspace_id: workspaceId,
       request_id: requestId,
@@ -197,12 +197,12 @@ export class Transfers {
   ): Promise<WorkflowRow> {
     const { workspaceId } = body;
     const folderPath = canonicalPath(body.folderPath ?? '/');
-    const name = body.name ?? freeName(file.name, await workflowNamesIn(tx, workspaceId, folderPath));
+    const name = body.name ?? findFreeName(file.name, await workflowNamesIn(tx, workspaceId, folderPath));
     const description = body.description ?? file.description ?? null;
     return addWorkflow(tx, { workspaceId, name, description, folderPath, graph: draft, now: this.#isoNow() });
   }
 
-  #receipts(db: Db): Kysely<ReceiptTables> {
+  #receiptDb(db: Db): Kysely<ReceiptTables> {
     return db as unknown as Kysely<ReceiptTables>;
   }
 
@@ -215,7 +215,7 @@ interface ApplyOptions {
   file: ImportFile;
   plan: ImportPlan;
   requestKey: RequestKey | undefined;
-  recordAudit: Recorder;
+  recordAudit: RecordAudit;
 }
 
 function viewOf(row: WorkflowRow, { blocks }: PortableGraph) {

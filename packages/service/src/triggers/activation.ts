@@ -4,7 +4,7 @@ import type { JsonObject } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { WorkflowBlock } from '@heddle/engine';
 import type { Kysely } from 'kysely';
-import { jitterOf } from './due.ts';
+import { jitterOf } from './due-runs.ts';
 import { INACTIVITY_CHECK_MS } from './events/inactivity.ts';
 import { lockTriggers, withNumericTimes } from './rows.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
@@ -40,7 +40,7 @@ export function planTriggers(
   startBlocks: readonly WorkflowBlock[],
 ): PlannedTrigger[] {
   const problems: string[] = [];
-  const planned = startBlocks.flatMap(({ blockId, name, type: typeName }): PlannedTrigger[] => {
+  const plannedTriggers = startBlocks.flatMap(({ blockId, name, type: typeName }): PlannedTrigger[] => {
     const type = types.get(typeName);
     const block = blocks[blockId];
     if (!type || !block) return [];
@@ -51,7 +51,7 @@ export function planTriggers(
     );
     return [];
   });
-  if (problems.length === 0) return planned;
+  if (problems.length === 0) return plannedTriggers;
   throw badRequest(`Triggers of the workflow cannot fire: ${problems.join('; ')}`);
 }
 
@@ -65,17 +65,17 @@ function fieldsOf(block: JsonObject): JsonObject {
 
 /**
  * Makes the triggers of a version the only ones of its workflow, in the transaction that makes the version live. A
- * trigger with the same configuration keeps its due instant, so no run is lost or duplicated. Paused triggers remain
+ * trigger with the same configuration keeps its due time, so no run is lost or duplicated. Paused triggers remain
  * paused; suspended ones start again.
  */
 export async function activateTriggers(db: Db, activation: Activation): Promise<void> {
   const { workflowId, triggers } = activation;
   const unmatchedRows = new Map((await lockRows(db, workflowId)).map((row) => [row.block_id, row]));
   for (const trigger of triggers) {
-    const existing = unmatchedRows.get(trigger.blockId);
+    const existingRow = unmatchedRows.get(trigger.blockId);
     unmatchedRows.delete(trigger.blockId);
-    const row = existing ?? newRow(trigger, activation);
-    if (!existing) await db.insertInto('triggers').values(row).execute();
+    const row = existingRow ?? newRow(trigger, activation);
+    if (!existingRow) await db.insertInto('triggers').values(row).execute();
     await db
       .updateTable('triggers')
       .set(activationColumns(row, trigger, activation))
@@ -89,19 +89,19 @@ export async function activateTriggers(db: Db, activation: Activation): Promise<
 export async function deactivateTriggers(db: Db, workflowId: string): Promise<void> {
   await db
     .updateTable('triggers')
-    .set({ version: null, engine_version: null, ...NOT_DUE })
+    .set({ version: null, engine_version: null, ...NOT_DUE_COLUMNS })
     .where('workflow_id', '=', workflowId)
     .execute();
 }
 
 /**
  * Stops the triggers of the archived workflows of a workspace. Returns the ids of the workflows whose triggers had a
- * due instant.
+ * due time.
  */
 export async function stopArchivedTriggers(db: Db, workspaceId: string): Promise<string[]> {
   const rows = await db
     .updateTable('triggers')
-    .set(NOT_DUE)
+    .set(NOT_DUE_COLUMNS)
     .where('workspace_id', '=', workspaceId)
     .where('due_ms', 'is not', null)
     .where('workflow_id', 'in', (eb) =>
@@ -126,37 +126,48 @@ export async function startRestoredTriggers(
     if (row.version === null || row.state !== 'active') continue;
     await db
       .updateTable('triggers')
-      .set(dueAfter(types, row, nowMs))
+      .set(dueColumnsAfter(types, row, nowMs))
       .where('id', '=', row.id)
       .execute();
   }
 }
 
-const NOT_DUE = { due_ms: null, fire_ms: null, held: null, attempts: 0 } as const;
+const NOT_DUE_COLUMNS = { due_ms: null, fire_ms: null, held: null, attempts: 0 } as const;
 
-/** Returns the columns of the first due instant after `afterMs`. Triggers of an unknown type are not due. */
-export function dueAfter(
+/** Returns the columns of the first due time after `afterMs`. Triggers of an unknown type are not due. */
+export function dueColumnsAfter(
   types: ReadonlyMap<string, TriggerType>,
   row: Pick<TriggerRow, 'type' | 'config' | 'workflow_id' | 'block_id'>,
   afterMs: number,
-): Pick<TriggerRow, keyof typeof NOT_DUE> {
+): Pick<TriggerRow, keyof typeof NOT_DUE_COLUMNS> {
   const type = types.get(row.type);
   // A feed is polled immediately, so that existing items can be distinguished from new ones.
-  if (type?.kind === 'feed') return { ...NOT_DUE, due_ms: afterMs, fire_ms: afterMs };
+  if (type?.kind === 'feed') return { ...NOT_DUE_COLUMNS, due_ms: afterMs, fire_ms: afterMs };
   const config = JSON.parse(row.config) as JsonObject;
   if (type?.kind === 'event' && type.ruleOf(config).event === 'no_activity')
-    return { ...NOT_DUE, due_ms: afterMs + INACTIVITY_CHECK_MS, fire_ms: afterMs + INACTIVITY_CHECK_MS };
-  if (type?.kind !== 'schedule') return NOT_DUE;
-  const dueMs = type.nextDue(config, afterMs);
-  if (dueMs === undefined) return NOT_DUE;
-  return { ...NOT_DUE, due_ms: dueMs, fire_ms: dueMs + jitterOf(type, config, row) };
+    return {
+      ...NOT_DUE_COLUMNS,
+      due_ms: afterMs + INACTIVITY_CHECK_MS,
+      fire_ms: afterMs + INACTIVITY_CHECK_MS,
+    };
+  if (type?.kind !== 'schedule') return NOT_DUE_COLUMNS;
+  const dueMs = type.nextDueTime(config, afterMs);
+  if (dueMs === undefined) return NOT_DUE_COLUMNS;
+  return { ...NOT_DUE_COLUMNS, due_ms: dueMs, fire_ms: dueMs + jitterOf(type, config, row) };
 }
 
 function newRow({ blockId, name, type }: PlannedTrigger, activation: Activation): TriggerRow {
   const { workflowId, workspaceId, nowMs } = activation;
   return {
     ...{ id: randomUUID(), workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId, name },
-    ...{ type: type.type, config: '', version: null, engine_version: null, state: 'active', ...NOT_DUE },
+    ...{
+      type: type.type,
+      config: '',
+      version: null,
+      engine_version: null,
+      state: 'active',
+      ...NOT_DUE_COLUMNS,
+    },
     ...{ last_run_id: null, last_due_ms: null, last_fired_ms: null, last_check_ms: null, last_error: null },
     ...{ failures: 0, failing_since_ms: null, created_ms: nowMs },
   };
@@ -168,18 +179,24 @@ function activationColumns(
   { name, type, config }: PlannedTrigger,
   { version, engineVersion, nowMs }: Activation,
 ): Partial<TriggerRow> {
-  const next = { ...row, type: type.type, config: JSON.stringify(config) };
-  const columns = { name, type: next.type, config: next.config, version, engine_version: engineVersion };
-  if (row.state === 'paused') return { ...columns, ...NOT_DUE };
-  const resetHealth = { state: 'active', failures: 0, failing_since_ms: null } as const;
+  const nextRow = { ...row, type: type.type, config: JSON.stringify(config) };
+  const columns = {
+    name,
+    type: nextRow.type,
+    config: nextRow.config,
+    version,
+    engine_version: engineVersion,
+  };
+  if (row.state === 'paused') return { ...columns, ...NOT_DUE_COLUMNS };
+  const healthyColumns = { state: 'active', failures: 0, failing_since_ms: null } as const;
   const wasActive = row.version !== null && row.state === 'active';
-  const isUnchanged = wasActive && row.type === next.type && row.config === next.config;
+  const isUnchanged = wasActive && row.type === nextRow.type && row.config === nextRow.config;
   // The result of a poll for the previous version is discarded, so the next poll need not wait for its lease.
   if (isUnchanged && type.kind === 'feed') return { ...columns, fire_ms: row.due_ms };
   // Runs that were due before the change and are not claimed yet are still started.
   const isOverdue = wasActive && type.kind !== 'feed' && row.due_ms !== null && row.due_ms <= nowMs;
   if (isUnchanged || isOverdue) return columns;
-  return { ...columns, ...resetHealth, ...dueAfter(new Map([[type.type, type]]), next, nowMs) };
+  return { ...columns, ...healthyColumns, ...dueColumnsAfter(new Map([[type.type, type]]), nextRow, nowMs) };
 }
 
 async function lockRows(db: Db, workflowId: string): Promise<TriggerRow[]> {

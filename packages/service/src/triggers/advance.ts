@@ -1,5 +1,5 @@
 import { AuditStore } from '../store/audit.ts';
-import { compiledQueryIn } from '../store/compiled.ts';
+import { compiledTransactionQuery } from '../store/compiled-query.ts';
 import { recordEvents } from './events/outbox.ts';
 import type { Db, LiveTrigger } from './fire.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
@@ -34,9 +34,9 @@ const SCHEDULE_COLUMNS = [
  * Returns a variant of `advanceTrigger` whose statement is compiled once for many triggers of one database. It writes
  * all columns that a schedule changes; columns without a value in `change` keep the value that was read.
  */
-export function triggerAdvancer(): (db: Db, advance: Advance) => Promise<boolean> {
+export function createTriggerAdvancer(): (db: Db, advance: Advance) => Promise<boolean> {
   const placeholder = { id: '', due_ms: 0, fire_ms: 0, version: 0, config: '' };
-  const update = compiledQueryIn<TriggerTables, { id: string }>((db) =>
+  const update = compiledTransactionQuery<TriggerTables, { id: string }>((db) =>
     updateIfUnchanged(db, placeholder)
       .set(Object.fromEntries(SCHEDULE_COLUMNS.map((column) => [column, null])))
       .returning('id'),

@@ -26,7 +26,7 @@ export const TRIGGERS = {
   listTriggerEvents,
 } as const;
 
-export interface OpenedTriggers extends TriggerServices {
+export interface TriggerAreaServices extends TriggerServices {
   close(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export function triggers({
   triggers: registry,
 }: {
   triggers: Triggers;
-}): Area<OpenedTriggers, typeof TRIGGERS> {
+}): Area<TriggerAreaServices, typeof TRIGGERS> {
   return {
     name: 'triggers',
     operations: TRIGGERS,
@@ -48,8 +48,8 @@ export function triggers({
   };
 }
 
-function openTriggers(context: AreaContext, registry: Triggers): OpenedTriggers {
-  const { queue, database, every } = context;
+function openTriggers(context: AreaContext, registry: Triggers): TriggerAreaServices {
+  const { queue, database, repeat } = context;
   if (!queue || !database)
     throw new TypeError('Triggers need reservations with a queue, because their runs are asynchronous.');
   const { types } = registry;
@@ -57,19 +57,21 @@ function openTriggers(context: AreaContext, registry: Triggers): OpenedTriggers 
   const schedules = new Map(
     [...types].filter((entry): entry is [string, ScheduleType] => entry[1].kind === 'schedule'),
   );
-  const notifyHeld = (): void => registry.notifyHeld();
+  const notifyEventsHeld = (): void => registry.notifyEventsHeld();
   const releaser =
-    types.size === 0 ? undefined : new FlowReleaser({ ...services, every, db: database as never });
+    types.size === 0 ? undefined : new FlowReleaser({ ...services, repeat, db: database as never });
   const scheduler =
-    schedules.size === 0 ? undefined : new Scheduler({ ...services, every, notifyHeld, types: schedules });
+    schedules.size === 0
+      ? undefined
+      : new Scheduler({ ...services, repeat, notifyEventsHeld, types: schedules });
   const unsubscribes = [
     registry.onChange(() => scheduler?.wake()),
-    registry.onHeld(() => releaser?.checkNow()),
+    registry.onEventsHeld(() => releaser?.checkNow()),
   ];
   return {
     ...services,
     types,
-    ...{ notifyHeld, notifyChanged: () => registry.notifyChanged() },
+    ...{ notifyEventsHeld, notifyChanged: () => registry.notifyChanged() },
     recordDesiredHooks: (transaction, workflow) => registry.recordDesiredHooks(transaction, workflow),
     close: async () => {
       for (const unsubscribe of unsubscribes) unsubscribe();

@@ -13,7 +13,7 @@ export interface ClientOptions {
  * Returns `http`, the client for requests to other systems, and `service`, a function that resolves with the base URL
  * that the operator has set for a service (undefined: none) and the client for that URL. `close` closes all clients.
  */
-export function serviceClients({ egress = {}, services = {} }: ClientOptions) {
+export function createServiceClients({ egress = {}, services = {} }: ClientOptions) {
   const http = createEgress(egress);
   const clientsByService = new Map<string, Egress>();
   for (const [name, url] of Object.entries(services))
@@ -22,7 +22,7 @@ export function serviceClients({ egress = {}, services = {} }: ClientOptions) {
     http,
     service: (name: string) =>
       Promise.resolve({
-        address: Object.hasOwn(services, name) ? services[name] : undefined,
+        baseUrl: Object.hasOwn(services, name) ? services[name] : undefined,
         http: clientsByService.get(name) ?? http,
       }),
     async close() {

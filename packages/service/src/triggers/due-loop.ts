@@ -1,23 +1,24 @@
-/** Interval at which the process compares its clock with the earliest due instant, without reading the database. */
+import type { AreaContext } from '@heddle/api';
+/** Interval at which the process compares its clock with the earliest due time, without reading the database. */
 const TICK_MS = 250;
-/** Maximum time until the earliest due instant is read again, because another process may have changed it. */
+/** Maximum time until the earliest due time is read again, because another process may have changed it. */
 const POLL_MS = 5000;
 /** Pause after an error. */
 const RETRY_MS = 2000;
 
 export interface DueLoopOptions {
-  every: (ms: number, tick: () => void) => () => void;
+  repeat: AreaContext['repeat'];
   now: () => number;
-  report: (error: unknown) => void;
-  /** Handles everything that is due now. Resolves with the earliest instant at which something is due. */
+  onError: (error: unknown) => void;
+  /** Handles everything that is due now. Resolves with the earliest time at which something is due. */
   work: () => Promise<number | undefined>;
 }
 
-/** Calls `work` when something is due. It stores only the earliest due instant. */
+/** Calls `work` when something is due. It stores only the earliest due time. */
 export class DueLoop {
   readonly #options: DueLoopOptions;
   readonly #stopTimer: () => void;
-  /** When `work` is called next: at the earliest known due instant, or to read the database again. */
+  /** When `work` is called next: at the earliest known due time, or to read the database again. */
   #nextCheckMs = -Infinity;
   #currentWork: Promise<void> | undefined;
   #mustCheckAgain = false;
@@ -25,7 +26,7 @@ export class DueLoop {
 
   constructor(options: DueLoopOptions) {
     this.#options = options;
-    this.#stopTimer = options.every(TICK_MS, () => this.#tick());
+    this.#stopTimer = options.repeat(TICK_MS, () => this.#tick());
   }
 
   get isClosed(): boolean {
@@ -72,14 +73,14 @@ export class DueLoop {
   }
 
   async #runWork(): Promise<void> {
-    const { now, report, work } = this.#options;
+    const { now, onError, work } = this.#options;
     // Set before the work, so that the next tick notices a change that happens in the meantime.
     this.#nextCheckMs = now() + POLL_MS;
     try {
       const earliestDueMs = await work();
       if (earliestDueMs !== undefined) this.#nextCheckMs = Math.min(this.#nextCheckMs, earliestDueMs);
     } catch (error) {
-      report(error);
+      onError(error);
       this.#nextCheckMs = now() + RETRY_MS;
     }
   }

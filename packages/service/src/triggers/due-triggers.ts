@@ -3,7 +3,7 @@ import type { Db, LiveTrigger } from './fire.ts';
 import { workspaceRank, withNumericTimes } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
 
-/** A trigger of a live version that has a due instant. */
+/** A trigger of a live version that has a due time. */
 export type DueTrigger = LiveTrigger & { due_ms: number };
 
 /** Selects the triggers that a process handles. */
@@ -11,13 +11,13 @@ interface TriggerFilter {
   /** The types that this process supports. Another process on the database may support more. */
   types: ReadonlyMap<string, unknown>;
   /** Ids of workspaces whose triggers are skipped. */
-  except?: readonly string[];
+  excludedWorkspaceIds?: readonly string[];
 }
 
 /** Returns due triggers. Workspaces take turns, so that none delays another. */
 export async function findDueTriggers(
   db: Db,
-  { types, except = [], nowMs, limit }: TriggerFilter & { nowMs: number; limit: number },
+  { types, excludedWorkspaceIds = [], nowMs, limit }: TriggerFilter & { nowMs: number; limit: number },
 ): Promise<DueTrigger[]> {
   const rows = await db
     .with('due', (query) =>
@@ -27,7 +27,9 @@ export async function findDueTriggers(
         .select(workspaceRank('fire_ms', 'id'))
         .where('fire_ms', '<=', nowMs)
         .where('type', 'in', [...types.keys()])
-        .$if(except.length > 0, (query) => query.where('workspace_id', 'not in', except)),
+        .$if(excludedWorkspaceIds.length > 0, (query) =>
+          query.where('workspace_id', 'not in', excludedWorkspaceIds),
+        ),
     )
     .selectFrom('due')
     .innerJoin('triggers', 'triggers.id', 'due.id')
@@ -36,24 +38,26 @@ export async function findDueTriggers(
     .orderBy('triggers.id')
     .limit(limit)
     .execute();
-  return rows.map(withNumericTimes).filter(hasDueInstant);
+  return rows.map(withNumericTimes).filter(isDueTrigger);
 }
 
-function hasDueInstant(row: TriggerRow): row is DueTrigger {
+function isDueTrigger(row: TriggerRow): row is DueTrigger {
   return isLive(row) && row.due_ms !== null;
 }
 
 /** Returns when the next trigger is due; undefined if there is none. */
 export async function findEarliestDueMs(
   db: Db,
-  { types, except = [] }: TriggerFilter,
+  { types, excludedWorkspaceIds = [] }: TriggerFilter,
 ): Promise<number | undefined> {
   const row = await db
     .selectFrom('triggers')
     .select('fire_ms')
     .where('fire_ms', 'is not', null)
     .where('type', 'in', [...types.keys()])
-    .$if(except.length > 0, (query) => query.where('workspace_id', 'not in', except))
+    .$if(excludedWorkspaceIds.length > 0, (query) =>
+      query.where('workspace_id', 'not in', excludedWorkspaceIds),
+    )
     .orderBy('fire_ms')
     .limit(1)
     .executeTakeFirst();

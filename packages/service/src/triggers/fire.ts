@@ -5,11 +5,11 @@ import type { ApiError, AreaContext } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import type { NewReservation, QueuedRun } from '@heddle/api/ports';
 import type { Kysely } from 'kysely';
-import { addAllQueued, addQueued } from '../store/reservations.ts';
+import { addQueuedRuns, addQueuedRun } from '../store/reservations.ts';
 import { decideEvent } from './flow/decide.ts';
 import type { FlowEvent, FlowDecision } from './flow/decide.ts';
-import { flowOf } from './flow/policy.ts';
-import { prepareEvent } from './flow/settle.ts';
+import { flowPolicyOf } from './flow/policy.ts';
+import { prepareEvent } from './flow/ended-runs.ts';
 import type { TriggerRow, TriggerTables } from './tables.ts';
 import type { ScheduleType } from './types.ts';
 
@@ -18,25 +18,25 @@ export type Db = Kysely<TriggerTables>;
 /** The services of the API that start runs. */
 export type FireServices = Pick<
   AreaContext,
-  'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'policy' | 'now' | 'report'
+  'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'timeouts' | 'now' | 'onError'
 > & { queue: NonNullable<AreaContext['queue']>; db: Db };
 
 /** A trigger of a live version. */
 export type LiveTrigger = TriggerRow & { version: number; engine_version: number };
 
 /** Maximum delay before a refused start is retried. */
-const MAX_WAIT_MS = 60_000;
+const MAX_RETRY_DELAY_MS = 60_000;
 
 /**
  * Returns the delay before the retry of a failed attempt: `firstMs`, doubled for each of the `attempts` earlier
  * failures, up to `maxMs` (default: one minute).
  */
-export function retryDelayMs(firstMs: number, attempts: number, maxMs: number = MAX_WAIT_MS): number {
+export function retryDelayMs(firstMs: number, attempts: number, maxMs: number = MAX_RETRY_DELAY_MS): number {
   return Math.min(firstMs * 2 ** Math.min(attempts, 20), maxMs);
 }
 
 /** Returns the time limit of asynchronous runs as an option of a start. */
-export function asyncTimeout({ asyncSeconds }: AreaContext['policy']): { timeoutMs?: number } {
+export function asyncTimeout({ asyncSeconds }: AreaContext['timeouts']): { timeoutMs?: number } {
   return asyncSeconds === undefined ? {} : { timeoutMs: asyncSeconds * 1000 };
 }
 
@@ -60,7 +60,7 @@ export interface AdmittedRun {
 }
 
 /**
- * Admits the run that a trigger starts for a due instant, under the limits of asynchronous runs of its workspace.
+ * Admits the run that a trigger starts for a due time, under the limits of asynchronous runs of its workspace.
  * Throws 402, 403, 429, 503.
  */
 export async function admitDueRun(
@@ -75,10 +75,10 @@ export async function admitDueRun(
     version: trigger.engine_version,
     start: blockId,
     ownsFiles: true,
-    ...asyncTimeout(services.policy),
+    ...asyncTimeout(services.timeouts),
   } as const;
   const fields = { trigger, dueMs, run: { engineRunId: runId, runId, workflowId, workspaceId, start } };
-  const policy = flowOf(config);
+  const policy = flowPolicyOf(config);
   if (policy) {
     const ids = { id: newId(), runId, workspaceId, workflowId, blockId };
     const origin = { source: 'schedule', trigger: 'schedule', receivedMs: services.now() } as const;
@@ -101,7 +101,7 @@ export async function queueDueRuns(
   nowMs: number,
 ): Promise<readonly AdmittedRun[]> {
   const immediateRuns = runs.filter(({ flowEvent }) => !flowEvent);
-  await addAllQueued(
+  await addQueuedRuns(
     db,
     immediateRuns.map((run) => ({ reservation: reservationOf(run, nowMs), start: run.run.start })),
   );
@@ -115,11 +115,11 @@ export async function queueDueRuns(
  */
 export async function queueDueRun(
   db: Db,
-  admitted: AdmittedRun,
+  admittedRun: AdmittedRun,
   nowMs: number,
 ): Promise<FlowDecision | undefined> {
-  if (admitted.flowEvent) return decideEvent(db as never, admitted.flowEvent);
-  await addQueued(db, reservationOf(admitted, nowMs), admitted.run.start);
+  if (admittedRun.flowEvent) return decideEvent(db as never, admittedRun.flowEvent);
+  await addQueuedRun(db, reservationOf(admittedRun, nowMs), admittedRun.run.start);
   return undefined;
 }
 
@@ -132,9 +132,9 @@ function reservationOf({ trigger, run }: AdmittedRun, nowMs: number): NewReserva
 }
 
 /**
- * Records the due instants as claimed, in one statement. Returns the runs whose due instants were not claimed before.
+ * Records the due times as claimed, in one statement. Returns the runs whose due times were not claimed before.
  */
-export async function claimDueInstants(
+export async function claimDueTimes(
   db: Db,
   runs: readonly AdmittedRun[],
   nowMs: number,
@@ -144,12 +144,12 @@ export async function claimDueInstants(
     ...{ workflow_id: trigger.workflow_id, block_id: trigger.block_id, due_ms: dueMs },
     ...{ run_id: run.engineRunId, version: trigger.version, claimed_ms: nowMs },
   }));
-  const inserted = await db
+  const insertedRows = await db
     .insertInto('trigger_fires')
     .values(rows)
     .onConflict((conflict) => conflict.doNothing())
     .returning('run_id')
     .execute();
-  const claimed = new Set(inserted.map(({ run_id: id }) => id));
-  return runs.filter(({ run }) => claimed.has(run.engineRunId));
+  const claimedRunIds = new Set(insertedRows.map(({ run_id: id }) => id));
+  return runs.filter(({ run }) => claimedRunIds.has(run.engineRunId));
 }

@@ -7,69 +7,78 @@ export interface JobLimits {
 /** The jobs of this process that are running, each for a workspace. */
 export class Jobs {
   readonly #limits: JobLimits;
-  readonly #running = new Map<Promise<void>, string>();
+  readonly #runningJobs = new Map<Promise<void>, string>();
 
   constructor(limits: JobLimits) {
     this.#limits = limits;
   }
 
   /** Number of jobs that may begin now. */
-  get freeSlots(): number {
-    return this.#limits.total - this.#running.size;
+  get freeSlotCount(): number {
+    return this.#limits.total - this.#runningJobs.size;
   }
 
   /** Returns the ids of the workspaces for which no further job may begin. */
-  fullWorkspaces(): string[] {
-    const jobs = Map.groupBy(this.#running.values(), (id) => id);
-    return [...jobs].filter(([, running]) => running.length >= this.#limits.perWorkspace).map(([id]) => id);
+  fullWorkspaceIds(): string[] {
+    const idsByWorkspace = Map.groupBy(this.#runningJobs.values(), (id) => id);
+    return [...idsByWorkspace].filter(([, ids]) => ids.length >= this.#limits.perWorkspace).map(([id]) => id);
   }
 
   /** Adds a job, which must not reject. Calls `onEnd` when it ends. */
   add(workspaceId: string, job: Promise<void>, onEnd: () => void): void {
-    const running = job.finally(() => {
-      this.#running.delete(running);
+    const runningJob = job.finally(() => {
+      this.#runningJobs.delete(runningJob);
       onEnd();
     });
-    this.#running.set(running, workspaceId);
+    this.#runningJobs.set(runningJob, workspaceId);
   }
 
   /** Resolves when all jobs have ended. */
   async waitUntilIdle(): Promise<void> {
-    await Promise.allSettled(this.#running.keys());
+    await Promise.allSettled(this.#runningJobs.keys());
   }
 }
 
 /** The operations by which a process finds, claims and begins due work. */
-export interface DueWorkSource<Due extends { workspace_id: string }> {
+export interface DueWorkSource<DueWork extends { workspace_id: string }> {
   jobs: Jobs;
   isClosed: () => boolean;
-  /** Returns at most `limit` items of due work, without those of the workspaces `except`. */
-  findDue: (query: { limit: number; except: readonly string[] }) => Promise<readonly Due[]>;
+  /** Returns at most `limit` items of due work, without those of the workspaces `excludedWorkspaceIds`. */
+  findDueWork: (query: {
+    limit: number;
+    excludedWorkspaceIds: readonly string[];
+  }) => Promise<readonly DueWork[]>;
   /** Claims the work for this process. Returns undefined if another process has claimed or changed it. */
-  claim: (due: Due) => Promise<Due | undefined>;
-  begin: (claimed: Due) => void;
-  /** Returns the time of the earliest due work, ignoring the workspaces `except`; undefined if there is none. */
-  findEarliestDueMs: (query: { except: readonly string[] }) => Promise<number | undefined>;
+  claim: (dueWork: DueWork) => Promise<DueWork | undefined>;
+  begin: (claimedWork: DueWork) => void;
+  /**
+   * Returns the time of the earliest due work, ignoring the workspaces `excludedWorkspaceIds`; undefined if there is
+   * none.
+   */
+  findEarliestDueMs: (query: { excludedWorkspaceIds: readonly string[] }) => Promise<number | undefined>;
 }
 
 /**
  * Begins due work. Resolves with the time of the next work; undefined if there is none, or if the maximum number of
  * jobs is running.
  */
-export async function beginDue<Due extends { workspace_id: string }>(
-  work: DueWorkSource<Due>,
+export async function beginDueWork<DueWork extends { workspace_id: string }>(
+  source: DueWorkSource<DueWork>,
 ): Promise<number | undefined> {
-  const { jobs } = work;
+  const { jobs } = source;
   for (;;) {
-    if (jobs.freeSlots <= 0 || work.isClosed()) return undefined;
+    if (jobs.freeSlotCount <= 0 || source.isClosed()) return undefined;
     let count = 0;
-    for (const due of await work.findDue({ limit: jobs.freeSlots, except: jobs.fullWorkspaces() })) {
-      if (work.isClosed() || jobs.fullWorkspaces().includes(due.workspace_id)) continue;
-      const claimed = await work.claim(due);
-      if (!claimed) continue;
-      work.begin(claimed);
+    for (const dueWork of await source.findDueWork({
+      limit: jobs.freeSlotCount,
+      excludedWorkspaceIds: jobs.fullWorkspaceIds(),
+    })) {
+      if (source.isClosed() || jobs.fullWorkspaceIds().includes(dueWork.workspace_id)) continue;
+      const claimedWork = await source.claim(dueWork);
+      if (!claimedWork) continue;
+      source.begin(claimedWork);
       count += 1;
     }
-    if (count === 0) return work.findEarliestDueMs({ except: jobs.fullWorkspaces() });
+    if (count === 0) return source.findEarliestDueMs({ excludedWorkspaceIds: jobs.fullWorkspaceIds() });
   }
 }

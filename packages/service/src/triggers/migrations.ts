@@ -4,7 +4,7 @@ import type { Migration } from 'kysely/migration';
 import { createFlowTables } from './flow/migration.ts';
 import { addHookProviders, createHookTable } from './hooks/migration.ts';
 
-async function initial({ schema }: Kysely<unknown>): Promise<void> {
+async function createTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('triggers')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -57,7 +57,7 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
 
 /** The migrations of the module. Entries are added, never changed. */
 export const TRIGGER_MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (db: Kysely<unknown>) => initial(db) },
+  '0001': { up: (db: Kysely<unknown>) => createTables(db) },
   '0002': { up: (db: Kysely<unknown>) => createFlowTables(db) },
   '0003': { up: (db: Kysely<unknown>) => createHookTable(db) },
   '0004': { up: (db: Kysely<unknown>) => addHookProviders(db) },

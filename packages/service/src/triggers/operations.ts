@@ -6,7 +6,7 @@ import {
   AUTHENTICATED_PRINCIPALS,
   noQuery,
   notFound,
-  operationsOf,
+  operationFactory,
   areaResource,
   workspace,
 } from '@heddle/api/areas';
@@ -15,8 +15,8 @@ import type { JsonObject } from '@heddle/core';
 import * as z from 'zod';
 import { pageOf } from '../paging.ts';
 import { requireUnlocked } from '../workflows/folders.ts';
-import { dueAfter } from './activation.ts';
-import { admitDueRun, claimDueInstants, queueDueRun } from './fire.ts';
+import { dueColumnsAfter } from './activation.ts';
+import { admitDueRun, claimDueTimes, queueDueRun } from './fire.ts';
 import type { AdmittedRun, Db, FireServices, LiveTrigger } from './fire.ts';
 import { withNumericTimes } from './rows.ts';
 import * as schemas from './schemas.ts';
@@ -36,10 +36,10 @@ export interface TriggerServices extends FireServices {
     workflow: { workflowId: string; nowMs: number },
   ) => Promise<void>;
   /** Reports that an event waits for flow control. */
-  notifyHeld: () => void;
+  notifyEventsHeld: () => void;
 }
 
-const define = operationsOf<TriggerServices>();
+const defineOperation = operationFactory<TriggerServices>();
 const READ = {
   tag: 'Triggers',
   scope: 'api:read',
@@ -73,9 +73,9 @@ export const triggerResource = areaResource<DeployedTrigger, TriggerServices>(
 );
 
 const ONE_TRIGGER = { resource: triggerResource, params: schemas.triggerPath, query: noQuery } as const;
-const cursors = cursorCodec(schemas.triggerPosition);
+const positionCodec = cursorCodec(schemas.triggerPosition);
 
-export const listTriggers = define({
+export const listTriggers = defineOperation({
   ...READ,
   id: 'listTriggers',
   method: 'GET',
@@ -84,13 +84,13 @@ export const listTriggers = define({
   resource: workspace('query'),
   params: z.strictObject({}),
   query: schemas.listQuery,
-  success: [{ status: 200, schema: schemas.triggerItem, page: true, description: 'A page of triggers' }],
+  success: [{ status: 200, schema: schemas.triggerItem, isPage: true, description: 'A page of triggers' }],
   errors: READ_ERRORS,
   async handle({ db }, { query }) {
     const { workspaceId, workflowId, type, limit } = query;
     const filters = { workspaceId, workflowId, type };
-    const [after] = cursors.decode(query.cursor, filters) ?? [];
-    const fetched = await selectDeployedTriggers(db)
+    const [after] = positionCodec.decode(query.cursor, filters) ?? [];
+    const fetchedRows = await selectDeployedTriggers(db)
       .where('triggers.workspace_id', '=', workspaceId)
       .$if(workflowId !== undefined, (builder) =>
         builder.where('triggers.workflow_id', '=', workflowId ?? ''),
@@ -100,13 +100,13 @@ export const listTriggers = define({
       .orderBy('triggers.id')
       .limit(limit + 1)
       .execute();
-    const { rows, next } = pageOf(fetched, limit, ({ id }): [string] => [id]);
+    const { rows, next } = pageOf(fetchedRows, limit, ({ id }): [string] => [id]);
     const page = rows.flatMap((row) => toDeployedTrigger(row) ?? []).map(triggerView);
-    return { page, nextCursor: next ? cursors.encode(next, filters) : null };
+    return { page, nextCursor: next ? positionCodec.encode(next, filters) : null };
   },
 });
 
-export const getTrigger = define({
+export const getTrigger = defineOperation({
   ...READ,
   ...ONE_TRIGGER,
   id: 'getTrigger',
@@ -118,7 +118,7 @@ export const getTrigger = define({
   handle: (_services, _call, row) => Promise.resolve({ data: triggerView(row) }),
 });
 
-export const pauseTrigger = define({
+export const pauseTrigger = defineOperation({
   ...WRITE,
   ...ONE_TRIGGER,
   ...auditAction('TRIGGER_PAUSED'),
@@ -136,7 +136,7 @@ export const pauseTrigger = define({
   },
 });
 
-export const resumeTrigger = define({
+export const resumeTrigger = defineOperation({
   ...WRITE,
   ...ONE_TRIGGER,
   ...auditAction('TRIGGER_RESUMED'),
@@ -156,13 +156,13 @@ export const resumeTrigger = define({
   errors: WRITE_ERRORS,
   async handle(services, { recordAudit }, row) {
     if (row.state === 'active') throw conflict('The trigger is active');
-    const due = dueAfter(services.types, row, services.now());
-    const change = { state: 'active', failures: 0, failing_since_ms: null, ...due } as const;
+    const dueColumns = dueColumnsAfter(services.types, row, services.now());
+    const change = { state: 'active', failures: 0, failing_since_ms: null, ...dueColumns } as const;
     return { data: await updateTrigger(services, { row, change }, recordAudit) };
   },
 });
 
-export const runTrigger = define({
+export const runTrigger = defineOperation({
   ...WRITE,
   ...ONE_TRIGGER,
   ...auditAction('TRIGGER_RUN'),
@@ -177,18 +177,18 @@ export const runTrigger = define({
   async handle(services, { recordAudit }, row) {
     const nowMs = services.now();
     const type = scheduleTypeOf(services, row);
-    const admitted = await admitDueRun(services, { trigger: row, type, dueMs: nowMs });
-    const { runId = '' } = await writeAndSubmit(services, admitted, async (tx) => {
+    const admittedRun = await admitDueRun(services, { trigger: row, type, dueMs: nowMs });
+    const { runId = '' } = await writeAndSubmit(services, admittedRun, async (tx) => {
       await requireUnlocked(tx, row);
-      const queued = await queueRun(tx, admitted, nowMs);
-      await recordAudit({ resourceId: row.id, details: { runId: queued.runId } }, tx);
-      return queued;
+      const acceptedRun = await queueRun(tx, admittedRun, nowMs);
+      await recordAudit({ resourceId: row.id, details: { runId: acceptedRun.runId } }, tx);
+      return acceptedRun;
     });
     return { status: 202, data: { runId, workflowId: row.workflow_id } };
   },
 });
 
-export const backfillTrigger = define({
+export const backfillTrigger = defineOperation({
   ...WRITE,
   ...ONE_TRIGGER,
   ...auditAction('TRIGGER_BACKFILLED'),
@@ -201,25 +201,25 @@ export const backfillTrigger = define({
   errors: RUN_ERRORS,
   async handle(services, { body, recordAudit }, row) {
     await requireUnlocked(services.db, row);
-    const instants = dueInstantsOf(services, row, body);
+    const dueTimes = dueTimesOf(services, row, body);
     const type = scheduleTypeOf(services, row);
     const started: { dueAt: string; runId: string }[] = [];
     let refused: string | null = null;
     let alreadyStarted = 0;
-    for (const dueMs of instants) {
+    for (const dueMs of dueTimes) {
       if (await isClaimed(services.db, row, dueMs)) {
         alreadyStarted += 1;
         continue;
       }
       try {
-        const admitted = await admitDueRun(services, { trigger: row, type, dueMs });
-        const { runId } = await writeAndSubmit(services, admitted, async (tx) => {
+        const admittedRun = await admitDueRun(services, { trigger: row, type, dueMs });
+        const { runId } = await writeAndSubmit(services, admittedRun, async (tx) => {
           await requireUnlocked(tx, row);
-          const claimed = await claimDueInstants(tx, [admitted], services.now());
-          if (claimed.length === 0) return undefined;
-          const queued = await queueRun(tx, admitted, services.now());
-          await recordAudit({ resourceId: row.id, details: { dueMs, runId: queued.runId } }, tx);
-          return queued;
+          const claimedRuns = await claimDueTimes(tx, [admittedRun], services.now());
+          if (claimedRuns.length === 0) return undefined;
+          const acceptedRun = await queueRun(tx, admittedRun, services.now());
+          await recordAudit({ resourceId: row.id, details: { dueMs, runId: acceptedRun.runId } }, tx);
+          return acceptedRun;
         });
         if (runId !== undefined) started.push({ dueAt: new Date(dueMs).toISOString(), runId });
         else alreadyStarted += 1;
@@ -235,9 +235,9 @@ export const backfillTrigger = define({
 });
 
 /**
- * Returns the due instants of a period. Throws 400 if it ends in the future or has more due instants than the limit.
+ * Returns the due times of a period. Throws 400 if it ends in the future or has more due times than the limit.
  */
-function dueInstantsOf(
+function dueTimesOf(
   services: TriggerServices,
   row: LiveTrigger,
   { from, to, limit }: z.output<typeof schemas.backfillBody>,
@@ -246,26 +246,26 @@ function dueInstantsOf(
   const config = JSON.parse(row.config) as JsonObject;
   const untilMs = Date.parse(to);
   if (untilMs > services.now()) throw badRequest('"to" is in the future');
-  const instants: number[] = [];
+  const dueTimes: number[] = [];
   for (let afterMs = Date.parse(from) - 1; ;) {
-    const dueMs = type.nextDue(config, afterMs);
-    if (dueMs === undefined || dueMs > untilMs) return instants;
-    if (instants.length === limit)
+    const dueMs = type.nextDueTime(config, afterMs);
+    if (dueMs === undefined || dueMs > untilMs) return dueTimes;
+    if (dueTimes.length === limit)
       throw badRequest(`More than ${limit} runs were due: shorten the period, or raise "limit"`);
-    instants.push(dueMs);
+    dueTimes.push(dueMs);
     afterMs = dueMs;
   }
 }
 
 async function isClaimed(db: Db, row: LiveTrigger, dueMs: number): Promise<boolean> {
-  const fire = await db
+  const fireRow = await db
     .selectFrom('trigger_fires')
     .select('run_id')
     .where('workflow_id', '=', row.workflow_id)
     .where('block_id', '=', row.block_id)
     .where('due_ms', '=', dueMs)
     .executeTakeFirst();
-  return fire !== undefined;
+  return fireRow !== undefined;
 }
 
 /** A run that was queued, or waits for flow control. */
@@ -275,11 +275,11 @@ interface AcceptedRun {
 }
 
 /** Queues the run in the transaction. Throws 409 if flow control drops it. */
-async function queueRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<AcceptedRun> {
-  const decision = await queueDueRun(tx, admitted, nowMs);
+async function queueRun(tx: Db, admittedRun: AdmittedRun, nowMs: number): Promise<AcceptedRun> {
+  const decision = await queueDueRun(tx, admittedRun, nowMs);
   if (decision?.state === 'dropped')
     throw conflict(`The flow control of the trigger drops the run (${decision.reason})`);
-  return { runId: decision?.runId ?? admitted.run.runId, isHeld: decision !== undefined };
+  return { runId: decision?.runId ?? admittedRun.run.runId, isHeld: decision !== undefined };
 }
 
 /**
@@ -287,20 +287,20 @@ async function queueRun(tx: Db, admitted: AdmittedRun, nowMs: number): Promise<A
  * queued run, releases the admission and returns no id.
  */
 async function writeAndSubmit(
-  { db, queue, notifyHeld }: TriggerServices,
+  { db, queue, notifyEventsHeld }: TriggerServices,
   { run, release }: AdmittedRun,
   write: (tx: Db) => Promise<AcceptedRun | undefined>,
 ): Promise<{ runId?: string }> {
-  let queued: AcceptedRun | undefined;
+  let acceptedRun: AcceptedRun | undefined;
   try {
-    queued = await db.transaction().execute(write);
+    acceptedRun = await db.transaction().execute(write);
   } finally {
-    if (!queued) release?.();
+    if (!acceptedRun) release?.();
   }
-  if (!queued) return {};
-  if (queued.isHeld) notifyHeld();
+  if (!acceptedRun) return {};
+  if (acceptedRun.isHeld) notifyEventsHeld();
   else queue.submit({ ...run, release });
-  return { runId: queued.runId };
+  return { runId: acceptedRun.runId };
 }
 
 /** Changes the trigger and returns it. Throws 404 if its version is no longer live, 423 if its folder is locked. */
@@ -311,7 +311,7 @@ async function updateTrigger(
 ): Promise<z.output<typeof schemas.triggerItem>> {
   const updatedRow = await services.db.transaction().execute(async (tx) => {
     await requireUnlocked(tx, row);
-    const updated = await tx
+    const changedRow = await tx
       .updateTable('triggers')
       .set(change)
       .where('id', '=', row.id)
@@ -319,10 +319,10 @@ async function updateTrigger(
       .returningAll()
       .executeTakeFirst();
     // The workflow was undeployed, or another version has become live.
-    if (!updated) throw notFound('Trigger');
+    if (!changedRow) throw notFound('Trigger');
     await services.recordDesiredHooks(tx, { workflowId: row.workflow_id, nowMs: services.now() });
     await recordAudit({ resourceId: row.id }, tx);
-    return updated;
+    return changedRow;
   });
   services.notifyChanged();
   return triggerView({ ...row, ...withNumericTimes(updatedRow) } as DeployedTrigger);

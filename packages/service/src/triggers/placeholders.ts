@@ -11,8 +11,8 @@ interface FilledText {
 }
 
 /**
- * Replaces each `{{NAME}}` in the string by its value in the workspace. Returns undefined if a placeholder has no value
- * or an empty value.
+ * Replaces each `{{NAME}}` in the string with its value in the workspace. Returns undefined if a placeholder has no
+ * value or an empty value.
  */
 export async function fillPlaceholders(
   environments: Partial<TenantEnvironments> | undefined,
@@ -24,10 +24,10 @@ export async function fillPlaceholders(
   const values = (await environments?.values?.(workspaceId, names)) ?? {};
   // The author chooses the names, so a name can be a property of Object.prototype.
   const pairs = names.map((name) => [name, Object.hasOwn(values, name) ? values[name] : undefined] as const);
-  const strings = new Map(pairs.map(([name, value]) => [name, valueOrEmpty(value)]));
-  if ([...strings.values()].includes('')) return undefined;
+  const stringsByName = new Map(pairs.map(([name, value]) => [name, valueOrEmpty(value)]));
+  if ([...stringsByName.values()].includes('')) return undefined;
   return {
-    text: text.replaceAll(PLACEHOLDER, (_all, name: string) => strings.get(name) ?? ''),
+    text: text.replaceAll(PLACEHOLDER, (_all, name: string) => stringsByName.get(name) ?? ''),
     secrets: new Map(
       pairs.flatMap(([name, value]) => (isSecret(value) ? [[name, valueOrEmpty(value)]] : [])),
     ),

@@ -3,7 +3,7 @@ import type { Engine } from '@heddle/engine';
 import { isCorruptRecord } from '../logs/corrupt-record.ts';
 import type { LogTables } from '../logs/tables.ts';
 import type { Db } from './fire.ts';
-import { healthAfterFailure, HEALTHY } from './health.ts';
+import { healthAfterFailure, HEALTHY_COLUMNS } from './health.ts';
 import { recordSuspension } from './advance.ts';
 import { lockTriggers, withNumericTimes } from './rows.ts';
 import type { TriggerRow } from './tables.ts';
@@ -26,9 +26,9 @@ interface RunResult {
 export type RunResults = ReadonlyMap<string, RunResult>;
 
 /** Dependencies for reading the results of runs from their traces. */
-export interface TraceReader {
+export interface TraceServices {
   engine: Pick<Engine, 'getTrace'>;
-  report: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
 /** The triggers that do not check their previous run, so its result is counted here. Schedules check it. */
@@ -40,25 +40,28 @@ const COUNTED_TRIGGERS: ReadonlySet<string> = new Set(['webhook', 'event']);
  */
 export async function readRunResults(
   db: Db,
-  reader: TraceReader,
+  services: TraceServices,
   logs: readonly LoggedRun[],
 ): Promise<RunResults> {
-  const roots = logs.filter(
+  const countedRuns = logs.filter(
     ({ trigger, is_child: isChild }) => COUNTED_TRIGGERS.has(trigger) && isChild === 0,
   );
-  const failures = roots.filter(({ status }) => status === 'failed');
-  const successes = roots.filter(({ status }) => status === 'completed');
-  const failing = await findFailingWorkflows(db, successes);
-  const relevant = [...failures, ...successes.filter(({ workflow_id: id }) => failing.has(id))];
+  const failures = countedRuns.filter(({ status }) => status === 'failed');
+  const successes = countedRuns.filter(({ status }) => status === 'completed');
+  const failingWorkflowIds = await findFailingWorkflowIds(db, successes);
+  const relevantRuns = [
+    ...failures,
+    ...successes.filter(({ workflow_id: id }) => failingWorkflowIds.has(id)),
+  ];
   const results = new Map<string, RunResult>();
-  for (const { engine_id: id, status } of relevant) {
-    const result = await readRunResult(reader, id, status === 'failed');
+  for (const { engine_id: id, status } of relevantRuns) {
+    const result = await readRunResult(services, id, status === 'failed');
     if (result) results.set(id, result);
   }
   return results;
 }
 
-async function findFailingWorkflows(db: Db, runs: readonly LoggedRun[]): Promise<ReadonlySet<string>> {
+async function findFailingWorkflowIds(db: Db, runs: readonly LoggedRun[]): Promise<ReadonlySet<string>> {
   if (runs.length === 0) return new Set();
   const rows = await db
     .selectFrom('triggers')
@@ -71,20 +74,20 @@ async function findFailingWorkflows(db: Db, runs: readonly LoggedRun[]): Promise
 }
 
 async function readRunResult(
-  { engine, report }: TraceReader,
+  { engine, onError }: TraceServices,
   runId: string,
-  isFailed: boolean,
+  hasFailed: boolean,
 ): Promise<RunResult | undefined> {
   try {
     const { children, error } = await engine.getTrace(runId);
     // The first block of a run is its trigger.
     const blockId = children[0]?.blockId;
-    return { blockId, error: isFailed ? (error?.message ?? 'The run has failed.') : undefined };
+    return { blockId, error: hasFailed ? (error?.message ?? 'The run has failed.') : undefined };
   } catch (error) {
     // The run was deleted in the meantime, so it does not count.
     if (isEngineError(error)) return undefined;
     if (!isCorruptRecord(error)) throw error;
-    report(new Error(`A stored record of run ${runId} is corrupt: the health of its trigger ignores it`));
+    onError(new Error(`A stored record of run ${runId} is corrupt: the health of its trigger ignores it`));
     return undefined;
   }
 }
@@ -98,21 +101,21 @@ export async function countRunResults(
   runs: readonly LoggedRun[],
   { results, nowMs }: { results: RunResults; nowMs: number },
 ): Promise<string[]> {
-  const suspended: string[] = [];
+  const suspendedWorkflowIds: string[] = [];
   const countedRuns = runs.filter(({ engine_id: id }) => results.has(id));
   // Always in the same order, so that transactions of several processes cannot deadlock.
   for (const run of countedRuns.toSorted((a, b) => (a.workflow_id < b.workflow_id ? -1 : 1))) {
     const { blockId, error } = results.get(run.engine_id) as RunResult;
     const row = await lockActiveTrigger(db, run.workflow_id, blockId);
     if (!row || (error === undefined && row.failures === 0)) continue;
-    const health = error === undefined ? HEALTHY : healthAfterFailure(row, error, nowMs);
+    const health = error === undefined ? HEALTHY_COLUMNS : healthAfterFailure(row, error, nowMs);
     const change: Partial<TriggerRow> = { ...health, last_check_ms: nowMs };
     await db.updateTable('triggers').set(change).where('id', '=', row.id).execute();
     if (change.state !== 'suspended') continue;
     await recordSuspension(db, { trigger: row, change });
-    suspended.push(row.workflow_id);
+    suspendedWorkflowIds.push(row.workflow_id);
   }
-  return [...new Set(suspended)];
+  return [...new Set(suspendedWorkflowIds)];
 }
 
 /**

@@ -19,41 +19,44 @@ function stateWith(runs: readonly (Run | undefined)[], reservation?: Reservation
     },
   };
   const reservations = {
-    byEngineRunIds: () => Promise.resolve(new Map(reservation ? [['r', reservation]] : [])),
+    findByEngineRunIds: () => Promise.resolve(new Map(reservation ? [['r', reservation]] : [])),
   };
   return stateOfRun({ engine, reservations } as unknown as Dependencies, 'r');
 }
 
-const FAILED: Run = { status: 'failed', error: { message: 'No thread.' } };
+const FAILED_RUN: Run = { status: 'failed', error: { message: 'No thread.' } };
 
 describe('the state of a run', () => {
   it('is that of the engine, even if the run is still in the queue of starts', async () => {
-    expect(await stateWith([FAILED], { isQueued: true })).toEqual({ isBusy: false, error: 'No thread.' });
-    expect(await stateWith([{ status: 'completed' }], { isQueued: true })).toEqual({ isBusy: false });
-    expect(await stateWith([{ status: 'paused' }])).toEqual({ isBusy: true });
+    expect(await stateWith([FAILED_RUN], { isQueued: true })).toEqual({
+      isInProgress: false,
+      error: 'No thread.',
+    });
+    expect(await stateWith([{ status: 'completed' }], { isQueued: true })).toEqual({ isInProgress: false });
+    expect(await stateWith([{ status: 'paused' }])).toEqual({ isInProgress: true });
   });
 
   it('is that of the queue before the run starts', async () => {
-    expect(await stateWith([undefined], { isQueued: true })).toEqual({ isBusy: true });
+    expect(await stateWith([undefined], { isQueued: true })).toEqual({ isInProgress: true });
     const failure = { message: 'It was refused.' };
     expect(await stateWith([undefined], { isQueued: false, failure })).toEqual({
-      isBusy: false,
+      isInProgress: false,
       error: 'It was refused.',
     });
   });
 
   it('is that of the engine if the run starts between the two queries', async () => {
-    expect(await stateWith([undefined, FAILED], { isQueued: false })).toEqual({
-      isBusy: false,
+    expect(await stateWith([undefined, FAILED_RUN], { isQueued: false })).toEqual({
+      isInProgress: false,
       error: 'No thread.',
     });
   });
 
   it('is unknown for a deleted run', async () => {
     expect(await stateWith([undefined, undefined], { isQueued: false })).toEqual({
-      isBusy: false,
+      isInProgress: false,
       isUnknown: true,
     });
-    expect(await stateWith([undefined])).toEqual({ isBusy: false, isUnknown: true });
+    expect(await stateWith([undefined])).toEqual({ isInProgress: false, isUnknown: true });
   });
 });

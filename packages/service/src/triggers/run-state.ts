@@ -3,24 +3,24 @@ import type { RunDetail } from '@heddle/engine';
 import type { AreaContext } from '@heddle/api';
 
 /** The state of a run. `isUnknown`: there is no run, or it was deleted. */
-export type RunState = { isBusy: boolean; error?: string | undefined; isUnknown?: true };
+export type RunState = { isInProgress: boolean; error?: string | undefined; isUnknown?: true };
 
 /** Returns whether the run is queued, running or paused, and why it has failed. */
 export async function stateOfRun(
   { engine, reservations }: Pick<AreaContext, 'engine' | 'reservations'>,
   runId: string,
 ): Promise<RunState> {
-  const run = await runOf(engine, runId);
+  const run = await findRun(engine, runId);
   if (run) return toRunState(run);
-  const reservation = (await reservations.byEngineRunIds([runId])).get(runId);
-  if (reservation?.isQueued) return { isBusy: true };
-  if (reservation?.failure) return { isBusy: false, error: reservation.failure.message };
+  const reservation = (await reservations.findByEngineRunIds([runId])).get(runId);
+  if (reservation?.isQueued) return { isInProgress: true };
+  if (reservation?.failure) return { isInProgress: false, error: reservation.failure.message };
   // The run has started since the first query, or it was deleted.
-  const started = reservation && (await runOf(engine, runId));
-  return started ? toRunState(started) : { isBusy: false, isUnknown: true };
+  const startedRun = reservation && (await findRun(engine, runId));
+  return startedRun ? toRunState(startedRun) : { isInProgress: false, isUnknown: true };
 }
 
-async function runOf(engine: AreaContext['engine'], runId: string): Promise<RunDetail | undefined> {
+async function findRun(engine: AreaContext['engine'], runId: string): Promise<RunDetail | undefined> {
   try {
     return await engine.getRun(runId);
   } catch (error) {
@@ -30,7 +30,7 @@ async function runOf(engine: AreaContext['engine'], runId: string): Promise<RunD
 }
 
 function toRunState({ status, error }: Pick<RunDetail, 'status' | 'error'>): RunState {
-  if (status === 'completed' || status === 'cancelled') return { isBusy: false };
-  if (status === 'failed') return { isBusy: false, error: error?.message ?? 'The run has failed.' };
-  return { isBusy: true };
+  if (status === 'completed' || status === 'cancelled') return { isInProgress: false };
+  if (status === 'failed') return { isInProgress: false, error: error?.message ?? 'The run has failed.' };
+  return { isInProgress: true };
 }

@@ -1,14 +1,15 @@
+import type { AreaContext } from '@heddle/api';
 import { isApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import { DueLoop } from './due-loop.ts';
-import { decideDueRuns, jitterOf } from './due.ts';
-import type { DueDecision } from './due.ts';
-import { admitDueRun, claimDueInstants, isRetryableRefusal, queueDueRuns, retryDelayMs } from './fire.ts';
+import { decideDueRuns, jitterOf } from './due-runs.ts';
+import type { DueDecision } from './due-runs.ts';
+import { admitDueRun, claimDueTimes, isRetryableRefusal, queueDueRuns, retryDelayMs } from './fire.ts';
 import type { AdmittedRun, FireServices, LiveTrigger } from './fire.ts';
 import { findDueTriggers, findEarliestDueMs } from './due-triggers.ts';
 import type { DueTrigger } from './due-triggers.ts';
-import { errorText, healthAfterStart } from './health.ts';
-import { triggerAdvancer } from './advance.ts';
+import { shortenMessage, healthAfterStart } from './health.ts';
+import { createTriggerAdvancer } from './advance.ts';
 import { stateOfRun } from './run-state.ts';
 import type { RunState } from './run-state.ts';
 import type { TriggerRow } from './tables.ts';
@@ -18,12 +19,12 @@ import type { ScheduleType } from './types.ts';
 const BATCH_SIZE = 100;
 /** Maximum number of triggers in one query. It is large, because each query sorts all due triggers. */
 const READ_LIMIT = 1000;
-/** Interval between checks of a due instant that waits for the previous run to end. */
+/** Interval between checks of a due time that waits for the previous run to end. */
 const OVERLAP_CHECK_MS = 2000;
 /** Delay before the first retry of a failed start. It doubles with each retry. */
 const RETRY_MS = 2000;
 
-/** The change of a trigger whose due instant has been reached, and the runs that it starts. */
+/** The change of a trigger whose due time has been reached, and the runs that it starts. */
 interface PreparedAdvance {
   trigger: LiveTrigger;
   runs: readonly AdmittedRun[];
@@ -31,21 +32,21 @@ interface PreparedAdvance {
 }
 
 export interface SchedulerOptions extends FireServices {
-  every: (ms: number, callback: () => void) => () => void;
+  repeat: AreaContext['repeat'];
   types: ReadonlyMap<string, ScheduleType>;
   /** Reports that events wait for flow control. */
-  notifyHeld: () => void;
+  notifyEventsHeld: () => void;
 }
 
 /** Starts the runs of triggers when they are due. Several processes can share one database. */
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #loop: DueLoop;
-  readonly #advance = triggerAdvancer();
+  readonly #advance = createTriggerAdvancer();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    this.#loop = new DueLoop({ ...options, work: () => this.#startDue() });
+    this.#loop = new DueLoop({ ...options, work: () => this.#startDueRuns() });
   }
 
   /** Checks the triggers again. Call it when one of them has changed. */
@@ -57,31 +58,31 @@ export class Scheduler {
     return this.#loop.close();
   }
 
-  async #startDue(): Promise<number | undefined> {
+  async #startDueRuns(): Promise<number | undefined> {
     const { db, types, now } = this.#options;
     for (;;) {
-      const due = await findDueTriggers(db, { types, nowMs: now(), limit: READ_LIMIT });
+      const dueTriggers = await findDueTriggers(db, { types, nowMs: now(), limit: READ_LIMIT });
       let advancedCount = 0;
-      for (let from = 0; from < due.length && !this.#loop.isClosed; from += BATCH_SIZE) {
-        const batch = due.slice(from, from + BATCH_SIZE);
+      for (let start = 0; start < dueTriggers.length && !this.#loop.isClosed; start += BATCH_SIZE) {
+        const batch = dueTriggers.slice(start, start + BATCH_SIZE);
         const advances = await Promise.all(batch.map((trigger) => this.#prepareAdvance(trigger)));
         advancedCount += await this.#queueRuns(advances);
       }
       // If none was advanced, another process has handled all of them, and it handles the next ones too.
-      if (due.length < READ_LIMIT || advancedCount === 0 || this.#loop.isClosed) break;
+      if (dueTriggers.length < READ_LIMIT || advancedCount === 0 || this.#loop.isClosed) break;
     }
     return findEarliestDueMs(db, { types });
   }
 
   /**
-   * Decides about the due instant of a trigger, and admits its runs. A trigger that cannot be handled now is retried
+   * Decides about the due time of a trigger, and admits its runs. A trigger that cannot be handled now is retried
    * later.
    */
   async #prepareAdvance(trigger: DueTrigger): Promise<PreparedAdvance> {
     try {
       return await this.#decide(trigger);
     } catch (error) {
-      this.#options.report(error);
+      this.#options.onError(error);
       const times = { dueMs: trigger.due_ms, nowMs: this.#options.now() };
       return { trigger, runs: [], change: retryColumns(trigger, times, 'The run could not be started.') };
     }
@@ -94,18 +95,18 @@ export class Scheduler {
     const config = JSON.parse(trigger.config) as JsonObject;
     const jitterMs = jitterOf(type, config, trigger);
     const { last_run_id: runId } = trigger;
-    const last: RunState =
-      runId === null ? { isBusy: false, isUnknown: true } : await stateOfRun(this.#options, runId);
+    const lastRunState: RunState =
+      runId === null ? { isInProgress: false, isUnknown: true } : await stateOfRun(this.#options, runId);
     const decision = decideDueRuns({
       ...{ type, config, jitterMs, nowMs, dueMs: trigger.due_ms },
-      ...{ held: trigger.held, isBusy: last.isBusy },
+      ...{ holdReason: trigger.held, isInProgress: lastRunState.isInProgress },
     });
     if ('heldDueMs' in decision) {
       const fire_ms = nowMs + OVERLAP_CHECK_MS;
       const change = { due_ms: decision.heldDueMs, held: 'overlap', fire_ms, last_check_ms: nowMs } as const;
       return { trigger, runs: [], change };
     }
-    return this.#admit(trigger, { type, decision, jitterMs, last, nowMs });
+    return this.#admit(trigger, { type, decision, jitterMs, lastRunState, nowMs });
   }
 
   async #admit(
@@ -114,15 +115,15 @@ export class Scheduler {
       type: ScheduleType;
       decision: Exclude<DueDecision, { heldDueMs: number }>;
       jitterMs: number;
-      last: RunState;
+      lastRunState: RunState;
       nowMs: number;
     },
   ): Promise<PreparedAdvance> {
-    const { type, decision, jitterMs, last, nowMs } = context;
-    const { fire, nextMs = null } = decision;
+    const { type, decision, jitterMs, lastRunState, nowMs } = context;
+    const { firedDueMs, nextMs = null } = decision;
     const runs: AdmittedRun[] = [];
     let refusal: string | undefined;
-    for (const dueMs of fire) {
+    for (const dueMs of firedDueMs) {
       try {
         runs.push(await admitDueRun(this.#options, { trigger, type, dueMs }));
       } catch (error) {
@@ -138,20 +139,30 @@ export class Scheduler {
         break;
       }
     }
-    const next = { due_ms: nextMs, fire_ms: nextMs === null ? null : nextMs + jitterMs };
-    const change = { ...next, held: null, attempts: 0, last_check_ms: nowMs, ...firedColumns(runs, nowMs) };
-    return { trigger, runs, change: { ...change, ...healthAfterStart(trigger, { last, refusal, nowMs }) } };
+    const nextColumns = { due_ms: nextMs, fire_ms: nextMs === null ? null : nextMs + jitterMs };
+    const change = {
+      ...nextColumns,
+      held: null,
+      attempts: 0,
+      last_check_ms: nowMs,
+      ...firedColumns(runs, nowMs),
+    };
+    return {
+      trigger,
+      runs,
+      change: { ...change, ...healthAfterStart(trigger, { last: lastRunState, refusal, nowMs }) },
+    };
   }
 
   /**
-   * Claims the due instants and queues their runs, in one transaction. Skips due instants that another process has
+   * Claims the due times and queues their runs, in one transaction. Skips due times that another process has
    * claimed. Returns the number of advanced triggers.
    */
   async #queueRuns(advances: readonly PreparedAdvance[]): Promise<number> {
     if (advances.length === 0) return 0;
     let advancedCount = 0;
-    const queued = new Set<AdmittedRun>();
-    const admitted = advances.flatMap(({ runs }) => runs);
+    const queuedRuns = new Set<AdmittedRun>();
+    const admittedRuns = advances.flatMap(({ runs }) => runs);
     try {
       const { db } = this.#options;
       await db.transaction().execute(async (tx) => {
@@ -164,28 +175,30 @@ export class Scheduler {
         // In a fixed order, so that transactions of several processes cannot deadlock.
         advancedRuns.sort((a, b) => (a.trigger.workflow_id < b.trigger.workflow_id ? -1 : 1));
         const nowMs = this.#options.now();
-        const claimed = await claimDueInstants(tx, advancedRuns, nowMs);
-        for (const run of await queueDueRuns(tx, claimed, nowMs)) queued.add(run);
+        const claimedRuns = await claimDueTimes(tx, advancedRuns, nowMs);
+        for (const run of await queueDueRuns(tx, claimedRuns, nowMs)) queuedRuns.add(run);
       });
     } catch (error) {
-      queued.clear();
+      queuedRuns.clear();
       throw error;
     } finally {
-      for (const run of admitted) if (!queued.has(run)) run.release?.();
+      for (const run of admittedRuns) if (!queuedRuns.has(run)) run.release?.();
     }
-    for (const { run, release } of queued) this.#options.queue.submit({ ...run, release });
-    if (admitted.some(({ flowEvent }) => flowEvent)) this.#options.notifyHeld();
+    for (const { run, release } of queuedRuns) this.#options.queue.submit({ ...run, release });
+    if (admittedRuns.some(({ flowEvent }) => flowEvent)) this.#options.notifyEventsHeld();
     return advancedCount;
   }
 }
 
 /** Returns the columns that change when these runs are started. */
 function firedColumns(runs: readonly AdmittedRun[], nowMs: number): Partial<TriggerRow> {
-  const last = runs.at(-1);
-  return last ? { last_run_id: last.run.engineRunId, last_due_ms: last.dueMs, last_fired_ms: nowMs } : {};
+  const lastRun = runs.at(-1);
+  return lastRun
+    ? { last_run_id: lastRun.run.engineRunId, last_due_ms: lastRun.dueMs, last_fired_ms: nowMs }
+    : {};
 }
 
-/** Returns the columns that postpone the due instant, by a delay that doubles with each attempt. */
+/** Returns the columns that postpone the due time, by a delay that doubles with each attempt. */
 function retryColumns(
   { attempts }: TriggerRow,
   { dueMs, nowMs }: { dueMs: number; nowMs: number },
@@ -198,6 +211,6 @@ function retryColumns(
       held: 'limits',
       attempts: attempts + 1,
     },
-    ...{ last_check_ms: nowMs, last_error: errorText(message) },
+    ...{ last_check_ms: nowMs, last_error: shortenMessage(message) },
   };
 }

@@ -2,7 +2,7 @@ import { cursor, pageLimit, timestamp, workspaceId } from '@heddle/api/areas';
 import * as z from 'zod';
 
 /** Maximum number of runs of one backfill. */
-export const MAX_BACKFILL = 1000;
+export const MAX_BACKFILL_RUNS = 1000;
 
 export const triggerPath = z.strictObject({ triggerId: z.string().min(1).max(128) });
 
@@ -20,14 +20,14 @@ const instant = z.iso.datetime({ offset: true });
 
 export const backfillBody = z
   .strictObject({
-    from: instant.describe('The earliest due instant'),
-    to: instant.describe('The latest due instant; not in the future'),
+    from: instant.describe('The earliest due time'),
+    to: instant.describe('The latest due time; not in the future'),
     limit: z
       .int()
       .min(1)
-      .max(MAX_BACKFILL)
+      .max(MAX_BACKFILL_RUNS)
       .default(100)
-      .describe('Maximum number of due instants. If there are more, nothing is started'),
+      .describe('Maximum number of due times. If there are more, nothing is started'),
   })
   .refine(({ from, to }) => Date.parse(from) <= Date.parse(to), {
     message: 'from must not be after to',
@@ -50,7 +50,7 @@ export const triggerItem = z.strictObject({
   waitsFor: z
     .enum(['overlap', 'limits'])
     .nullable()
-    .describe('What the due instant waits for: the end of the previous run, or limits'),
+    .describe('What the due time waits for: the end of the previous run, or limits'),
   lastDueAt: timestamp.nullable(),
   lastRunId: z.string().nullable(),
   health: z.strictObject({
@@ -97,7 +97,7 @@ export const startedRun = z.strictObject({ runId: z.string(), workflowId: z.stri
 
 export const backfillResult = z.strictObject({
   started: z.array(z.strictObject({ dueAt: timestamp, runId: z.string() })),
-  alreadyStarted: z.int().describe('Number of due instants whose runs had already been started'),
+  alreadyStarted: z.int().describe('Number of due times whose runs had already been started'),
   refused: z
     .string()
     .nullable()

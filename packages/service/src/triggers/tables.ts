@@ -3,7 +3,7 @@ import type { AuditRow, ReservationRow, WorkflowRow } from '../store/schema.ts';
 
 // Times are milliseconds. PostgreSQL returns them as strings: see `withNumericTimes`.
 
-/** A trigger of a workflow: its configuration, its next due instant, and its health. */
+/** A trigger of a workflow: its configuration, its next due time, and its health. */
 export interface TriggerRow {
   id: string;
   workspace_id: string;
@@ -19,19 +19,19 @@ export interface TriggerRow {
   /** The number of that version in the engine. */
   engine_version: number | null;
   state: 'active' | 'paused' | 'suspended';
-  /** The earliest due instant that is not handled; null: none. */
+  /** The earliest due time that is not handled; null: none. */
   due_ms: number | null;
-  /** When the due instant is handled: after the jitter of the trigger, or after a wait. */
+  /** When the due time is handled: after the jitter of the trigger, or after a wait. */
   fire_ms: number | null;
   /**
-   * Why the due instant waits: the previous run has not ended, or the run could not be started. null: it does not wait.
+   * Why the due time waits: the previous run has not ended, or the run could not be started. null: it does not wait.
    */
   held: 'overlap' | 'limits' | null;
-  /** Number of failed attempts to start the runs of the due instant. */
+  /** Number of failed attempts to start the runs of the due time. */
   attempts: number;
   /** The engine's id of the last run. */
   last_run_id: string | null;
-  /** The due instant of the last run. */
+  /** The due time of the last run. */
   last_due_ms: number | null;
   /** When the last run was started. */
   last_fired_ms: number | null;
@@ -45,8 +45,8 @@ export interface TriggerRow {
   created_ms: number;
 }
 
-/** A due instant for which a run was started. */
-export interface FireRow {
+/** A due time for which a run was started. */
+export interface TriggerFireRow {
   workflow_id: string;
   block_id: string;
   due_ms: number;
@@ -59,7 +59,7 @@ export interface FireRow {
 
 export interface TriggerTables {
   triggers: TriggerRow;
-  trigger_fires: FireRow;
+  trigger_fires: TriggerFireRow;
   provider_hooks: ProviderHookRow;
   workflows: WorkflowRow;
   claims: ReservationRow;

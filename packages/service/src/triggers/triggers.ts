@@ -12,13 +12,13 @@ import type { Kysely } from 'kysely';
 import type { Db } from './fire.ts';
 import { activateEvents, deactivateEvents, recordEvents } from './events/outbox.ts';
 import { countRunResults, readRunResults } from './run-results.ts';
-import type { RunResults, LoggedRun, TraceReader } from './run-results.ts';
-import { forgetCursors } from './feeds/store.ts';
+import type { RunResults, LoggedRun, TraceServices } from './run-results.ts';
+import { deleteCursors } from './feeds/store.ts';
 import type { FeedDb } from './feeds/store.ts';
-import { hookProblem, hookStates } from './hooks/views.ts';
+import { hookProblem, findHookStates } from './hooks/views.ts';
 import type { HookState } from './hooks/views.ts';
-import { archivedWorkflowsWithHooks, recordDesiredHooks } from './hooks/desired-hooks.ts';
-import type { HookRules, HookSettings } from './hooks/desired-hooks.ts';
+import { findArchivedWorkflowIdsWithHooks, recordDesiredHooks } from './hooks/desired-hooks.ts';
+import type { HookDependencies, HookSettings } from './hooks/desired-hooks.ts';
 import type { HookTables } from './hooks/database.ts';
 import type { TriggerType } from './types.ts';
 import { activatePaths, webhooksOf } from './webhooks/paths.ts';
@@ -37,14 +37,14 @@ const NO_HOOKS: HookSettings = { unavailableReason: 'This server creates no webh
 /** Changes the triggers of workflows in the transactions that change the workflows. */
 export class Triggers {
   readonly types: ReadonlyMap<string, TriggerType>;
-  readonly hookRules: HookRules;
+  readonly hookDependencies: HookDependencies;
   readonly #listeners = new Set<() => void>();
-  readonly #heldListeners = new Set<() => void>();
+  readonly #heldEventListeners = new Set<() => void>();
 
   /** `settings`: whether hooks can be created at providers. */
   constructor(types: readonly TriggerType[] = [], settings: HookSettings = NO_HOOKS) {
     this.types = new Map(types.map((type) => [type.type, type]));
-    this.hookRules = { types: this.types, settings };
+    this.hookDependencies = { types: this.types, settings };
   }
 
   /**
@@ -80,35 +80,45 @@ export class Triggers {
     await this.recordDesiredHooks(transaction, workflow);
     await deactivateEvents(transaction, fields.workflowId);
     await recordEvents(transaction, [{ kind: 'workflow_undeployed', ...fields, happenedMs }]);
-    await forgetCursors(transaction as FeedDb, [fields.workflowId]);
+    await deleteCursors(transaction as FeedDb, [fields.workflowId]);
   }
 
   /** Stops the triggers of the archived workflows of a workspace. */
-  async stopArchived(
+  async stopArchivedTriggers(
     transaction: unknown,
     { workspaceId, nowMs }: { workspaceId: string; nowMs: number },
   ): Promise<void> {
-    await forgetCursors(transaction as FeedDb, await stopArchivedTriggers(transaction as Db, workspaceId));
-    for (const workflowId of await archivedWorkflowsWithHooks(transaction as Kysely<HookTables>, workspaceId))
+    await deleteCursors(transaction as FeedDb, await stopArchivedTriggers(transaction as Db, workspaceId));
+    for (const workflowId of await findArchivedWorkflowIdsWithHooks(
+      transaction as Kysely<HookTables>,
+      workspaceId,
+    ))
       await this.recordDesiredHooks(transaction, { workflowId, nowMs });
   }
 
   /** Starts the triggers of a restored workflow again. */
-  async startRestored(transaction: unknown, workflow: { workflowId: string; nowMs: number }): Promise<void> {
+  async startRestoredTriggers(
+    transaction: unknown,
+    workflow: { workflowId: string; nowMs: number },
+  ): Promise<void> {
     await startRestoredTriggers(transaction as Db, this.types, workflow);
     await this.recordDesiredHooks(transaction, workflow);
   }
 
   /** Records which hooks at providers a workflow needs, in the transaction that changes its triggers. */
   recordDesiredHooks(transaction: unknown, workflow: { workflowId: string; nowMs: number }): Promise<void> {
-    return recordDesiredHooks(transaction as Kysely<HookTables>, this.hookRules, workflow);
+    return recordDesiredHooks(transaction as Kysely<HookTables>, this.hookDependencies, workflow);
   }
 
   /**
    * Reads the results of ended runs for the health of their triggers, before the transaction that records their end.
    */
-  readRunResults(database: unknown, reader: TraceReader, logs: readonly LoggedRun[]): Promise<RunResults> {
-    return readRunResults(database as Db, reader, logs);
+  readRunResults(
+    database: unknown,
+    services: TraceServices,
+    logs: readonly LoggedRun[],
+  ): Promise<RunResults> {
+    return readRunResults(database as Db, services, logs);
   }
 
   /**
@@ -134,14 +144,14 @@ export class Triggers {
       .where('version', 'is not', null)
       .orderBy('block_id')
       .execute();
-    const suspended = rows.filter(({ state }) => state === 'suspended');
-    const warnings = suspended.map(
+    const suspendedTriggers = rows.filter(({ state }) => state === 'suspended');
+    const warnings = suspendedTriggers.map(
       ({ name, last_error: error }) =>
         `The trigger "${name}" is suspended, because it has failed repeatedly: ${error ?? 'no run could be started'}`,
     );
     const kinds = new Set(rows.map(({ type }) => this.types.get(type)?.kind ?? 'schedule'));
     const webhooks = await webhooksOf(database as Kysely<WebhookTables>, workflowId);
-    const hooks = await hookStates(database as Kysely<HookTables>, workflowId);
+    const hooks = await findHookStates(database as Kysely<HookTables>, workflowId);
     const failedHooks = hooks.filter(({ state }) => state === 'failed');
     warnings.push(...failedHooks.map(hookProblem));
     return { kinds, hooks, webhooks: webhooks.flatMap((webhook) => this.#webhookStates(webhook)), warnings };
@@ -165,13 +175,13 @@ export class Triggers {
   }
 
   /** Reports that an event waits for flow control. */
-  notifyHeld(): void {
-    for (const listener of this.#heldListeners) listener();
+  notifyEventsHeld(): void {
+    for (const listener of this.#heldEventListeners) listener();
   }
 
   /** Calls `listener` when events wait for flow control. Returns a function that stops the calls. */
-  onHeld(listener: () => void): () => void {
-    this.#heldListeners.add(listener);
-    return () => this.#heldListeners.delete(listener);
+  onEventsHeld(listener: () => void): () => void {
+    this.#heldEventListeners.add(listener);
+    return () => this.#heldEventListeners.delete(listener);
   }
 }

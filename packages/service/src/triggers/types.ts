@@ -9,13 +9,13 @@ export type TriggerType = ScheduleType | WebhookTriggerType | EventType | FeedTr
 /** A type of trigger that fires on requests of another system. Its webhook may be created at that system. */
 export type WebhookTriggerType = WebhookType & { hook?: ProviderHook };
 
-/** A type of trigger that fires at certain times (due instants), in milliseconds. */
+/** A type of trigger that fires at certain times (due times), in milliseconds. */
 export interface ScheduleType extends TriggerInfo {
   kind: 'schedule';
-  /** Returns the first due instant after `afterMs`; undefined if there is none. */
-  nextDue(config: JsonObject, afterMs: number): number | undefined;
-  /** Returns the last due instant after `afterMs` and up to `untilMs`; undefined if there is none. */
-  lastDue(config: JsonObject, range: { afterMs: number; untilMs: number }): number | undefined;
+  /** Returns the first due time after `afterMs`; undefined if there is none. */
+  nextDueTime(config: JsonObject, afterMs: number): number | undefined;
+  /** Returns the last due time after `afterMs` and up to `untilMs`; undefined if there is none. */
+  lastDueTime(config: JsonObject, range: { afterMs: number; untilMs: number }): number | undefined;
   policyOf(config: JsonObject): SchedulePolicy;
   /** Returns the input of the run that is due at `dueMs`. */
   inputOf(config: JsonObject, dueMs: number): JsonObject;

@@ -38,7 +38,7 @@ import {
   restoreWorkflow,
   updateWorkflow,
 } from './lifecycle-operations.ts';
-import { requiredFieldsReader } from './lint/required-fields.ts';
+import { createRequiredFieldsReader } from './lint/required-fields.ts';
 import { WORKFLOW_MIGRATIONS } from './migrations.ts';
 
 export const WORKFLOWS = {
@@ -92,13 +92,13 @@ export function workflows({
   sources = {},
   triggers = new Triggers(),
 }: WorkflowOptions): Area<WorkflowServices, typeof WORKFLOWS> {
-  const requiredFields = requiredFieldsReader(sources.describeBlocks);
+  const requiredFields = createRequiredFieldsReader(sources.describeBlocks);
   return {
     name: 'workflows',
     operations: WORKFLOWS,
     migrations: WORKFLOW_MIGRATIONS,
-    services: ({ engine, compat, publicRuns, now, report }) => ({
-      ...{ engine, store, compat, types, sources, triggers, now, requiredFields, report },
+    services: ({ engine, compat, publicRuns, now, onError }) => ({
+      ...{ engine, store, compat, types, sources, triggers, now, requiredFields, onError },
       allowsPublicRuns: (workspaceId) => publicRuns?.allows(workspaceId) ?? false,
     }),
   };

@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import type { Json } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { tenantIsolation, testApi } from '../../../../test/support/api.ts';
+import { tenantOptionsOf, createTestApi } from '../../../../test/support/api.ts';
 import type { TestApi } from '../../../../test/support/api.ts';
-import { APPROVAL, GREETING } from '../../../../test/support/api-workflows.ts';
-import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
+import { APPROVAL, GREETING_WORKFLOW } from '../../../../test/support/api-workflows.ts';
+import { hasPostgres, createPostgresDatabase } from '../../../../test/support/postgres.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import type { TestWorkflowOptions } from '../../../../test/support/workflow.ts';
 import { draftOf } from '../../../../test/support/draft.ts';
@@ -13,13 +13,13 @@ import { openServiceStore } from '../store/open.ts';
 
 const store = await openServiceStore();
 const engine = await createEngine({
-  ...tenantIsolation(store),
+  ...tenantOptionsOf(store),
 });
-const ownApi = await testApi({ store, engine });
-const otherApi = await testApi({ store, engine });
+const ownApi = await createTestApi({ store, engine });
+const otherApi = await createTestApi({ store, engine });
 
 /** Runs a workflow of `api` that calls `reference`. Returns its result. */
-async function callResult(api: TestApi, reference: string): Promise<unknown> {
+async function runCallerOf(api: TestApi, reference: string): Promise<unknown> {
   const caller = await api.deploy(
     workflow([block('Call', 'workflow', { workflowId: reference })], ['Start -> Call']),
   );
@@ -65,35 +65,38 @@ async function replaceDraft(api: TestApi, id: string, definition: Json): Promise
 
 describe('a workflow that runs another one', () => {
   it('finds workflows of its workspace', async () => {
-    const child = await ownApi.deploy(GREETING);
+    const child = await ownApi.deploy(GREETING_WORKFLOW);
     expect(await store.definitions.tenant(child)).toBe(ownApi.workspaceId);
     expect(await store.definitions.tenant('unknown')).toBeUndefined();
-    expect(await callResult(ownApi, child)).toMatchObject({ status: 'completed', output: { success: true } });
+    expect(await runCallerOf(ownApi, child)).toMatchObject({
+      status: 'completed',
+      output: { success: true },
+    });
   });
 
   it('resolves a name in its own workspace', async () => {
     const name = 'Greeting of both';
-    await deployAs(ownApi, name, GREETING);
+    await deployAs(ownApi, name, GREETING_WORKFLOW);
     await deployAs(otherApi, name, APPROVAL);
-    expect(await callResult(ownApi, name)).toMatchObject({ status: 'completed', output: { success: true } });
-    expect(await callResult(otherApi, name)).toMatchObject({ status: 'paused' });
+    expect(await runCallerOf(ownApi, name)).toMatchObject({ status: 'completed', output: { success: true } });
+    expect(await runCallerOf(otherApi, name)).toMatchObject({ status: 'paused' });
   });
 
   it('does not find workflows of another workspace, by id or name', async () => {
-    const child = await otherApi.deploy(GREETING);
+    const child = await otherApi.deploy(GREETING_WORKFLOW);
     const { data } = await otherApi.call<{ name: string }>('GET', `/api/v2/workflows/${child}`);
-    expect(await callResult(ownApi, child)).toMatchObject(CHILD_NOT_FOUND);
-    expect(await callResult(ownApi, data.name)).toMatchObject(CHILD_NOT_FOUND);
+    expect(await runCallerOf(ownApi, child)).toMatchObject(CHILD_NOT_FOUND);
+    expect(await runCallerOf(ownApi, data.name)).toMatchObject(CHILD_NOT_FOUND);
   });
 
   it('does not find an undeployed workflow, and runs the live version after a rollback', async () => {
-    const child = await ownApi.deploy(GREETING);
+    const child = await ownApi.deploy(GREETING_WORKFLOW);
     await ownApi.call('DELETE', `/api/v2/workflows/${child}/deploy`);
-    expect(await callResult(ownApi, child)).toMatchObject(CHILD_NOT_FOUND);
+    expect(await runCallerOf(ownApi, child)).toMatchObject(CHILD_NOT_FOUND);
     await ownApi.call('PUT', `/api/v2/workflows/${child}/state`, { body: await draftWithStartOnly(child) });
     await ownApi.call('POST', `/api/v2/workflows/${child}/deploy`);
     await ownApi.call('POST', `/api/v2/workflows/${child}/versions/1/activate`);
-    const result = await callResult(ownApi, child);
+    const result = await runCallerOf(ownApi, child);
     expect(JSON.stringify(result)).toContain('hello');
   });
 
@@ -103,10 +106,10 @@ describe('a workflow that runs another one', () => {
     const path = await replaceDraft(ownApi, child, replyWith('lost'));
     const { addVersion } = ownApi.store.workflows;
     ownApi.store.workflows.addVersion = () => Promise.reject(new Error('The store is unavailable.'));
-    const stopped = await ownApi.call('POST', `${path}/deploy`);
+    const response = await ownApi.call('POST', `${path}/deploy`);
     ownApi.store.workflows.addVersion = addVersion;
-    expect(stopped.status).toBe(500);
-    expect(ownApi.faults.splice(0)).toHaveLength(1);
+    expect(response.status).toBe(500);
+    expect(ownApi.reportedErrors.splice(0)).toHaveLength(1);
     expect(await engine.execute(child)).toMatchObject({ output: { data: { words: 'lost' } } });
     expect(await runCaller()).toBe('live');
     expect(await ownApi.call('GET', `${path}/versions`)).toMatchObject({ data: [{ version: 1 }] });
@@ -122,7 +125,7 @@ describe('a workflow that runs another one', () => {
     expect(run).toMatchObject({ status: 200, data: { status: 'completed' } });
     const draft = await ownApi.call('GET', `/api/v2/workflows/${child}/state`);
     expect(draft.status).toBe(500);
-    ownApi.faults.splice(0);
+    ownApi.reportedErrors.splice(0);
   });
 
   it('runs the version that is shown as live when several are activated at the same time', async () => {
@@ -167,34 +170,34 @@ describe('a workflow that runs another one', () => {
         id: 'x',
       },
     );
-    await deployAs(otherApi, 'Secret of the other workspace', GREETING);
+    await deployAs(otherApi, 'Secret of the other workspace', GREETING_WORKFLOW);
     expect(await engine.execute({ workflow: callerByName })).toMatchObject({
       error: { code: 'CHILD_NOT_FOUND' },
     });
-    expect(await callResult(ownApi, 'alone')).toMatchObject(CHILD_NOT_FOUND);
+    expect(await runCallerOf(ownApi, 'alone')).toMatchObject(CHILD_NOT_FOUND);
   });
 });
 
 describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the store rejects', () => {
   it('does not change the version that callers run', async () => {
-    const url = await postgresDatabase();
+    const url = await createPostgresDatabase();
     const serviceStore = await openServiceStore({
       postgres: { url },
       secret: 'a secret of more than thirty-two characters',
     });
-    const api = await testApi({
+    const api = await createTestApi({
       store: serviceStore,
       engine: await createEngine({
         postgres: { url },
-        ...tenantIsolation(serviceStore),
+        ...tenantOptionsOf(serviceStore),
       }),
     });
     const child = await api.deploy(replyWith('live'));
     const runCaller = await deployCaller(api, child);
     const path = await replaceDraft(api, child, replyWith('lost'));
     // PostgreSQL cannot store this character.
-    const refused = await api.call('POST', `${path}/deploy`, { body: { name: 'x\u0000' } });
-    expect(refused.status).toBeGreaterThanOrEqual(400);
+    const response = await api.call('POST', `${path}/deploy`, { body: { name: 'x\u0000' } });
+    expect(response.status).toBeGreaterThanOrEqual(400);
     expect(await runCaller()).toBe('live');
   });
 });

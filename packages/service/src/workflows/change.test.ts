@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { openServiceStore } from '../../../../test/support/api.ts';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
-import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
+import { hasPostgres, createPostgresDatabase } from '../../../../test/support/postgres.ts';
 import type { ServiceStore, ServiceStoreOptions } from '../store/open.ts';
 import type { Tables } from '../store/schema.ts';
 import { changeIfUnlocked } from './change.ts';
@@ -24,7 +24,7 @@ interface Setup {
    * Resolves when this number of statements wait for a lock. Resolves immediately on SQLite, where transactions wait
    * for each other.
    */
-  untilBlocked: (statements: number) => Promise<void>;
+  waitUntilBlocked: (statements: number) => Promise<void>;
 }
 
 function openStore(options: ServiceStoreOptions): Promise<ServiceStore> {
@@ -35,29 +35,29 @@ function openStore(options: ServiceStoreOptions): Promise<ServiceStore> {
 
 async function createWorkspace(
   store: ServiceStore,
-  other: ServiceStore,
-): Promise<Omit<Setup, 'untilBlocked'>> {
+  otherStore: ServiceStore,
+): Promise<Omit<Setup, 'waitUntilBlocked'>> {
   const workspaceId = crypto.randomUUID();
   const row = { id: workspaceId, name: 'Looms', personal_keys: 1, created_at: NOW };
   await (store.database as Kysely<Tables>).insertInto('workspaces').values(row).execute();
-  return { writer: store.database as Db, host: other.database as Db, workspaceId };
+  return { writer: store.database as Db, host: otherStore.database as Db, workspaceId };
 }
 
 async function openSqlite(): Promise<Setup> {
-  const store = await openStore({ data: dataFolder(afterAll) });
-  return { ...(await createWorkspace(store, store)), untilBlocked: () => Promise.resolve() };
+  const store = await openStore({ data: createDataFolder(afterAll) });
+  return { ...(await createWorkspace(store, store)), waitUntilBlocked: () => Promise.resolve() };
 }
 
 async function openPostgres(): Promise<Setup> {
-  const options = { postgres: { url: await postgresDatabase() }, secret: SECRET };
-  const [store, other] = [await openStore(options), await openStore(options)];
-  const untilBlocked = async (statements: number): Promise<void> => {
-    const waiting = sql<{ count: string }>`select count(*) as count from pg_stat_activity
+  const options = { postgres: { url: await createPostgresDatabase() }, secret: SECRET };
+  const [store, otherStore] = [await openStore(options), await openStore(options)];
+  const waitUntilBlocked = async (statements: number): Promise<void> => {
+    const waitingQuery = sql<{ count: string }>`select count(*) as count from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;
-    const count = async () => Number((await waiting.execute(other.database)).rows[0]?.count);
+    const count = async () => Number((await waitingQuery.execute(otherStore.database)).rows[0]?.count);
     await expect.poll(count).toBe(statements);
   };
-  return { ...(await createWorkspace(store, other)), untilBlocked };
+  return { ...(await createWorkspace(store, otherStore)), waitUntilBlocked };
 }
 
 const DATABASES: { [name: string]: () => Promise<Setup> } = {
@@ -103,7 +103,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
   }
 
   it('that begins while the host application locks an enclosing folder waits, and is then refused', async () => {
-    const { host, workspaceId, untilBlocked } = await setup;
+    const { host, workspaceId, waitUntilBlocked } = await setup;
     await createFolders('/one', '/one/in');
     const id = await createWorkflow('/one/in');
     const { writing } = await host.transaction().execute(async (tx) => {
@@ -112,7 +112,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
         () => undefined,
         (error: unknown) => error,
       );
-      await untilBlocked(1);
+      await waitUntilBlocked(1);
       return { writing };
     });
     expect(await writing).toMatchObject({ status: 423, message: 'The folder "/one" is locked' });
@@ -120,13 +120,13 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
   });
 
   it('makes the host application, which locks an enclosing folder, wait until the write ends', async () => {
-    const { writer, host, workspaceId, untilBlocked } = await setup;
+    const { writer, host, workspaceId, waitUntilBlocked } = await setup;
     await createFolders('/two', '/two/in');
     const id = await createWorkflow('/two/in');
     const order: string[] = [];
     const { lock } = await changeIfUnlocked(writer, id, async () => {
       const locked = lockFolder(host, workspaceId, '/two').then(() => order.push('locked'));
-      await untilBlocked(1);
+      await waitUntilBlocked(1);
       order.push('written');
       return { lock: locked };
     });
@@ -136,7 +136,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
   });
 
   it('is checked against the folder that the workflow has been moved to in the meantime', async () => {
-    const { host, workspaceId, untilBlocked } = await setup;
+    const { host, workspaceId, waitUntilBlocked } = await setup;
     await createFolders('/three', '/four');
     const id = await createWorkflow('/three');
     const { writing } = await host.transaction().execute(async (tx) => {
@@ -146,7 +146,7 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
         () => undefined,
         (error: unknown) => error,
       );
-      await untilBlocked(1);
+      await waitUntilBlocked(1);
       return { writing };
     });
     expect(await writing).toMatchObject({ status: 423, message: 'The folder "/four" is locked' });
@@ -171,8 +171,8 @@ describe.each(Object.entries(DATABASES))('a write to a workflow or a folder on %
       await changeIfUnlocked(db, id, write, folderPath);
     }
     for (let round = 0; round < 10; round += 1) {
-      const [there, back] = round % 2 === 0 ? ['/six', '/five'] : ['/five', '/six'];
-      await Promise.all([move(writer, first, there), move(host, second, back)]);
+      const [firstTarget, secondTarget] = round % 2 === 0 ? ['/six', '/five'] : ['/five', '/six'];
+      await Promise.all([move(writer, first, firstTarget), move(host, second, secondTarget)]);
     }
     const rows = await host
       .selectFrom('workflows')

@@ -23,10 +23,10 @@ export async function changeIfUnlocked<T>(
 ): Promise<T> {
   for (;;) {
     const result = await db.transaction().execute(async (tx) => {
-      const row = await findActive(tx, workflowId);
+      const row = await findActiveWorkflow(tx, workflowId);
       const paths = [row.folder_path, ...(targetFolder === undefined ? [] : [targetFolder])];
       await lockFolders(tx, { workspaceId: row.workspace_id, paths });
-      const lockedRow = await findActive(tx, workflowId, { lock: true });
+      const lockedRow = await findActiveWorkflow(tx, workflowId, { lock: true });
       // The workflow was moved while this transaction waited: the next attempt locks the folders of its new path.
       if (lockedRow.folder_path !== row.folder_path) return undefined;
       return { value: await write(tx) };
@@ -36,7 +36,7 @@ export async function changeIfUnlocked<T>(
 }
 
 /** Returns the row of a workflow. Throws 404 if the workflow is archived or deleted. */
-async function findActive(
+async function findActiveWorkflow(
   tx: Tx,
   id: string,
   { lock = false }: { lock?: boolean } = {},

@@ -31,7 +31,7 @@ export function objectOrEmpty(value: Json | undefined): JsonObject {
 }
 
 /** Returns the ids of the blocks directly inside each container. */
-export function childrenByParent(blocks: Iterable<readonly [string, JsonObject]>): Map<string, string[]> {
+export function childIdsByParent(blocks: Iterable<readonly [string, JsonObject]>): Map<string, string[]> {
   const children = new Map<string, string[]>();
   for (const [id, block] of blocks) {
     const parent = parentIdOf(block);
@@ -46,24 +46,24 @@ export function childrenByParent(blocks: Iterable<readonly [string, JsonObject]>
 /** Returns the loops and parallels that the blocks define. */
 export function containersOf(blocks: Iterable<readonly [string, JsonObject]>): Containers {
   const entries = [...blocks];
-  const children = childrenByParent(entries);
+  const children = childIdsByParent(entries);
   const containersOfType = (
     type: string,
-    toContainer: (shared: JsonObject, data: JsonObject) => JsonObject,
+    toContainer: (sharedProperties: JsonObject, data: JsonObject) => JsonObject,
   ): JsonObject =>
     Object.fromEntries(
       entries.flatMap(([id, block]): [string, Json][] => {
         if (block['type'] !== type) return [];
-        const shared = { id, nodes: children.get(id) ?? [], enabled: block['enabled'] !== false };
-        return [[id, toContainer(shared, objectOrEmpty(block['data']))]];
+        const sharedProperties = { id, nodes: children.get(id) ?? [], enabled: block['enabled'] !== false };
+        return [[id, toContainer(sharedProperties, objectOrEmpty(block['data']))]];
       }),
     );
   return { loops: containersOfType('loop', toLoop), parallels: containersOfType('parallel', toParallel) };
 }
 
-function toLoop(shared: JsonObject, data: JsonObject): JsonObject {
+function toLoop(sharedProperties: JsonObject, data: JsonObject): JsonObject {
   return omitUndefined({
-    ...shared,
+    ...sharedProperties,
     iterations: data['count'] ?? 5,
     loopType: data['loopType'] ?? 'for',
     forEachItems: data['collection'],
@@ -72,9 +72,9 @@ function toLoop(shared: JsonObject, data: JsonObject): JsonObject {
   });
 }
 
-function toParallel(shared: JsonObject, data: JsonObject): JsonObject {
+function toParallel(sharedProperties: JsonObject, data: JsonObject): JsonObject {
   return omitUndefined({
-    ...shared,
+    ...sharedProperties,
     distribution: data['collection'],
     count: data['count'],
     parallelType: data['parallelType'] ?? 'count',

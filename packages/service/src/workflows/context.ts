@@ -1,5 +1,5 @@
 import type { Engine, TenantEnvironments } from '@heddle/engine';
-import { AUTHENTICATED_PRINCIPALS, conflict, operationsOf } from '@heddle/api/areas';
+import { AUTHENTICATED_PRINCIPALS, conflict, operationFactory } from '@heddle/api/areas';
 import type { Operation, Resource } from '@heddle/api/areas';
 import { typeNames, typeTable } from '@heddle/core/drafts';
 import type * as z from 'zod';
@@ -23,7 +23,7 @@ export interface LintSources {
   /** Lists the names of the values that the engine resolves for a workspace. */
   environments?: Pick<TenantEnvironments, 'names'>;
   /** True if the service has the operations of sandboxes. */
-  sandboxes?: boolean;
+  hasSandboxes?: boolean;
   /** The tools that agents can call. */
   tools?: readonly { id: string }[];
 }
@@ -43,11 +43,11 @@ export interface WorkflowServices {
   /** Returns the required fields of block types. */
   requiredFields: () => Promise<RequiredFields | undefined>;
   /** Reports errors that reach no caller. */
-  report: (error: unknown) => void;
+  onError: (error: unknown) => void;
   now: () => number;
 }
 
-export const define = operationsOf<WorkflowServices>();
+export const defineOperation = operationFactory<WorkflowServices>();
 
 /**
  * Defines an operation that changes the workflow in its path. It responds with 423 if a folder that contains the
@@ -116,9 +116,9 @@ export const workflowResource: Resource<WorkflowRow, Pick<WorkflowServices, 'sto
 const MAX_SHOWN_IDS = 10;
 
 /** How a draft is replaced. */
-interface Replacement<Edited> {
+interface Replacement<EditResult> {
   /** Returns the new draft. `state`: the stored draft as JSON text. */
-  edit: (state: string) => Edited;
+  edit: (state: string) => EditResult;
   /** True if the new draft is only checked, and not stored. */
   dryRun?: boolean;
   recordAudit: (tx: unknown) => Promise<void>;
@@ -127,18 +127,18 @@ interface Replacement<Edited> {
 }
 
 /** Replaces a draft. Returns the result of `edit` and the new draft as JSON. Throws 409 for ids of another workflow. */
-export async function replaceDraft<Edited extends { graph: Graph }>(
+export async function replaceDraft<EditResult extends { graph: Graph }>(
   { store }: Pick<WorkflowServices, 'store'>,
   row: WorkflowRow,
-  { edit, dryRun = false, recordAudit, conflictMessage }: Replacement<Edited>,
-): Promise<Edited & { state: string }> {
+  { edit, dryRun = false, recordAudit, conflictMessage }: Replacement<EditResult>,
+): Promise<EditResult & { state: string }> {
   const applyEdit = (state: string) => {
-    const edited = edit(state);
-    return { ...edited, state: JSON.stringify(edited.graph), ids: idsOf(edited.graph) };
+    const editResult = edit(state);
+    return { ...editResult, state: JSON.stringify(editResult.graph), ids: idsOf(editResult.graph) };
   };
   let result = dryRun ? applyEdit(row.state) : undefined;
   const foreignIds = result
-    ? await store.workflows.foreignIds(row, result.ids)
+    ? await store.workflows.findForeignIds(row, result.ids)
     : await store.workflows.replaceState(row, (state) => (result = applyEdit(state)), recordAudit);
   if (foreignIds.length > 0)
     throw conflict(`${conflictMessage}: ${foreignIds.slice(0, MAX_SHOWN_IDS).join(', ')}`);

@@ -6,7 +6,7 @@ import {
   WRITE,
   WRITE_ERRORS,
   anyWorkflowResource,
-  define,
+  defineOperation,
   defineChange,
   auditActions,
   workflowResource,
@@ -19,7 +19,7 @@ import { lint } from './lint/lint.ts';
 import * as schemas from './draft-schemas.ts';
 import { activeVersion, toListItems, needsRedeployment } from './views.ts';
 
-export const listWorkflows = define({
+export const listWorkflows = defineOperation({
   id: 'listWorkflows',
   method: 'GET',
   path: '/api/v2/workflows',
@@ -28,7 +28,7 @@ export const listWorkflows = define({
   resource: workspace('query'),
   params: z.strictObject({}),
   query: schemas.listQuery,
-  success: [{ status: 200, schema: schemas.workflowItem, page: true, description: 'A page of workflows' }],
+  success: [{ status: 200, schema: schemas.workflowItem, isPage: true, description: 'A page of workflows' }],
   errors: READ_ERRORS,
   async handle(services, { query }) {
     const { cursor, scope, sortBy, limit } = query;
@@ -36,14 +36,14 @@ export const listWorkflows = define({
     const after = codec.decode(cursor, query);
     const rows = await services.store.workflows.list({ ...query, archived: scope === 'archived', after });
     const page = await toListItems(services, rows.slice(0, limit));
-    const last = rows.length > limit ? page.at(-1) : undefined;
-    if (!last) return { page, nextCursor: null };
-    const value = sortBy === 'position' ? (rows[limit - 1]?.position ?? 0) : last[sortBy];
-    return { page, nextCursor: codec.encode([value, last.id], query) };
+    const lastItem = rows.length > limit ? page.at(-1) : undefined;
+    if (!lastItem) return { page, nextCursor: null };
+    const value = sortBy === 'position' ? (rows[limit - 1]?.position ?? 0) : lastItem[sortBy];
+    return { page, nextCursor: codec.encode([value, lastItem.id], query) };
   },
 });
 
-export const getWorkflow = define({
+export const getWorkflow = defineOperation({
   id: 'getWorkflow',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}',
@@ -56,12 +56,14 @@ export const getWorkflow = define({
   errors: READ_ERRORS,
   async handle(services, _call, row) {
     const [item] = await toListItems(services, [row]);
-    const active = await activeVersion(services, row);
-    return { data: { ...item, variables: readGraph(row.state).variables, inputs: inputsOf(active?.state) } };
+    const liveVersion = await activeVersion(services, row);
+    return {
+      data: { ...item, variables: readGraph(row.state).variables, inputs: inputsOf(liveVersion?.state) },
+    };
   },
 });
 
-export const getWorkflowState = define({
+export const getWorkflowState = defineOperation({
   id: 'getWorkflowState',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/state',
@@ -101,16 +103,16 @@ export const replaceWorkflowState = defineChange({
   errors: WRITE_ERRORS,
   async handle(services, { principal, query, body, recordAudit }, row) {
     const { oldGraph, graph, warnings, state } = await replaceDraft(services, row, {
-      edit(current) {
-        const stored = readGraph(current);
-        return { oldGraph: stored, ...graphOf(body, stored) };
+      edit(storedState) {
+        const storedGraph = readGraph(storedState);
+        return { oldGraph: storedGraph, ...graphOf(body, storedGraph) };
       },
       dryRun: query.dryRun,
       recordAudit: (tx) => recordAudit({ resourceId: row.id }, tx),
       conflictMessage: 'The graph has ids of another workflow',
     });
-    const active = await activeVersion(services, row);
-    const isOutdated = needsRedeployment(query.dryRun ? row : { ...row, state }, active);
+    const liveVersion = await activeVersion(services, row);
+    const isOutdated = needsRedeployment(query.dryRun ? row : { ...row, state }, liveVersion);
     return {
       data: {
         ...{ id: row.id, warnings, needsRedeployment: isOutdated, dryRun: query.dryRun },

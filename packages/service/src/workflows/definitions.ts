@@ -1,8 +1,8 @@
 import { isStorable } from '@heddle/engine/stores';
 import type { Definition, Definitions } from '@heddle/api/ports';
-import { compiledQuery } from '../store/compiled.ts';
+import { compiledQuery } from '../store/compiled-query.ts';
 import type { Db } from '../store/database.ts';
-import { engineFormat, readGraph } from './graph.ts';
+import { toEngineFormat, readGraph } from './graph.ts';
 
 interface Row {
   id: string;
@@ -13,13 +13,13 @@ interface Row {
 }
 
 /**
- * Returns the workflows of the store, for the HTTP API and the engine. Only `draft` reads graphs. The functions
+ * Returns the workflows of the store, for the HTTP API and the engine. Only `findDraft` reads graphs. The functions
  * can be called without `this`.
  */
-export function storedDefinitions(db: Db): Definitions {
+export function createStoredDefinitions(db: Db): Definitions {
   // The empty id stands for the parameter of a call.
   const selectById = compiledQuery<Row>(db, (query) =>
-    withLiveVersion(query)
+    selectWithLiveVersion(query)
       .select(['workflows.id', 'workflows.workspace_id', 'workflows.public_api', 'workflows.archived_at'])
       .select('workflow_versions.engine_version')
       .where('workflows.id', '=', ''),
@@ -33,7 +33,7 @@ export function storedDefinitions(db: Db): Definitions {
       row && {
         id: row.id,
         workspaceId: row.workspace_id,
-        live: row.engine_version ?? undefined,
+        liveVersion: row.engine_version ?? undefined,
         isPublic: row.public_api === 1,
         isArchived: row.archived_at !== null,
       }
@@ -42,20 +42,20 @@ export function storedDefinitions(db: Db): Definitions {
 
   return {
     find,
-    async draft(id) {
+    async findDraft(id) {
       const row = await db
         .selectFrom('workflows')
         .select(['id', 'name', 'description', 'state'])
         .where('id', '=', id)
         .executeTakeFirst();
-      return row && engineFormat(row, readGraph(row.state));
+      return row && toEngineFormat(row, readGraph(row.state));
     },
-    async resolveChild(callerId, reference) {
+    async resolveChild(callerWorkflowId, reference) {
       if (!isStorable(reference)) return undefined;
-      const caller = await find(callerId);
+      const caller = await find(callerWorkflowId);
       // A caller without a workspace resolves only workflows without one.
       if (!caller) return (await find(reference)) ? undefined : { workflow: reference };
-      const rows = await withLiveVersion(db)
+      const rows = await selectWithLiveVersion(db)
         .select(['workflows.id', 'workflow_versions.engine_version'])
         .where('workflows.workspace_id', '=', caller.workspaceId)
         .where('workflows.archived_at', 'is', null)
@@ -76,7 +76,7 @@ export function storedDefinitions(db: Db): Definitions {
   };
 }
 
-function withLiveVersion(db: Db) {
+function selectWithLiveVersion(db: Db) {
   return db
     .selectFrom('workflows')
     .leftJoin('workflow_versions', (join) =>

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import { changeIfUnlocked } from './change.ts';
 import { parentIdOf } from './containers.ts';
 import {
-  define,
+  defineOperation,
   defineChange,
   READ,
   READ_ERRORS,
@@ -50,24 +50,24 @@ export const applyWorkflowOperations = defineChange({
   errors: WRITE_ERRORS,
   async handle(services, { principal, query: { dryRun }, body, recordAudit }, row) {
     const { oldGraph, graph, outcome, state } = await replaceDraft(services, row, {
-      edit(current) {
-        const stored = readGraph(current);
-        const { graph: editedGraph, ...results } = applyAll(services, stored, body);
-        if (body.atomic) expectAllApplied(results);
-        return { oldGraph: stored, graph: { ...stored, ...editedGraph }, outcome: results };
+      edit(storedState) {
+        const storedGraph = readGraph(storedState);
+        const { graph: editedGraph, ...results } = applyAll(services, storedGraph, body);
+        if (body.atomic) requireAllApplied(results);
+        return { oldGraph: storedGraph, graph: { ...storedGraph, ...editedGraph }, outcome: results };
       },
       dryRun,
       recordAudit: (tx) => recordAudit({ resourceId: row.id }, tx),
       conflictMessage: 'The graph has ids of another workflow',
     });
-    const active = await activeVersion(services, row);
+    const liveVersion = await activeVersion(services, row);
     const newIds = Object.values(outcome.mintedBlockIds);
     return {
       data: {
         id: row.id,
         ...outcome,
         ...(dryRun && { previewBlockIds: newIds }),
-        needsRedeployment: needsRedeployment(dryRun ? row : { ...row, state }, active),
+        needsRedeployment: needsRedeployment(dryRun ? row : { ...row, state }, liveVersion),
         dryRun,
         lint: await lint(services, { row, principal }, graph),
         removedBindings: removedBindings(oldGraph, graph),
@@ -89,7 +89,7 @@ function applyAll(
   }
 }
 
-function expectAllApplied({ skipped, inputValidationErrors }: Omit<EditOutcome, 'graph'>): void {
+function requireAllApplied({ skipped, inputValidationErrors }: Omit<EditOutcome, 'graph'>): void {
   if (skipped.length + inputValidationErrors.length === 0) return;
   const details = { code: 'OPERATIONS_NOT_APPLIED', skipped, droppedInputs: inputValidationErrors };
   throw new ApiError(409, 'Not all operations can be applied, so none was applied', {
@@ -97,7 +97,7 @@ function expectAllApplied({ skipped, inputValidationErrors }: Omit<EditOutcome, 
   });
 }
 
-export const applyWorkflowVariables = define({
+export const applyWorkflowVariables = defineOperation({
   ...WRITE,
   ...ONE_WORKFLOW,
   id: 'applyWorkflowVariables',
@@ -105,7 +105,7 @@ export const applyWorkflowVariables = define({
   method: 'PATCH',
   path: '/api/v2/workflows/{workflowId}/variables',
   summary: 'Add, change and delete variables of the draft',
-  query: schemas.none,
+  query: schemas.emptyObject,
   body: variablesBody,
   success: [{ status: 200, schema: schemas.variablesResult, description: 'Whether anything changed' }],
   errors: WRITE_ERRORS,
@@ -129,19 +129,19 @@ function applyVariableOperations(variables: JsonObject, operations: readonly Var
   }
 }
 
-export const inspectWorkflow = define({
+export const inspectWorkflow = defineOperation({
   ...READ,
   ...ONE_WORKFLOW,
   id: 'inspectWorkflow',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/inspect',
   summary: 'Get an overview of the draft and its problems',
-  query: schemas.none,
+  query: schemas.emptyObject,
   success: [{ status: 200, schema: schemas.inspection, description: 'The overview' }],
   errors: READ_ERRORS,
   async handle(services, { principal }, row) {
     const graph = readGraph(row.state);
-    const active = await activeVersion(services, row);
+    const liveVersion = await activeVersion(services, row);
     const blocks = Object.entries(graph.blocks).map(([id, block]) => ({
       id,
       type: stringOrDefault(block['type']),
@@ -153,8 +153,8 @@ export const inspectWorkflow = define({
       data: {
         id: row.id,
         name: row.name,
-        isDeployed: active !== undefined,
-        needsRedeployment: needsRedeployment(row, active),
+        isDeployed: liveVersion !== undefined,
+        needsRedeployment: needsRedeployment(row, liveVersion),
         blockCount: blocks.length,
         edgeCount: graph.edges.length,
         variableCount: Object.keys(graph.variables).length,

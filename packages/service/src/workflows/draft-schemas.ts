@@ -202,7 +202,7 @@ const removedBinding = z.object({
 export type RemovedBinding = z.output<typeof removedBinding>;
 
 /** The fields of all results of writes to drafts. */
-export const draftReport = {
+export const draftResultFields = {
   lint: lintReport,
   removedBindings: z
     .array(removedBinding)
@@ -216,7 +216,7 @@ export const replaceResult = z.object({
   warnings: z.array(z.string()),
   needsRedeployment: z.boolean(),
   dryRun: z.boolean(),
-  ...draftReport,
+  ...draftResultFields,
 });
 
 export const deployBody = z.strictObject({

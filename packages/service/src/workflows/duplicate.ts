@@ -8,7 +8,7 @@ const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 /** Keys whose whole value is the id of a block or variable, whatever its form. */
 const ID_KEYS: ReadonlySet<string> = new Set(['parentId', 'blockId', 'variableId']);
 /** Maximum length of a workflow's name. */
-const MAX_NAME = 255;
+const MAX_NAME_CHARACTERS = 255;
 
 /**
  * Returns the graph with new ids of blocks, edges and variables. The old ids are replaced everywhere: in edges, ports,
@@ -32,7 +32,7 @@ export function regenerateIds(
     const { name, type } = block;
     // Names and types are copied even if they look like ids, because references use names.
     const copy = { ...replaceIds(block, ids), id: newBlockId, ...omitUndefined({ name, type }) };
-    ports.set(id, portMap([id, block], [newBlockId, copy]));
+    ports.set(id, mapPorts([id, block], [newBlockId, copy]));
     return [newBlockId, copy];
   });
   const idMap = new Map(ids);
@@ -52,9 +52,9 @@ export function regenerateIds(
       ...(typeof port === 'string' && { sourceHandle: port }),
     };
   });
-  const variables = Object.entries(graph.variables).map(([id, stored]): [string, Json] => {
+  const variables = Object.entries(graph.variables).map(([id, variable]): [string, Json] => {
     const newVariableId = variableIds.get(id) as string;
-    return [newVariableId, { ...objectOrEmpty(stored), id: newVariableId }];
+    return [newVariableId, { ...objectOrEmpty(variable), id: newVariableId }];
   });
   return {
     idMap,
@@ -68,7 +68,7 @@ export function regenerateIds(
 }
 
 /** Returns a map from the ports of a block to those of its copy. Ids of ports may contain the id of the block. */
-function portMap(
+function mapPorts(
   [id, block]: [string, JsonObject],
   [newId, copy]: [string, JsonObject],
 ): Map<string, string> {
@@ -81,9 +81,9 @@ function portMap(
 function replaceIds(root: JsonObject, ids: ReadonlyMap<string, string>): JsonObject {
   const copy = structuredClone(root);
   const stack: (JsonObject | Json[])[] = [copy];
-  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-    for (const [key, value] of Object.entries(next)) {
-      if (typeof value === 'string') setOwn(next, key, replaceIdsIn(key, value, ids));
+  for (let object = stack.pop(); object !== undefined; object = stack.pop()) {
+    for (const [key, value] of Object.entries(object)) {
+      if (typeof value === 'string') setOwnProperty(object, key, replaceIdsIn(key, value, ids));
       else if (typeof value === 'object' && value !== null) stack.push(value);
     }
   }
@@ -96,15 +96,15 @@ function replaceIdsIn(key: string, value: string, ids: ReadonlyMap<string, strin
 }
 
 /** Defines the property instead of assigning it, because the key may be `__proto__`. */
-function setOwn(object: JsonObject | Json[], key: string, value: Json): void {
+function setOwnProperty(object: JsonObject | Json[], key: string, value: Json): void {
   Object.defineProperty(object, key, { value, configurable: true, enumerable: true, writable: true });
 }
 
 /** Returns the name if it is free, otherwise the name with the first number that makes it free. */
-export function freeName(name: string, takenNames: ReadonlySet<string>): string {
+export function findFreeName(name: string, takenNames: ReadonlySet<string>): string {
   for (let number = 1; ; number += 1) {
     const suffix = number === 1 ? '' : ` (${number})`;
-    const candidate = name.slice(0, MAX_NAME - suffix.length) + suffix;
+    const candidate = name.slice(0, MAX_NAME_CHARACTERS - suffix.length) + suffix;
     if (!takenNames.has(candidate)) return candidate;
   }
 }

@@ -1,21 +1,29 @@
 import { workspace } from '@heddle/api/areas';
-import { define, READ, READ_ERRORS, databaseOf, currentTime, WRITE, WRITE_ERRORS } from './context.ts';
+import {
+  defineOperation,
+  READ,
+  READ_ERRORS,
+  databaseOf,
+  currentTime,
+  WRITE,
+  WRITE_ERRORS,
+} from './context.ts';
 import { canonicalPath, createFolder, deleteFolder, listFolders, relocateFolder } from './folders.ts';
 import * as schemas from './schemas.ts';
 import type { FolderRow } from './tables.ts';
 
 const PATH = '/api/v2/workflows/folders';
-const SHARED = { path: PATH, params: schemas.none } as const;
+const SHARED_PROPERTIES = { path: PATH, params: schemas.emptyObject } as const;
 
-export const listWorkflowFolders = define({
+export const listWorkflowFolders = defineOperation({
   ...READ,
-  ...SHARED,
+  ...SHARED_PROPERTIES,
   id: 'listWorkflowsFolders',
   method: 'GET',
   summary: 'List the folders of workflows',
   resource: workspace('query'),
   query: schemas.foldersQuery,
-  success: [{ status: 200, schema: schemas.folder, page: true, description: 'All folders that match' }],
+  success: [{ status: 200, schema: schemas.folder, isPage: true, description: 'All folders that match' }],
   errors: [...READ_ERRORS, 413],
   async handle(services, { query }) {
     const { workspaceId, parentPath, search, sortBy, sortOrder } = query;
@@ -28,22 +36,22 @@ export const listWorkflowFolders = define({
     );
     const columns = { name: 'name', createdAt: 'created_at', updatedAt: 'updated_at' } as const;
     const sign = sortOrder === 'asc' ? 1 : -1;
-    const sorted = matches.toSorted(
+    const sortedFolders = matches.toSorted(
       (a, b) => sign * (compare(a[columns[sortBy]], b[columns[sortBy]]) || compare(a.path, b.path)),
     );
-    return { page: sorted.map(viewOf), nextCursor: null };
+    return { page: sortedFolders.map(viewOf), nextCursor: null };
   },
 });
 
-export const createWorkflowFolder = define({
+export const createWorkflowFolder = defineOperation({
   ...WRITE,
-  ...SHARED,
+  ...SHARED_PROPERTIES,
   id: 'createWorkflowsFolder',
   audit: { resourceType: 'workflow_folder', actions: ['FOLDER_CREATED'] },
   method: 'POST',
   summary: 'Create a folder of workflows',
   resource: workspace('body'),
-  query: schemas.none,
+  query: schemas.emptyObject,
   body: schemas.folderBody,
   success: [{ status: 201, schema: schemas.folder, description: 'The folder' }],
   errors: WRITE_ERRORS,
@@ -60,36 +68,40 @@ export const createWorkflowFolder = define({
   },
 });
 
-export const relocateWorkflowFolder = define({
+export const relocateWorkflowFolder = defineOperation({
   ...WRITE,
-  ...SHARED,
+  ...SHARED_PROPERTIES,
   id: 'relocateWorkflowsFolder',
   audit: { resourceType: 'workflow_folder', actions: ['FOLDER_MOVED'] },
   method: 'PATCH',
   summary: 'Move or rename a folder of workflows',
   resource: workspace('body'),
-  query: schemas.none,
+  query: schemas.emptyObject,
   body: schemas.relocateBody,
   success: [{ status: 200, schema: schemas.folder, description: 'The folder at its new path' }],
   errors: WRITE_ERRORS,
   async handle(services, { body, recordAudit }) {
     const { workspaceId } = body;
     const path = canonicalPath(body.path);
-    const to = canonicalPath(body.destinationPath);
+    const destinationPath = canonicalPath(body.destinationPath);
     const row = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
-        const moved = await relocateFolder(tx, { workspaceId, path }, { to, now: currentTime(services) });
-        await recordAudit({ resourceId: to, details: { from: path } }, tx);
-        return moved;
+        const movedFolder = await relocateFolder(
+          tx,
+          { workspaceId, path },
+          { to: destinationPath, now: currentTime(services) },
+        );
+        await recordAudit({ resourceId: destinationPath, details: { from: path } }, tx);
+        return movedFolder;
       });
     return { data: viewOf(row) };
   },
 });
 
-export const deleteWorkflowFolder = define({
+export const deleteWorkflowFolder = defineOperation({
   ...WRITE,
-  ...SHARED,
+  ...SHARED_PROPERTIES,
   id: 'deleteWorkflowsFolder',
   audit: { resourceType: 'workflow_folder', actions: ['FOLDER_DELETED'] },
   method: 'DELETE',
@@ -110,7 +122,7 @@ export const deleteWorkflowFolder = define({
           { workspaceId, path },
           { recursive, now: currentTime(services) },
         );
-        await services.triggers.stopArchived(tx, { workspaceId, nowMs: services.now() });
+        await services.triggers.stopArchivedTriggers(tx, { workspaceId, nowMs: services.now() });
         await recordAudit({ resourceId: path, details: items }, tx);
         return items;
       });

@@ -7,8 +7,8 @@ import {
   nameOfPath,
   parentPath,
   parseFolderPath,
-  pathAndParents,
-  relocatedPath,
+  pathAndAncestors,
+  relocatePath,
 } from './folder-path.ts';
 
 describe('paths of folders', () => {
@@ -66,12 +66,12 @@ describe('paths of folders', () => {
   });
 
   it('have parents, contain other paths, and change when a folder is moved', () => {
-    expect(pathAndParents('/a/b/c')).toEqual(['/a', '/a/b', '/a/b/c']);
-    expect(pathAndParents('/')).toEqual([]);
+    expect(pathAndAncestors('/a/b/c')).toEqual(['/a', '/a/b', '/a/b/c']);
+    expect(pathAndAncestors('/')).toEqual([]);
     expect(isInside('/a/b', '/a')).toBe(true);
     expect(isInside('/ab', '/a')).toBe(false);
     expect(isInside('/a', '/a')).toBe(false);
     expect(isInside('/a', '/')).toBe(true);
-    expect(relocatedPath('/a/b/c', '/a', '/x/y')).toBe('/x/y/b/c');
+    expect(relocatePath('/a/b/c', '/a', '/x/y')).toBe('/x/y/b/c');
   });
 });

@@ -3,7 +3,7 @@ export const MAX_PATH_CHARACTERS = 4096;
 /** Maximum number of segments of a path. */
 export const MAX_SEGMENTS = 64;
 /** Maximum length of a folder's name. */
-const MAX_NAME = 255;
+const MAX_NAME_CHARACTERS = 255;
 
 export const ROOT = '/';
 
@@ -28,7 +28,7 @@ export function parseFolderPath(input: string): string {
   if (segments.length > MAX_SEGMENTS) {
     throw new FolderPathError(`The path has more than ${MAX_SEGMENTS} folders`);
   }
-  for (const segment of segments) expectSegment(segment);
+  for (const segment of segments) requireValidSegment(segment);
   return path;
 }
 
@@ -44,33 +44,36 @@ export function nameOfPath(path: string): string {
 }
 
 /** Returns the folder and its ancestors, outermost first, without the root. */
-export function pathAndParents(path: string): string[] {
+export function pathAndAncestors(path: string): string[] {
   const paths: string[] = [];
   for (let each = path; each !== ROOT; each = parentPath(each)) paths.push(each);
   return paths.toReversed();
 }
 
 /** Returns true for a folder inside another one, at any depth. */
-export function isInside(path: string, outer: string): boolean {
-  return outer === ROOT ? path !== ROOT : path.startsWith(`${outer}/`);
+export function isInside(path: string, outerPath: string): boolean {
+  return outerPath === ROOT ? path !== ROOT : path.startsWith(`${outerPath}/`);
 }
 
-/** Returns the path of a folder after `from` was renamed to `to`. `from`: the folder itself or an ancestor. */
-export function relocatedPath(path: string, from: string, to: string): string {
-  return to + path.slice(from.length);
+/**
+ * Returns the path of a folder after `oldPath` was renamed to `newPath`. `oldPath`: the folder itself or an ancestor.
+ */
+export function relocatePath(path: string, oldPath: string, newPath: string): string {
+  return newPath + path.slice(oldPath.length);
 }
 
-function expectSegment(segment: string): void {
+function requireValidSegment(segment: string): void {
   if (segment === '') throw new FolderPathError('The path has an empty segment or a trailing slash');
   const name = decodeSegment(segment);
   if (name === undefined || encodeName(name) !== segment) {
-    const encoded = name === undefined ? undefined : encodeName(name);
-    const hint = encoded === undefined ? '' : `: write "${encoded}"`;
+    const encodedName = name === undefined ? undefined : encodeName(name);
+    const hint = encodedName === undefined ? '' : `: write "${encodedName}"`;
     throw new FolderPathError(`The segment "${segment}" of the path is not percent-encoded${hint}`);
   }
   if (name === '.' || name === '..') throw new FolderPathError(`A folder cannot be named "${name}"`);
   if (name.trim() === '') throw new FolderPathError('A folder name must not be only white space');
-  if (name.length > MAX_NAME) throw new FolderPathError(`A folder's name has at most ${MAX_NAME} characters`);
+  if (name.length > MAX_NAME_CHARACTERS)
+    throw new FolderPathError(`A folder's name has at most ${MAX_NAME_CHARACTERS} characters`);
   if (/\p{Cc}/u.test(name)) throw new FolderPathError("A folder's name cannot have control characters");
 }
 

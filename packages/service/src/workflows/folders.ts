@@ -7,8 +7,8 @@ import {
   nameOfPath,
   parentPath,
   parseFolderPath,
-  pathAndParents,
-  relocatedPath,
+  pathAndAncestors,
+  relocatePath,
   ROOT,
 } from './folder-path.ts';
 import { countOf, isUniqueViolation } from '../store/database.ts';
@@ -65,16 +65,16 @@ type LockMode = 'read' | 'change';
  * Throws 404 for a folder that does not exist, and 423 if it or an ancestor is marked as locked. The folder cannot be
  * deleted until the transaction ends.
  */
-export async function expectFolder(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
-  await expectFolders(db, { workspaceId, paths: [path] }, 'read');
+export async function requireFolder(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
+  await requireFolders(db, { workspaceId, paths: [path] }, 'read');
 }
 
-async function expectFolders(db: Db, keys: FolderPaths, lockMode: LockMode): Promise<void> {
+async function requireFolders(db: Db, keys: FolderPaths, lockMode: LockMode): Promise<void> {
   const rows = await lockRows(db, keys, lockMode);
-  const existing = new Set(rows.map(({ path }) => path));
-  if (keys.paths.some((path) => path !== ROOT && !existing.has(path)))
+  const existingPaths = new Set(rows.map(({ path }) => path));
+  if (keys.paths.some((path) => path !== ROOT && !existingPaths.has(path)))
     throw new ApiError(404, 'Folder not found');
-  for (const row of rows) expectNotLocked(row);
+  for (const row of rows) requireNotLocked(row);
 }
 
 /**
@@ -82,7 +82,7 @@ async function expectFolders(db: Db, keys: FolderPaths, lockMode: LockMode): Pro
  * folders is marked as locked.
  */
 export async function lockFolders(db: Db, keys: FolderPaths): Promise<void> {
-  for (const row of await lockRows(db, keys, 'read')) expectNotLocked(row);
+  for (const row of await lockRows(db, keys, 'read')) requireNotLocked(row);
 }
 
 /**
@@ -104,7 +104,7 @@ async function lockRows(
   { workspaceId, paths }: FolderPaths,
   lockMode: LockMode,
 ): Promise<Pick<FolderRow, 'path' | 'locked'>[]> {
-  const ancestors = [...new Set(paths.flatMap(pathAndParents))];
+  const ancestors = [...new Set(paths.flatMap(pathAndAncestors))];
   if (ancestors.length === 0) return [];
   // The query has no condition on `locked`: it would miss a folder that is marked as locked while the query waits.
   return db
@@ -126,9 +126,9 @@ export async function createFolder(
   { workspaceId, path }: FolderKey,
   now: string,
 ): Promise<FolderRow> {
-  expectNotRoot(path);
-  await expectFolder(db, { workspaceId, path: parentPath(path) });
-  await expectFree(db, { workspaceId, path });
+  requireNotRoot(path);
+  await requireFolder(db, { workspaceId, path: parentPath(path) });
+  await requireFree(db, { workspaceId, path });
   const folderQuery = db.selectFrom('workflow_folders').where('workspace_id', '=', workspaceId);
   if ((await countOf(folderQuery)) >= MAX_FOLDERS) throw tooManyFoldersError();
   const row: FolderRow = {
@@ -148,32 +148,37 @@ export async function createFolder(
 export async function relocateFolder(
   db: Db,
   { workspaceId, path }: FolderKey,
-  { to, now }: { to: string; now: string },
+  { to: destinationPath, now }: { to: string; now: string },
 ): Promise<FolderRow> {
-  expectNotRoot(path);
-  expectNotRoot(to);
-  if (path === to) throw new ApiError(400, 'destinationPath must differ from path');
-  if (isInside(to, path)) {
-    await expectFolders(db, { workspaceId, paths: [path] }, 'change');
+  requireNotRoot(path);
+  requireNotRoot(destinationPath);
+  if (path === destinationPath) throw new ApiError(400, 'destinationPath must differ from path');
+  if (isInside(destinationPath, path)) {
+    await requireFolders(db, { workspaceId, paths: [path] }, 'change');
     throw new ApiError(409, 'A folder cannot be moved into itself');
   }
-  await expectFolders(db, { workspaceId, paths: [path, parentPath(to)] }, 'change');
-  await expectFree(db, { workspaceId, path: to });
+  await requireFolders(db, { workspaceId, paths: [path, parentPath(destinationPath)] }, 'change');
+  await requireFree(db, { workspaceId, path: destinationPath });
   const subfolders = await findFoldersInside(db, { workspaceId, path });
   for (const folder of subfolders) {
-    expectNotLocked(folder);
-    canonicalPath(relocatedPath(folder.path, path, to));
+    requireNotLocked(folder);
+    canonicalPath(relocatePath(folder.path, path, destinationPath));
   }
   const movedPath = (column: 'path' | 'parent_path' | 'folder_path') =>
-    sql<string>`cast(${to} as text) || substr(${sql.ref(column)}, ${sql.lit(path.length + 1)})`;
+    sql<string>`cast(${destinationPath} as text) || substr(${sql.ref(column)}, ${sql.lit(path.length + 1)})`;
   await db
     .updateTable('workflow_folders')
     .set({ path: movedPath('path'), parent_path: movedPath('parent_path') })
     .where('workspace_id', '=', workspaceId)
     .where(isInsideSql('path', path))
     .execute();
-  const newValues = { path: to, parent_path: parentPath(to), name: nameOfPath(to), updated_at: now };
-  const row = await withDuplicateError(to, () =>
+  const newValues = {
+    path: destinationPath,
+    parent_path: parentPath(destinationPath),
+    name: nameOfPath(destinationPath),
+    updated_at: now,
+  };
+  const row = await withDuplicateError(destinationPath, () =>
     db
       .updateTable('workflow_folders')
       .set(newValues)
@@ -206,15 +211,15 @@ export async function deleteFolder(
   { workspaceId, path }: FolderKey,
   { recursive, now }: { recursive: boolean; now: string },
 ): Promise<DeletedItems> {
-  expectNotRoot(path);
-  await expectFolders(db, { workspaceId, paths: [path] }, 'change');
+  requireNotRoot(path);
+  await requireFolders(db, { workspaceId, paths: [path] }, 'change');
   const subfolders = await findFoldersInside(db, { workspaceId, path });
   const updateWorkflows = () =>
     db
       .updateTable('workflows')
       .where('workspace_id', '=', workspaceId)
       .where((eb) => eb.or([eb('folder_path', '=', path), isInsideSql('folder_path', path)]));
-  for (const folder of subfolders) expectNotLocked(folder);
+  for (const folder of subfolders) requireNotLocked(folder);
   const archiveResult = await updateWorkflows()
     .set({ archived_at: now, updated_at: now, folder_path: ROOT })
     .where('archived_at', 'is', null)
@@ -243,21 +248,21 @@ async function findFoldersInside(db: Db, { workspaceId, path }: FolderKey): Prom
 }
 
 /** Returns a condition for paths inside a folder. It compares prefixes: in a LIKE pattern, `%` and `_` are special. */
-function isInsideSql(column: 'path' | 'folder_path', outer: string) {
-  return sql<boolean>`substr(${sql.ref(column)}, 1, ${sql.lit(outer.length + 1)}) = ${`${outer}/`}`;
+function isInsideSql(column: 'path' | 'folder_path', outerPath: string) {
+  return sql<boolean>`substr(${sql.ref(column)}, 1, ${sql.lit(outerPath.length + 1)}) = ${`${outerPath}/`}`;
 }
 
-async function expectFree(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
-  const existing = await db
+async function requireFree(db: Db, { workspaceId, path }: FolderKey): Promise<void> {
+  const existingRow = await db
     .selectFrom('workflow_folders')
     .select('path')
     .where('workspace_id', '=', workspaceId)
     .where('path', '=', path)
     .executeTakeFirst();
-  if (existing) throw duplicateError(path);
+  if (existingRow) throw duplicateError(path);
 }
 
-/** Returns the result of `write`. Throws 409 if another process has added the folder since `expectFree`. */
+/** Returns the result of `write`. Throws 409 if another process has added the folder since `requireFree`. */
 async function withDuplicateError<T>(path: string, write: () => Promise<T>): Promise<T> {
   try {
     return await write();
@@ -270,11 +275,11 @@ function duplicateError(path: string): ApiError {
   return new ApiError(409, `There is a folder "${path}" already`);
 }
 
-function expectNotRoot(path: string): void {
+function requireNotRoot(path: string): void {
   if (path === ROOT) throw new ApiError(400, 'The root folder cannot be created, moved or deleted');
 }
 
-function expectNotLocked({ locked, path }: Pick<FolderRow, 'locked' | 'path'>): void {
+function requireNotLocked({ locked, path }: Pick<FolderRow, 'locked' | 'path'>): void {
   if (locked === 1) throw lockedError(path);
 }
 

@@ -40,19 +40,20 @@ export function newGraph(): Graph {
  * `oldGraph` if the body has none.
  */
 export function graphOf(body: GraphBody, oldGraph: Graph): { graph: Graph; warnings: string[] } {
-  const dropped = new DroppedKeys();
+  const droppedKeys = new DroppedKeys();
   const warnings: string[] = [];
   const blocks = Object.entries(body.blocks).map(([id, block]): [string, JsonObject] => {
     if (block.id != null && block.id !== id) {
       warnings.push(`The block "${id}" contains the id "${block.id}": its key is used.`);
     }
-    return [id, toJson({ ...dropped.drop(blockShape, block, `block "${block.name}"`), id })];
+    return [id, toJson({ ...droppedKeys.drop(blockShape, block, `block "${block.name}"`), id })];
   });
   const edges = body.edges.map((edge, index) => {
     const id = edge.id ?? edgeId(edge, index);
-    return toJson({ ...dropped.drop(edgeShape, edge, `edge "${id}"`), id });
+    return toJson({ ...droppedKeys.drop(edgeShape, edge, `edge "${id}"`), id });
   });
-  const newVariables = body.variables == null ? oldGraph.variables : variablesById(body.variables, dropped);
+  const newVariables =
+    body.variables == null ? oldGraph.variables : variablesById(body.variables, droppedKeys);
   const graph: Graph = {
     blocks: Object.fromEntries(blocks),
     edges,
@@ -65,8 +66,8 @@ export function graphOf(body: GraphBody, oldGraph: Graph): { graph: Graph; warni
     const differs = body[key] != null && !isDeepStrictEqual(body[key], graph[key]);
     if (differs) warnings.push(`"${key}" was replaced: the blocks define it.`);
   }
-  for (const key of EXPORT_ONLY_KEYS) if (body[key] != null) dropped.add(key, 'the graph');
-  return { graph, warnings: [...warnings, ...dropped.warnings()] };
+  for (const key of EXPORT_ONLY_KEYS) if (body[key] != null) droppedKeys.add(key, 'the graph');
+  return { graph, warnings: [...warnings, ...droppedKeys.warnings()] };
 }
 
 /** Keys of exported states that drafts do not have. */
@@ -80,7 +81,7 @@ const EXPORT_ONLY_KEYS = [
 
 /** Maximum number of keys that warnings name, and maximum length of each. */
 const MAX_WARNINGS = 100;
-const SHOWN_CHARACTERS = 100;
+const MAX_SHOWN_CHARACTERS = 100;
 
 /** Collects unknown keys of a body, with one warning for each name. */
 class DroppedKeys {
@@ -89,10 +90,10 @@ class DroppedKeys {
   /** Returns the value without the keys that are unknown to `shape`. Records the dropped keys. */
   drop(shape: z.ZodObject, value: object, owner: string): object {
     const entries = Object.entries(value);
-    const known = entries.filter(([key]) => Object.hasOwn(shape.shape, key));
-    if (known.length === entries.length) return value;
+    const knownEntries = entries.filter(([key]) => Object.hasOwn(shape.shape, key));
+    if (knownEntries.length === entries.length) return value;
     for (const [key] of entries) if (!Object.hasOwn(shape.shape, key)) this.add(key, owner);
-    return Object.fromEntries(known);
+    return Object.fromEntries(knownEntries);
   }
 
   add(key: string, owner: string): void {
@@ -104,7 +105,7 @@ class DroppedKeys {
   warnings(): string[] {
     return [...this.#keys].map(([key, { firstOwner, count }]) => {
       const others = count === 1 ? '' : ` and ${count - 1} more`;
-      const name = key.slice(0, SHOWN_CHARACTERS);
+      const name = key.slice(0, MAX_SHOWN_CHARACTERS);
       return `The key "${name}" of ${firstOwner}${others} was dropped: drafts do not have it.`;
     });
   }
@@ -116,7 +117,7 @@ export function idsOf(graph: Graph): string[] {
 }
 
 /** Returns a hash that is equal for graphs that run in the same way. Positions, heights and locks do not count. */
-export function graphHash(graph: Graph): string {
+export function hashGraph(graph: Graph): string {
   const { blocks, edges, variables, metadata } = graph;
   const hashedBlocks = Object.entries(blocks)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
@@ -127,7 +128,7 @@ export function graphHash(graph: Graph): string {
 }
 
 /** Returns the workflow in the engine's format. */
-export function engineFormat(
+export function toEngineFormat(
   { id, name, description }: { id: string; name: string; description: string | null },
   graph: Graph,
 ): JsonObject {
@@ -136,14 +137,14 @@ export function engineFormat(
 }
 
 /** Returns the variables by id, from a record or an array. */
-function variablesById(variables: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
+function variablesById(variables: NonNullable<GraphBody['variables']>, droppedKeys: DroppedKeys): JsonObject {
   const entries = Array.isArray(variables)
     ? variables.map((variable) => [variable.id ?? variable.name, variable] as const)
     : Object.entries(variables);
   return Object.fromEntries(
     entries.map(([key, variable]): [string, Json] => {
-      const known = dropped.drop(variableShape, variable, `variable "${variable.name}"`);
-      return [key, toJson({ ...known, id: variable.id ?? key })];
+      const knownProperties = droppedKeys.drop(variableShape, variable, `variable "${variable.name}"`);
+      return [key, toJson({ ...knownProperties, id: variable.id ?? key })];
     }),
   );
 }
@@ -171,5 +172,7 @@ function sortKeys(value: Json): Json {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]): [string, Json] => [key, sortKeys(inner)]));
+  return Object.fromEntries(
+    entries.map(([key, memberValue]): [string, Json] => [key, sortKeys(memberValue)]),
+  );
 }

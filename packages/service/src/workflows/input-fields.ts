@@ -1,5 +1,5 @@
 import { inputFields, parseIfJson } from '@heddle/core/fields';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { readGraph } from './graph.ts';
 
@@ -40,28 +40,28 @@ export function formFieldsOfFormat(format: Json | undefined): FormField[] {
   return inputFields(format).map(({ name, type, value = null, required, index }) => {
     const rawField = Array.isArray(rawFields) ? rawFields[index] : undefined;
     const textOf = (key: string): string | null => {
-      const text = isJsonObject(rawField) ? own(rawField, key) : undefined;
+      const text = isJsonObject(rawField) ? getOwn(rawField, key) : undefined;
       return typeof text === 'string' && text !== '' ? text : null;
     };
     return {
       ...{ name, type, description: textOf('description'), label: textOf('label') ?? name },
       ...{ placeholder: textOf('placeholder'), isRequired: required, value },
-      options: optionsOf(isJsonObject(rawField) ? own(rawField, 'options') : undefined),
+      options: optionsOf(isJsonObject(rawField) ? getOwn(rawField, 'options') : undefined),
     };
   });
 }
 
 function formatOf(block: { [key: string]: Json }): Json | undefined {
-  const fields = own(block, 'subBlocks');
-  const format = isJsonObject(fields) ? own(fields, 'inputFormat') : undefined;
-  return isJsonObject(format) ? own(format, 'value') : undefined;
+  const fields = getOwn(block, 'subBlocks');
+  const format = isJsonObject(fields) ? getOwn(fields, 'inputFormat') : undefined;
+  return isJsonObject(format) ? getOwn(format, 'value') : undefined;
 }
 
 /** Returns the ids of options, which are strings, or objects with an id or a value. */
 function optionsOf(options: Json | undefined): string[] {
   if (!Array.isArray(options)) return [];
   return options.flatMap((option) => {
-    const id = isJsonObject(option) ? (own(option, 'id') ?? own(option, 'value')) : option;
+    const id = isJsonObject(option) ? (getOwn(option, 'id') ?? getOwn(option, 'value')) : option;
     return typeof id === 'string' && id !== '' ? [id] : [];
   });
 }

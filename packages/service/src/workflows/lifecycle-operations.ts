@@ -4,7 +4,7 @@ import { notFound, workspace } from '@heddle/api/areas';
 import type { Call } from '@heddle/api/areas';
 import {
   anyWorkflowResource,
-  define,
+  defineOperation,
   auditActions,
   databaseOf,
   currentTime,
@@ -13,9 +13,9 @@ import {
   WRITE_ERRORS,
 } from './context.ts';
 import type { WorkflowServices } from './context.ts';
-import { freeName, withNewIds } from './duplicate.ts';
+import { findFreeName, withNewIds } from './duplicate.ts';
 import { changeIfUnlocked } from './change.ts';
-import { canonicalPath, expectFolder } from './folders.ts';
+import { canonicalPath, requireFolder } from './folders.ts';
 import type { Db } from './folders.ts';
 import { readGraph, newGraph } from './graph.ts';
 import * as schemas from './schemas.ts';
@@ -25,10 +25,10 @@ import { toListItems } from './views.ts';
 const ONE_WORKFLOW = {
   resource: workflowResource,
   params: schemas.workflowPath,
-  query: schemas.none,
+  query: schemas.emptyObject,
 } as const;
 
-export const createWorkflow = define({
+export const createWorkflow = defineOperation({
   ...WRITE,
   id: 'createWorkflowV2',
   ...auditActions('WORKFLOW_CREATED'),
@@ -36,8 +36,8 @@ export const createWorkflow = define({
   path: '/api/v2/workflows',
   summary: 'Create a workflow',
   resource: workspace('body'),
-  params: schemas.none,
-  query: schemas.none,
+  params: schemas.emptyObject,
+  query: schemas.emptyObject,
   body: schemas.createBody,
   success: [
     { status: 201, schema: schemas.createdWorkflow, description: 'The workflow, with its start block' },
@@ -65,7 +65,7 @@ export const createWorkflow = define({
   },
 });
 
-export const updateWorkflow = define({
+export const updateWorkflow = defineOperation({
   ...WRITE,
   ...ONE_WORKFLOW,
   id: 'updateWorkflowV2',
@@ -89,7 +89,7 @@ export const updateWorkflow = define({
   },
 });
 
-export const deleteWorkflow = define({
+export const deleteWorkflow = defineOperation({
   ...WRITE,
   ...ONE_WORKFLOW,
   id: 'deleteWorkflowV2',
@@ -102,7 +102,10 @@ export const deleteWorkflow = define({
   async handle(services, { recordAudit }, row) {
     await changeIfUnlocked(databaseOf(services), row.id, async (tx) => {
       await archiveWorkflow(tx, row, currentTime(services));
-      await services.triggers.stopArchived(tx, { workspaceId: row.workspace_id, nowMs: services.now() });
+      await services.triggers.stopArchivedTriggers(tx, {
+        workspaceId: row.workspace_id,
+        nowMs: services.now(),
+      });
       await recordAudit({ resourceId: row.id }, tx);
     });
     services.triggers.notifyChanged();
@@ -110,7 +113,7 @@ export const deleteWorkflow = define({
   },
 });
 
-export const restoreWorkflow = define({
+export const restoreWorkflow = defineOperation({
   ...WRITE,
   ...ONE_WORKFLOW,
   id: 'restoreWorkflow',
@@ -119,7 +122,7 @@ export const restoreWorkflow = define({
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/restore',
   summary: 'Restore an archived workflow',
-  body: schemas.none,
+  body: schemas.emptyObject,
   bodyOptional: true,
   success: [{ status: 200, schema: schemas.workflowItem, description: 'The workflow' }],
   errors: WRITE_ERRORS,
@@ -127,17 +130,17 @@ export const restoreWorkflow = define({
     const restoredRow = await databaseOf(services)
       .transaction()
       .execute(async (tx) => {
-        const restored = await unarchiveWorkflow(tx, row, currentTime(services));
-        await services.triggers.startRestored(tx, { workflowId: row.id, nowMs: services.now() });
+        const restoredRow = await unarchiveWorkflow(tx, row, currentTime(services));
+        await services.triggers.startRestoredTriggers(tx, { workflowId: row.id, nowMs: services.now() });
         await recordAudit({ resourceId: row.id }, tx);
-        return restored;
+        return restoredRow;
       });
     services.triggers.notifyChanged();
     return { data: (await toListItems(services, [restoredRow]))[0] };
   },
 });
 
-export const duplicateWorkflow = define({
+export const duplicateWorkflow = defineOperation({
   ...WRITE,
   ...ONE_WORKFLOW,
   id: 'duplicateWorkflow',
@@ -162,7 +165,7 @@ export const duplicateWorkflow = define({
       .transaction()
       .execute(async (tx) => {
         const name =
-          options?.name ?? freeName(source.name, await workflowNamesIn(tx, workspaceId, folderPath));
+          options?.name ?? findFreeName(source.name, await workflowNamesIn(tx, workspaceId, folderPath));
         const now = currentTime(services);
         const workflow = await addWorkflow(tx, { workspaceId, name, description, folderPath, graph, now });
         await recordAudit({ resourceId: workflow.id, details: { source: source.id } }, tx);
@@ -172,7 +175,7 @@ export const duplicateWorkflow = define({
   },
 });
 
-export const moveWorkflows = define({
+export const moveWorkflows = defineOperation({
   ...WRITE,
   id: 'moveWorkflows',
   ...auditActions('WORKFLOW_MOVED'),
@@ -180,8 +183,8 @@ export const moveWorkflows = define({
   path: '/api/v2/workflows/move',
   summary: 'Move workflows to a folder',
   resource: workspace('body'),
-  params: schemas.none,
-  query: schemas.none,
+  params: schemas.emptyObject,
+  query: schemas.emptyObject,
   body: schemas.moveBody,
   success: [{ status: 200, schema: schemas.moveResult, description: 'What was moved, and what was not' }],
   errors: WRITE_ERRORS,
@@ -190,7 +193,7 @@ export const moveWorkflows = define({
     const folderPath = canonicalPath(body.folderPath);
     await databaseOf(services)
       .transaction()
-      .execute((tx) => expectFolder(tx, { workspaceId, path: folderPath }));
+      .execute((tx) => requireFolder(tx, { workspaceId, path: folderPath }));
     const moved: string[] = [];
     const failed: { id: string; reason: string }[] = [];
     for (const id of new Set(workflowIds)) {

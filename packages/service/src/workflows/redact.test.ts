@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../test/support/api.ts';
+import { createTestApi } from '../../../../test/support/api.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
-import { withoutCredentials } from './redact.ts';
+import { redactCredentials } from './redact.ts';
 
 const SECRET = 'sk-live-1234';
 
 /** Returns the value of the sub-block as a version shows it. */
 function redactedValue(id: string, value: unknown, type = 'short-input'): unknown {
   const graph = { blocks: { b: { subBlocks: { [id]: { id, type, value } } } } };
-  const { blocks } = withoutCredentials({
+  const { blocks } = redactCredentials({
     ...{ edges: [], loops: {}, parallels: {}, variables: {} },
     ...(graph as never as object),
   } as never);
@@ -70,7 +70,7 @@ describe('a graph without credentials', () => {
 });
 
 it('a version is shown without credentials and runs with them', async () => {
-  const api = await testApi();
+  const api = await createTestApi();
   const reply = block('Reply', 'response', {
     dataMode: 'json',
     data: '{"a": 1}',

@@ -15,7 +15,7 @@ const REFERENCE = /^\s*(?:(?:bearer|basic|token)\s+)?(?:\{\{[^{}]+\}\}|<[^<>]+>)
  * Returns the graph with null in place of every credential: in sub-blocks, table rows such as headers, tool parameters,
  * and variables. A value that is only `{{NAME}}` or a reference is kept.
  */
-export function withoutCredentials(graph: Graph): Graph {
+export function redactCredentials(graph: Graph): Graph {
   const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {
     const subBlocks = block['subBlocks'];
     if (!isJsonObject(subBlocks)) return [id, block];
@@ -34,7 +34,7 @@ function redactField(key: string, field: Json): Json {
 }
 
 /** Returns a variable or a row of a form, with its value redacted if its name is that of a credential. */
-function redactNamed(entry: JsonObject): JsonObject {
+function redactNamedValue(entry: JsonObject): JsonObject {
   const { name, value = null } = entry;
   return typeof name === 'string' && isCredential(name) ? { ...entry, value: redactSecret(value) } : entry;
 }
@@ -52,10 +52,11 @@ function redact(value: Json, depth = 0): Json {
   // A row of a table, for example of headers.
   if (typeof Key === 'string' && isCredential(Key)) return { ...value, Value: redactSecret(Value ?? null) };
   const entries = Object.entries(value).map(
-    ([key, inner]) => [key, isCredential(key) ? redactSecret(inner) : redact(inner, depth + 1)] as const,
+    ([key, propertyValue]) =>
+      [key, isCredential(key) ? redactSecret(propertyValue) : redact(propertyValue, depth + 1)] as const,
   );
   const copy = Object.fromEntries(entries);
-  return typeof copy['name'] === 'string' && 'value' in copy ? redactNamed(copy) : copy;
+  return typeof copy['name'] === 'string' && 'value' in copy ? redactNamedValue(copy) : copy;
 }
 
 function redactText(text: string, depth: number): string {

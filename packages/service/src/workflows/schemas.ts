@@ -1,17 +1,17 @@
 import { timestamp, workspaceId } from '@heddle/api/areas';
-import { draftReport, lintReport, workflowItem } from './draft-schemas.ts';
+import { draftResultFields, lintReport, workflowItem } from './draft-schemas.ts';
 import * as z from 'zod';
 import { deferredEdge, inputError, skippedItem } from './edit/schemas.ts';
 
 /** Maximum number of workflows that one request moves. */
-const MAX_MOVED = 100;
+const MAX_MOVED_WORKFLOWS = 100;
 
 const name = z.string().regex(/\S/, 'name is required').trim().min(1, 'name is required').max(255);
 const path = z.string().min(1).max(4096);
 const description = z.string().max(50_000);
 
 export { workflowItem };
-export const none = z.strictObject({});
+export const emptyObject = z.strictObject({});
 export const workflowPath = z.strictObject({ workflowId: z.string().min(1).max(255) });
 
 export const createBody = z.strictObject({
@@ -38,7 +38,7 @@ export const deletedWorkflow = z.object({ id: z.string(), deleted: z.boolean(), 
 
 export const moveBody = z.strictObject({
   workspaceId,
-  workflowIds: z.array(z.string().min(1).max(255)).min(1).max(MAX_MOVED),
+  workflowIds: z.array(z.string().min(1).max(255)).min(1).max(MAX_MOVED_WORKFLOWS),
   folderPath: path,
 });
 
@@ -68,18 +68,18 @@ export const foldersQuery = z.strictObject({
 export const folderBody = z.strictObject({ workspaceId, path });
 export const relocateBody = z.strictObject({ workspaceId, path, destinationPath: path });
 
-const YES = ['true', '1', 'yes', 'on', 'y', 'enabled'] as const;
-const NO = ['false', '0', 'no', 'off', 'n', 'disabled'] as const;
+const TRUE_VALUES = ['true', '1', 'yes', 'on', 'y', 'enabled'] as const;
+const FALSE_VALUES = ['false', '0', 'no', 'off', 'n', 'disabled'] as const;
 
 export const deleteFolderQuery = z.strictObject({
   workspaceId,
   path,
-  recursive: z.enum([...YES, ...NO]).default('false'),
+  recursive: z.enum([...TRUE_VALUES, ...FALSE_VALUES]).default('false'),
 });
 
 /** Returns the boolean for a value of `recursive`. */
 export function isRecursive(value: z.output<typeof deleteFolderQuery>['recursive']): boolean {
-  return (YES as readonly string[]).includes(value);
+  return (TRUE_VALUES as readonly string[]).includes(value);
 }
 
 export const deletedFolder = z.object({
@@ -107,7 +107,7 @@ export const operationsResult = z.object({
   warnings: z.array(z.string()),
   needsRedeployment: z.boolean(),
   dryRun: z.boolean(),
-  ...draftReport,
+  ...draftResultFields,
 });
 
 export const inspection = z.object({

@@ -4,8 +4,8 @@ import type { JsonObject } from '@heddle/core';
 import type { DraftGraph } from './containers.ts';
 import { isUniqueViolation } from '../store/database.ts';
 import type { WorkflowRow } from '../store/schema.ts';
-import { freeName } from './duplicate.ts';
-import { expectFolder } from './folders.ts';
+import { findFreeName } from './duplicate.ts';
+import { requireFolder } from './folders.ts';
 import type { Db } from './folders.ts';
 import { ROOT } from './folder-path.ts';
 
@@ -30,8 +30,8 @@ export async function addWorkflow(
   db: Db,
   { workspaceId, name, description, folderPath, graph, now }: NewWorkflow,
 ): Promise<WorkflowRow> {
-  await expectFolder(db, { workspaceId, path: folderPath });
-  const last = await db
+  await requireFolder(db, { workspaceId, path: folderPath });
+  const lastRow = await db
     .selectFrom('workflows')
     .select((eb) => eb.fn.max('position').as('position'))
     .where('workspace_id', '=', workspaceId)
@@ -42,7 +42,7 @@ export async function addWorkflow(
     name,
     description,
     folder_path: folderPath,
-    position: Number(last?.position ?? 0) + 1,
+    position: Number(lastRow?.position ?? 0) + 1,
     state: JSON.stringify(graph),
     active_version: null,
     deployed_at: null,
@@ -79,7 +79,7 @@ export async function changeWorkflow(
   row: Pick<WorkflowRow, 'id' | 'workspace_id' | 'name'>,
   { change: { name, description, folderPath }, now }: { change: WorkflowChange; now: string },
 ): Promise<WorkflowRow> {
-  if (folderPath !== undefined) await expectFolder(db, { workspaceId: row.workspace_id, path: folderPath });
+  if (folderPath !== undefined) await requireFolder(db, { workspaceId: row.workspace_id, path: folderPath });
   return convertDuplicateNameError(name ?? row.name, () =>
     db
       .updateTable('workflows')
@@ -110,7 +110,7 @@ export async function archiveWorkflow(db: Db, row: WorkflowRow, now: string): Pr
  */
 export async function unarchiveWorkflow(db: Db, row: WorkflowRow, now: string): Promise<WorkflowRow> {
   const folder = await findFolderOrRoot(db, row);
-  const name = freeName(row.name, await workflowNamesIn(db, row.workspace_id, folder));
+  const name = findFreeName(row.name, await workflowNamesIn(db, row.workspace_id, folder));
   const restored = await convertDuplicateNameError(name, () =>
     db
       .updateTable('workflows')
@@ -161,7 +161,7 @@ export async function changeVariables(
 
 async function findFolderOrRoot(db: Db, row: WorkflowRow): Promise<string> {
   try {
-    await expectFolder(db, { workspaceId: row.workspace_id, path: row.folder_path });
+    await requireFolder(db, { workspaceId: row.workspace_id, path: row.folder_path });
     return row.folder_path;
   } catch (error) {
     if (error instanceof ApiError && error.status === 404) return ROOT;

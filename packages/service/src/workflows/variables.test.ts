@@ -2,15 +2,15 @@ import type { Json, JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { applyVariables, coerce, VariableError, variablesBody } from './variables.ts';
 
-const BEFORE: JsonObject = {
+const DRAFT_VARIABLES: JsonObject = {
   a: { id: 'a', name: 'Rate', type: 'number', value: 1 },
   b: { id: 'b', name: 'City', type: 'string', value: 'Oslo' },
 };
 
-function apply(operations: Json[], before = BEFORE) {
+function apply(operations: Json[], draftVariables = DRAFT_VARIABLES) {
   let idCount = 0;
   const parsed = variablesBody.parse({ operations }).operations;
-  return applyVariables(before, parsed, () => `new-${(idCount += 1)}`);
+  return applyVariables(draftVariables, parsed, () => `new-${(idCount += 1)}`);
 }
 
 describe('variables of a draft', () => {
@@ -28,20 +28,20 @@ describe('variables of a draft', () => {
       'new-1': { id: 'new-1', name: 'Tags', type: 'plain', value: '["y"]' },
       'new-2': { id: 'new-2', name: 'City', type: 'string', value: '5' },
     });
-    expect(BEFORE['a']).toMatchObject({ value: 1 });
+    expect(DRAFT_VARIABLES['a']).toMatchObject({ value: 1 });
   });
 
   it('are unchanged by setting the same values and by deleting unknown variables', () => {
-    const same = apply([
+    const result = apply([
       { operation: 'edit', name: 'Rate', value: '1' },
       { operation: 'delete', name: '__proto__' },
     ]);
-    expect(same).toEqual({ variables: BEFORE, changed: false });
+    expect(result).toEqual({ variables: DRAFT_VARIABLES, changed: false });
   });
 
   it('become strings if their type is unknown', () => {
-    const before = { a: { id: 'a', name: 'Old', type: 'text', value: '' } };
-    const { variables } = apply([{ operation: 'edit', name: 'Old', value: 7 }], before);
+    const draftVariables = { a: { id: 'a', name: 'Old', type: 'text', value: '' } };
+    const { variables } = apply([{ operation: 'edit', name: 'Old', value: 7 }], draftVariables);
     expect(variables['a']).toMatchObject({ type: 'string', value: '7' });
   });
 
@@ -55,15 +55,15 @@ describe('variables of a draft', () => {
   });
 
   it('are limited to 1000', () => {
-    const full = Object.fromEntries(
+    const fullVariables = Object.fromEntries(
       Array.from({ length: 1000 }, (_, n) => [
         `v${n}`,
         { id: `v${n}`, name: `v${n}`, type: 'string', value: '' },
       ]),
     );
-    expect(() => apply([{ operation: 'add', name: 'one', type: 'string', value: '' }], full)).toThrow(
-      'at most 1000',
-    );
+    expect(() =>
+      apply([{ operation: 'add', name: 'one', type: 'string', value: '' }], fullVariables),
+    ).toThrow('at most 1000');
   });
 
   it.each([
@@ -92,7 +92,7 @@ describe('coerce', () => {
     [5, 'string', '5'],
     [{ a: 1 }, 'string', '{"a":1}'],
     [null, 'string', null],
-  ])('returns, for %j and the type %s, %j', (input, type, value) => {
+  ])('converts %j to the type %s: %j', (input, type, value) => {
     expect(coerce(input, type)).toEqual(value);
   });
 });

@@ -42,10 +42,12 @@ export class VariableError extends Error {
 export function applyVariables(
   draftVariables: JsonObject,
   operations: readonly VariableOperation[],
-  newId: () => string,
+  createId: () => string,
 ): { variables: JsonObject; changed: boolean } {
   const variables = new Map(Object.entries(draftVariables));
-  const idByName = new Map([...variables].map(([id, stored]) => [objectOrEmpty(stored)['name'], id]));
+  const idByName = new Map(
+    [...variables].map(([id, storedVariable]) => [objectOrEmpty(storedVariable)['name'], id]),
+  );
   let changed = false;
   for (const operation of operations) {
     const id = idByName.get(operation.name);
@@ -56,12 +58,12 @@ export function applyVariables(
       changed = true;
       continue;
     }
-    const stored = id === undefined ? undefined : variables.get(id);
-    const next = mergeOperation(operation, { id, stored, newId });
-    const isUnchanged = id !== undefined && JSON.stringify(next) === JSON.stringify(stored);
+    const storedVariable = id === undefined ? undefined : variables.get(id);
+    const nextVariable = mergeOperation(operation, { id, stored: storedVariable, newId: createId });
+    const isUnchanged = id !== undefined && JSON.stringify(nextVariable) === JSON.stringify(storedVariable);
     if (isUnchanged) continue;
-    const key = String(next['id']);
-    variables.set(key, next);
+    const key = String(nextVariable['id']);
+    variables.set(key, nextVariable);
     idByName.set(operation.name, key);
     changed = true;
   }
@@ -72,7 +74,11 @@ export function applyVariables(
 
 function mergeOperation(
   operation: Exclude<VariableOperation, { operation: 'delete' }>,
-  { id, stored, newId }: { id: string | undefined; stored: Json | undefined; newId: () => string },
+  {
+    id,
+    stored: storedVariable,
+    newId,
+  }: { id: string | undefined; stored: Json | undefined; newId: () => string },
 ): JsonObject & { id: string } {
   if (operation.operation === 'add' && id !== undefined) {
     throw new VariableError(`A variable named "${operation.name}" already exists. Use the operation "edit".`);
@@ -80,7 +86,7 @@ function mergeOperation(
   if (operation.operation === 'edit' && id === undefined) {
     throw new VariableError(`No variable is named "${operation.name}". Use the operation "add".`);
   }
-  const previous = objectOrEmpty(stored);
+  const previous = objectOrEmpty(storedVariable);
   const variableType = operation.type ?? typeOrString(previous['type']);
   return {
     ...previous,
@@ -97,11 +103,11 @@ function typeOrString(storedType: Json | undefined): VariableType {
 }
 
 /** Returns the value converted to the type; unchanged if it cannot be converted. */
-export function coerce(input: Json | undefined, target: VariableType): Json {
+export function coerce(input: Json | undefined, targetType: VariableType): Json {
   const json = input ?? null;
-  if (target === 'number') return numberOrUnchanged(json);
-  if (target === 'boolean') return json === 'true' ? true : json === 'false' ? false : json;
-  if (target === 'object' || target === 'array') return structureOrUnchanged(json, target);
+  if (targetType === 'number') return numberOrUnchanged(json);
+  if (targetType === 'boolean') return json === 'true' ? true : json === 'false' ? false : json;
+  if (targetType === 'object' || targetType === 'array') return structureOrUnchanged(json, targetType);
   if (typeof json === 'string' || json === null) return json;
   return typeof json === 'object' ? JSON.stringify(json) : String(json);
 }

@@ -4,14 +4,14 @@ import { hookProblem } from '../triggers/hooks/views.ts';
 import type { TriggerState } from '../triggers/triggers.ts';
 import type { TriggerType } from '../triggers/types.ts';
 import type { WorkflowServices } from './context.ts';
-import { graphHash, readGraph } from './graph.ts';
+import { hashGraph, readGraph } from './graph.ts';
 
 /** Returns the workflows as lists show them. One query reads the run counts of all of them. */
 export async function toListItems(
   { store }: Pick<WorkflowServices, 'store'>,
   rows: readonly ListedWorkflow[],
 ) {
-  const counts = await store.workflows.runCounts(rows.map(({ id }) => id));
+  const runCountById = await store.workflows.readRunCounts(rows.map(({ id }) => id));
   return rows.map((row) => ({
     id: row.id,
     name: row.name,
@@ -20,8 +20,8 @@ export async function toListItems(
     workspaceId: row.workspace_id,
     isDeployed: row.active_version !== null,
     deployedAt: row.deployed_at,
-    runCount: counts.get(row.id)?.count ?? 0,
-    lastRunAt: counts.get(row.id)?.last ?? null,
+    runCount: runCountById.get(row.id)?.count ?? 0,
+    lastRunAt: runCountById.get(row.id)?.lastStartedAt ?? null,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }));
@@ -32,13 +32,16 @@ const NO_TRIGGERS: Pick<TriggerState, 'kinds' | 'hooks'> = { kinds: new Set(), h
 /** Returns the state of a workflow's deployment. `kinds`, `hooks`: the triggers of its live version. */
 export function deploymentOf(
   row: WorkflowRow,
-  active: VersionRow | undefined,
+  activeVersionRow: VersionRow | undefined,
   { kinds, hooks }: Pick<TriggerState, 'kinds' | 'hooks'> = NO_TRIGGERS,
 ) {
-  const deployedAt = row.deployed_at ?? active?.created_at ?? '';
+  const deployedAt = row.deployed_at ?? activeVersionRow?.created_at ?? '';
   // A deployed version is live from its creation. An activated version became live later.
-  const action: 'deploy' | 'activate' = deployedAt === active?.created_at ? 'deploy' : 'activate';
-  const version = active && { deploymentVersionId: versionId(active), version: active.version };
+  const action: 'deploy' | 'activate' = deployedAt === activeVersionRow?.created_at ? 'deploy' : 'activate';
+  const version = activeVersionRow && {
+    deploymentVersionId: versionId(activeVersionRow),
+    version: activeVersionRow.version,
+  };
   // Triggers are activated with the version, in one transaction. Hooks at providers follow.
   const readinessOf = (...triggerKinds: TriggerType['kind'][]): string =>
     triggerKinds.some((kind) => kinds.has(kind)) ? 'ready' : 'not_applicable';
@@ -50,8 +53,8 @@ export function deploymentOf(
   };
   return {
     id: row.id,
-    isDeployed: active !== undefined,
-    deployedAt: active ? deployedAt : null,
+    isDeployed: activeVersionRow !== undefined,
+    deployedAt: activeVersionRow ? deployedAt : null,
     warnings: [] as string[],
     activeDeployment: version ? { ...version, deployedAt } : null,
     latestDeploymentAttempt: version
@@ -73,9 +76,13 @@ export function deploymentOf(
  * because a missing hook receives nothing.
  */
 function progressOf(hooks: TriggerState['hooks'], deployedAt: string) {
-  const failed = hooks.find(({ state }) => state === 'failed');
-  if (failed) {
-    const error = { code: 'HOOK_FAILED', message: hookProblem(failed), retryable: failed.isRetryable };
+  const failedHook = hooks.find(({ state }) => state === 'failed');
+  if (failedHook) {
+    const error = {
+      code: 'HOOK_FAILED',
+      message: hookProblem(failedHook),
+      retryable: failedHook.isRetryable,
+    };
     return { status: 'failed' as const, activatedAt: null, error };
   }
   if (hooks.some(({ state }) => state === 'preparing'))
@@ -85,21 +92,24 @@ function progressOf(hooks: TriggerState['hooks'], deployedAt: string) {
   return { status: 'active' as const, activatedAt, error: null };
 }
 
-export function versionOf(version: VersionRow, activeNumber: number | null) {
+export function versionOf(version: VersionRow, activeVersionNumber: number | null) {
   return {
     id: versionId(version),
     version: version.version,
     name: version.name,
     description: version.description,
-    isActive: version.version === activeNumber,
+    isActive: version.version === activeVersionNumber,
     createdAt: version.created_at,
     deployedBy: version.deployed_by,
   };
 }
 
 /** Returns whether the draft runs differently from the live version. */
-export function needsRedeployment(row: WorkflowRow, active: VersionRow | undefined): boolean {
-  return active !== undefined && graphHash(readGraph(row.state)) !== graphHash(readGraph(active.state));
+export function needsRedeployment(row: WorkflowRow, activeVersionRow: VersionRow | undefined): boolean {
+  return (
+    activeVersionRow !== undefined &&
+    hashGraph(readGraph(row.state)) !== hashGraph(readGraph(activeVersionRow.state))
+  );
 }
 
 /** Returns the live version; undefined if the workflow is not deployed. */
@@ -107,7 +117,7 @@ export async function activeVersion(
   { store }: Pick<WorkflowServices, 'store'>,
   row: WorkflowRow,
 ): Promise<VersionRow | undefined> {
-  return row.active_version === null ? undefined : store.workflows.version(row.id, row.active_version);
+  return row.active_version === null ? undefined : store.workflows.findVersion(row.id, row.active_version);
 }
 
 function versionId(version: VersionRow): string {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { draftOf, testApi } from '../../../../test/support/api.ts';
+import { draftOf, createTestApi } from '../../../../test/support/api.ts';
 import { block, fn, workflow } from '../../../../test/support/workflow.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 const { call, workspaceId } = api;
 
 const GREETING = workflow(
@@ -45,8 +45,8 @@ describe('workflows', () => {
     const run = await call<{ startedAt: string }>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     // Listing the log updates its index, which counts the runs.
     await call('GET', `/api/v2/logs?workspaceId=${workspaceId}`);
-    const shown = await call('GET', `/api/v2/workflows/${id}`);
-    expect(shown.data).toMatchObject({ runCount: 1, lastRunAt: run.data.startedAt });
+    const detailResponse = await call('GET', `/api/v2/workflows/${id}`);
+    expect(detailResponse.data).toMatchObject({ runCount: 1, lastRunAt: run.data.startedAt });
   });
 
   it.each([
@@ -70,7 +70,7 @@ describe('workflows', () => {
   });
 
   it('are each listed once across all pages, in every order', async () => {
-    const newApi = await testApi();
+    const newApi = await createTestApi();
     for (const name of ['b', 'a', 'C', 'd']) {
       await newApi.call('POST', '/api/v2/workflows', { body: { workspaceId: newApi.workspaceId, name } });
     }
@@ -129,13 +129,13 @@ describe('a draft', () => {
     const body = { blocks, edges: [], loops: { ghost: {} }, variables };
     expect(await call('PUT', path, { body })).toMatchObject({ status: 200 });
     expect(await call('PUT', path, { body: { blocks, edges: [] } })).toMatchObject({ status: 200 });
-    const read = await call<{ loops: object }>('GET', path);
-    expect(read.data).toMatchObject({
+    const readResponse = await call<{ loops: object }>('GET', path);
+    expect(readResponse.data).toMatchObject({
       variables,
       loops: { [`${id}-l`]: { nodes: [`${id}-f`], iterations: 3 } },
     });
-    expect(Object.keys(read.data.loops)).toEqual([`${id}-l`]);
-    expect(await call('PUT', path, { body: read.data })).toMatchObject({
+    expect(Object.keys(readResponse.data.loops)).toEqual([`${id}-l`]);
+    expect(await call('PUT', path, { body: readResponse.data })).toMatchObject({
       status: 200,
       data: { warnings: [] },
     });
@@ -165,17 +165,17 @@ describe('a draft', () => {
           ],
         },
       });
-    const read = await call<{ blocks: object; variables: object }>('GET', path);
-    expect(JSON.stringify(read.data)).not.toMatch(/colour|selected|animated|workflowId/);
-    expect(read.data.variables).toEqual({ v: { id: 'v', name: 'v', type: 'string', value: '' } });
+    const readResponse = await call<{ blocks: object; variables: object }>('GET', path);
+    expect(JSON.stringify(readResponse.data)).not.toMatch(/colour|selected|animated|workflowId/);
+    expect(readResponse.data.variables).toEqual({ v: { id: 'v', name: 'v', type: 'string', value: '' } });
   });
 
   it('can be the state of an exported file', async () => {
     const { id } = await createWorkflow();
-    const exported = workflow([fn('A', 'return 1')], ['Start -> A']) as { state: object };
-    const exportedDraft = draftOf(exported as never);
+    const definition = workflow([fn('A', 'return 1')], ['Start -> A']) as { state: object };
+    const exportedDraft = draftOf(definition as never);
     const body = {
-      ...{ ...exported.state, ...exportedDraft, metadata: null, variables: null },
+      ...{ ...definition.state, ...exportedDraft, metadata: null, variables: null },
       ...{
         lastSaved: 1,
         isDeployed: true,
@@ -190,8 +190,10 @@ describe('a draft', () => {
       'The key "lastSaved" of the graph was dropped: drafts do not have it.',
     );
     expect(await call('POST', `/api/v2/workflows/${id}/deploy`)).toMatchObject({ status: 200 });
-    const strange = await call('PUT', `/api/v2/workflows/${id}/state`, { body: { ...body, colour: 'red' } });
-    expect(strange).toMatchObject({ status: 400 });
+    const unknownKeyResponse = await call('PUT', `/api/v2/workflows/${id}/state`, {
+      body: { ...body, colour: 'red' },
+    });
+    expect(unknownKeyResponse).toMatchObject({ status: 400 });
   });
 
   it('is linted, and is saved even if it has problems', async () => {
@@ -212,12 +214,12 @@ describe('a draft', () => {
   it('does not change in a dry run, which has the same response as the write', async () => {
     const { id } = await createWorkflow();
     const path = `/api/v2/workflows/${id}/state`;
-    const before = await call('GET', path);
+    const draftBefore = await call('GET', path);
     const body = draftOf(GREETING);
     const dryRun = await call<object>('PUT', `${path}?dryRun=true`, { body });
-    expect(await call('GET', path)).toMatchObject({ data: before.data });
-    const audited = await api.store.audit.listByResource(id);
-    expect(audited.map(({ action }) => action)).toEqual(['WORKFLOW_CREATED']);
+    expect(await call('GET', path)).toMatchObject({ data: draftBefore.data });
+    const auditEvents = await api.store.audit.listByResource(id);
+    expect(auditEvents.map(({ action }) => action)).toEqual(['WORKFLOW_CREATED']);
     const saved = await call('PUT', path, { body });
     expect({ ...dryRun.data, dryRun: false }).toEqual(saved.data);
   });
@@ -225,10 +227,10 @@ describe('a draft', () => {
   it('refuses ids of another workflow, even in a dry run', async () => {
     const body = draftOf(GREETING);
     const { id } = await createWorkflow();
-    const { id: other } = await createWorkflow();
+    const { id: otherId } = await createWorkflow();
     await call('PUT', `/api/v2/workflows/${id}/state`, { body });
     for (const query of ['', '?dryRun=true']) {
-      const response = await call('PUT', `/api/v2/workflows/${other}/state${query}`, { body });
+      const response = await call('PUT', `/api/v2/workflows/${otherId}/state${query}`, { body });
       expect(response).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
     }
     expect(await call('PUT', `/api/v2/workflows/${id}/state`, { body })).toMatchObject({ status: 200 });
@@ -237,10 +239,10 @@ describe('a draft', () => {
   it('can use an id that another workflow no longer uses', async () => {
     const body = draftOf(GREETING);
     const { id } = await createWorkflow();
-    const { id: other } = await createWorkflow();
+    const { id: otherId } = await createWorkflow();
     await call('PUT', `/api/v2/workflows/${id}/state`, { body });
     await call('PUT', `/api/v2/workflows/${id}/state`, { body: { blocks: {}, edges: [] } });
-    expect(await call('PUT', `/api/v2/workflows/${other}/state`, { body })).toMatchObject({ status: 200 });
+    expect(await call('PUT', `/api/v2/workflows/${otherId}/state`, { body })).toMatchObject({ status: 200 });
   });
 });
 
@@ -261,26 +263,30 @@ describe('deployments', () => {
       { source: s, target: f },
       { source: f, target: w },
     ];
-    const put = await call<{
+    const putResponse = await call<{
       lint: { diagnostics: { code: string; message: string }[]; codeIssues: object[] };
     }>('PUT', `/api/v2/workflows/${id}/state`, { body: { blocks, edges } });
-    const { diagnostics, codeIssues } = put.data.lint;
+    const { diagnostics, codeIssues } = putResponse.data.lint;
     expect(diagnostics.map(({ code }) => code).toSorted()).toEqual([
       'FIELD_UNKNOWN',
       'FIELD_VALUE',
       'SYNTAX_INVALID',
     ]);
     expect(codeIssues).toMatchObject([{ blockId: f, field: 'code', language: 'javascript' }]);
-    const deployed = await call<{ warnings: string[] }>('POST', `/api/v2/workflows/${id}/deploy`, {
+    const deployResponse = await call<{ warnings: string[] }>('POST', `/api/v2/workflows/${id}/deploy`, {
       body: {},
     });
-    expect(deployed.data.warnings.toSorted()).toEqual(diagnostics.map(({ message }) => message).toSorted());
+    expect(deployResponse.data.warnings.toSorted()).toEqual(
+      diagnostics.map(({ message }) => message).toSorted(),
+    );
   });
 
   it('each create a version, and the newest version is live', async () => {
     const id = await api.deploy(GREETING);
-    const again = await call('POST', `/api/v2/workflows/${id}/deploy`, { body: { name: 'second' } });
-    expect(again).toMatchObject({
+    const secondDeployment = await call('POST', `/api/v2/workflows/${id}/deploy`, {
+      body: { name: 'second' },
+    });
+    expect(secondDeployment).toMatchObject({
       status: 200,
       data: { id, isDeployed: true, version: 2, activeDeployment: { version: 2 }, warnings: [] },
     });
@@ -292,18 +298,21 @@ describe('deployments', () => {
       ],
       nextCursor: null,
     });
-    const first = await call('GET', `/api/v2/workflows/${id}/versions?limit=1`);
-    const { nextCursor } = first.body as { nextCursor: string };
-    const second = await call('GET', `/api/v2/workflows/${id}/versions?limit=1&cursor=${nextCursor}`);
-    expect(second.body).toMatchObject({ data: [{ version: 1 }], nextCursor: null });
+    const firstPage = await call('GET', `/api/v2/workflows/${id}/versions?limit=1`);
+    const { nextCursor } = firstPage.body as { nextCursor: string };
+    const secondPage = await call('GET', `/api/v2/workflows/${id}/versions?limit=1&cursor=${nextCursor}`);
+    expect(secondPage.body).toMatchObject({ data: [{ version: 1 }], nextCursor: null });
   });
 
   it('keep the graph of each version', async () => {
     const id = await api.deploy(GREETING);
-    const before = await call('GET', `/api/v2/workflows/${id}/state`);
+    const draftBefore = await call('GET', `/api/v2/workflows/${id}/state`);
     await call('PUT', `/api/v2/workflows/${id}/state`, { body: { blocks: {}, edges: [] } });
     const version = await call('GET', `/api/v2/workflows/${id}/versions/1`);
-    expect(version).toMatchObject({ status: 200, data: { version: 1, isActive: true, state: before.data } });
+    expect(version).toMatchObject({
+      status: 200,
+      data: { version: 1, isActive: true, state: draftBefore.data },
+    });
     expect(await call('GET', `/api/v2/workflows/${id}/versions/2`)).toMatchObject({ status: 404 });
     expect(await call('GET', `/api/v2/workflows/${id}/versions/x`)).toMatchObject({ status: 400 });
   });
@@ -316,7 +325,7 @@ describe('deployments', () => {
       data: { ...detail, needsRedeployment: false },
     });
     const { data } = await call<{ blocks: { [id: string]: { position: object } } }>('GET', `${path}/state`);
-    for (const moved of Object.values(data.blocks)) moved.position = { x: 7, y: 7 };
+    for (const draftBlock of Object.values(data.blocks)) draftBlock.position = { x: 7, y: 7 };
     expect(await call('PUT', `${path}/state`, { body: data })).toMatchObject({
       data: { needsRedeployment: false },
     });
@@ -342,8 +351,11 @@ describe('deployments', () => {
 
   it('can be undone, and a version can be activated again', async () => {
     const id = await api.deploy(GREETING);
-    const undeployed = await call('DELETE', `/api/v2/workflows/${id}/deploy`);
-    expect(undeployed).toMatchObject({ status: 200, data: { isDeployed: false, activeDeployment: null } });
+    const undeployResponse = await call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    expect(undeployResponse).toMatchObject({
+      status: 200,
+      data: { isDeployed: false, activeDeployment: null },
+    });
     expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).toMatchObject({
       status: 403,
       body: { error: { details: { code: 'WORKFLOW_NOT_DEPLOYED' } } },
@@ -357,8 +369,8 @@ describe('deployments', () => {
     expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).toMatchObject({
       status: 200,
     });
-    const audited = (await api.store.audit.listByResource(id)).map(({ action }) => action);
-    expect(audited.slice(-3)).toEqual([
+    const auditActions = (await api.store.audit.listByResource(id)).map(({ action }) => action);
+    expect(auditActions.slice(-3)).toEqual([
       'WORKFLOW_DEPLOYED',
       'WORKFLOW_UNDEPLOYED',
       'WORKFLOW_VERSION_ACTIVATED',
@@ -380,13 +392,13 @@ describe('deployments', () => {
   });
 
   it('run the version that was activated, not the newest', async () => {
-    const reply = (value: string) =>
+    const replyWorkflow = (value: string) =>
       workflow(
         [block('Reply', 'response', { dataMode: 'json', data: `{"v": "${value}"}` })],
         ['Start -> Reply'],
       );
-    const id = await api.deploy(reply('one'));
-    await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(reply('two')) });
+    const id = await api.deploy(replyWorkflow('one'));
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(replyWorkflow('two')) });
     await call('POST', `/api/v2/workflows/${id}/deploy`);
     const run = () => call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     expect(await run()).toMatchObject({ data: { output: { data: { v: 'two' } } } });

@@ -12,14 +12,14 @@ export interface EventFilters {
   endDate?: string | undefined;
 }
 
-/** An event of the audit log, with the names of the person and the key that acted. */
+/** An event of the audit log, with the names of the user and the key that acted. */
 export interface EventInfo {
   id: string;
   workspaceId: string;
   action: string;
   resourceType: string;
   resourceId: string;
-  /** Null: no person acted, or the person is unknown. */
+  /** Null: no user acted, or the user is unknown. */
   actorName: string | null;
   actorEmail: string | null;
   /** The name of the API key; null for other credentials. */
@@ -39,20 +39,20 @@ export async function pageOfEvents(
   { workspaceId, action, resourceType, resourceId, startDate, endDate }: EventFilters,
   { limit, after }: { limit: number; after: EventPosition | undefined },
 ): Promise<{ page: EventInfo[]; next: EventPosition | undefined }> {
-  let select = db
+  let query = db
     .selectFrom('audit')
     .leftJoin('users', 'users.id', 'audit.user_id')
     .leftJoin('api_keys', 'api_keys.id', 'audit.credential_id')
     .select(['audit.id', 'audit.action', 'audit.resource_type', 'audit.resource_id', 'audit.details'])
     .select(['audit.created_at', 'audit.outcome', 'users.name', 'users.email', 'api_keys.name as key_name'])
     .where('audit.workspace_id', '=', workspaceId);
-  if (action !== undefined) select = select.where('audit.action', '=', action);
-  if (resourceType !== undefined) select = select.where('audit.resource_type', '=', resourceType);
-  if (resourceId !== undefined) select = select.where('audit.resource_id', '=', resourceId);
-  if (startDate !== undefined) select = select.where('audit.created_at', '>=', startDate);
-  if (endDate !== undefined) select = select.where('audit.created_at', '<=', endDate);
+  if (action !== undefined) query = query.where('audit.action', '=', action);
+  if (resourceType !== undefined) query = query.where('audit.resource_type', '=', resourceType);
+  if (resourceId !== undefined) query = query.where('audit.resource_id', '=', resourceId);
+  if (startDate !== undefined) query = query.where('audit.created_at', '>=', startDate);
+  if (endDate !== undefined) query = query.where('audit.created_at', '<=', endDate);
   const { rows, next } = await readPage(
-    select,
+    query,
     ['audit.created_at', 'audit.id'],
     { after, sortOrder: 'desc', limit },
     (row): EventPosition => [row.created_at, row.id],

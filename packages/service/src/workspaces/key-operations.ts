@@ -2,7 +2,7 @@ import {
   badRequest,
   cursorCodec,
   notFound,
-  operationsOf,
+  operationFactory,
   USER_PRINCIPALS,
   workspace,
 } from '@heddle/api/areas';
@@ -15,11 +15,11 @@ import * as schemas from './schemas.ts';
 /** Maximum number of valid keys of a workspace. */
 const MAX_KEYS = 100;
 
-const define = operationsOf<WorkspaceServices>();
+const defineOperation = operationFactory<WorkspaceServices>();
 const ADMIN = { tag: 'API Keys', role: 'admin', principals: USER_PRINCIPALS } as const;
-const cursors = cursorCodec(schemas.createdAtPosition);
+const positionCodec = cursorCodec(schemas.createdAtPosition);
 
-export const listWorkspaceApiKeys = define({
+export const listWorkspaceApiKeys = defineOperation({
   ...ADMIN,
   id: 'listWorkspaceApiKeys',
   method: 'GET',
@@ -29,18 +29,20 @@ export const listWorkspaceApiKeys = define({
   resource: workspace('path'),
   params: schemas.workspacePath,
   query: schemas.keysQuery,
-  success: [{ status: 200, schema: schemas.apiKey, page: true, description: 'A page of keys, oldest first' }],
+  success: [
+    { status: 200, schema: schemas.apiKey, isPage: true, description: 'A page of keys, oldest first' },
+  ],
   errors: [400, 401, 403, 404, 429],
   async handle({ store }, { query: { limit, cursor } }, workspaceId) {
     const listParameters = { workspaceId };
-    const after = cursors.decode(cursor, listParameters);
+    const after = positionCodec.decode(cursor, listParameters);
     const keys = await store.keys.listByWorkspace(workspaceId, { limit: limit + 1, after });
     const { rows, next } = pageOf(keys, limit, (row): [string, string] => [row.created_at, row.id]);
-    return { page: rows.map(viewOf), nextCursor: cursors.encode(next, listParameters) };
+    return { page: rows.map(viewOf), nextCursor: positionCodec.encode(next, listParameters) };
   },
 });
 
-export const createWorkspaceApiKey = define({
+export const createWorkspaceApiKey = defineOperation({
   ...ADMIN,
   id: 'createWorkspaceApiKey',
   audit: { resourceType: 'api_key', actions: ['API_KEY_CREATED'] },
@@ -50,7 +52,7 @@ export const createWorkspaceApiKey = define({
   scope: 'api:write',
   resource: workspace('path'),
   params: schemas.workspacePath,
-  query: schemas.none,
+  query: schemas.emptyObject,
   body: schemas.createKeyBody,
   success: [{ status: 201, schema: schemas.createdKey, description: 'The key, which cannot be read again' }],
   errors: [400, 401, 403, 404, 413, 415, 429],
@@ -59,19 +61,19 @@ export const createWorkspaceApiKey = define({
     if (expiresAt !== null && Date.parse(expiresAt) <= now())
       throw badRequest('expiresAt must be in the future');
     const data = await (store.database as Db).transaction().execute(async (tx) => {
-      const created = await store.keys.create({ workspaceId }, name, expiresAt, tx);
+      const createdKey = await store.keys.create({ workspaceId }, name, expiresAt, tx);
       const validKeys = await store.keys.listByWorkspace(workspaceId, { limit: MAX_KEYS + 1 }, tx);
       if (validKeys.length > MAX_KEYS)
         throw badRequest(`The workspace already has ${MAX_KEYS} keys: revoke one that is not used`);
-      await recordAudit({ resourceId: created.id, details: { name } }, tx);
-      const row = validKeys.find(({ id }) => id === created.id) as ApiKeyInfo;
-      return { ...viewOf(row), key: created.key };
+      await recordAudit({ resourceId: createdKey.id, details: { name } }, tx);
+      const row = validKeys.find(({ id }) => id === createdKey.id) as ApiKeyInfo;
+      return { ...viewOf(row), key: createdKey.key };
     });
     return { status: 201, data };
   },
 });
 
-export const revokeWorkspaceApiKey = define({
+export const revokeWorkspaceApiKey = defineOperation({
   ...ADMIN,
   id: 'revokeWorkspaceApiKey',
   audit: { resourceType: 'api_key', actions: ['API_KEY_REVOKED'] },
@@ -81,12 +83,12 @@ export const revokeWorkspaceApiKey = define({
   scope: 'api:write',
   resource: workspace('path'),
   params: schemas.keyPath,
-  query: schemas.none,
+  query: schemas.emptyObject,
   success: [{ status: 200, schema: schemas.revokedKey, description: 'The key is refused from now on' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ store }, { path: { keyId }, recordAudit }, workspaceId) {
     await (store.database as Db).transaction().execute(async (tx) => {
-      // A key of a person, or of another workspace, is treated like an unknown id.
+      // A key of a user, or of another workspace, is treated like an unknown id.
       if (!(await store.keys.revoke(keyId, { workspaceId, db: tx }))) throw notFound('API key');
       await recordAudit({ resourceId: keyId }, tx);
     });

@@ -3,7 +3,7 @@ import {
   AUTHENTICATED_PRINCIPALS,
   noResource,
   notFound,
-  operationsOf,
+  operationFactory,
   USER_PRINCIPALS,
   workspace,
 } from '@heddle/api/areas';
@@ -20,14 +20,14 @@ export interface WorkspaceServices {
   now: () => number;
 }
 
-const define = operationsOf<WorkspaceServices>();
+const defineOperation = operationFactory<WorkspaceServices>();
 const READ = {
   tag: 'Workspaces',
   scope: 'api:read',
   role: 'read',
   principals: AUTHENTICATED_PRINCIPALS,
 } as const;
-const cursors = cursorCodec(schemas.workspacePosition);
+const workspaceCursors = cursorCodec(schemas.workspacePosition);
 const eventCursors = cursorCodec(schemas.createdAtPosition);
 const memberCursors = cursorCodec(schemas.memberPosition);
 
@@ -35,25 +35,25 @@ export function databaseOf({ store }: Pick<WorkspaceServices, 'store'>): Kysely<
   return store.database as Kysely<WorkspaceTables>;
 }
 
-export const listWorkspaces = define({
+export const listWorkspaces = defineOperation({
   ...READ,
   id: 'listWorkspaces',
   method: 'GET',
   path: '/api/v2/workspaces',
   summary: 'List the workspaces that the credential can access',
   resource: noResource,
-  params: schemas.none,
+  params: schemas.emptyObject,
   query: schemas.listQuery,
-  success: [{ status: 200, schema: schemas.workspace, page: true, description: 'A page of workspaces' }],
+  success: [{ status: 200, schema: schemas.workspace, isPage: true, description: 'A page of workspaces' }],
   errors: [400, 401, 403, 429],
   async handle(services, { query, principal }) {
-    const after = cursors.decode(query.cursor, query);
+    const after = workspaceCursors.decode(query.cursor, query);
     const { page, next } = await pageOfWorkspaces(databaseOf(services), principal, { ...query, after });
-    return { page, nextCursor: cursors.encode(next, query) };
+    return { page, nextCursor: workspaceCursors.encode(next, query) };
   },
 });
 
-export const getWorkspace = define({
+export const getWorkspace = defineOperation({
   ...READ,
   id: 'getWorkspace',
   method: 'GET',
@@ -61,7 +61,7 @@ export const getWorkspace = define({
   summary: 'Get a workspace',
   resource: workspace('path'),
   params: schemas.workspacePath,
-  query: schemas.none,
+  query: schemas.emptyObject,
   success: [{ status: 200, schema: schemas.workspace, description: 'The workspace' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, _call, workspaceId) {
@@ -71,7 +71,7 @@ export const getWorkspace = define({
   },
 });
 
-export const listWorkspaceMembers = define({
+export const listWorkspaceMembers = defineOperation({
   ...READ,
   id: 'listWorkspaceMembers',
   method: 'GET',
@@ -80,7 +80,7 @@ export const listWorkspaceMembers = define({
   resource: workspace('path'),
   params: schemas.workspacePath,
   query: schemas.membersQuery,
-  success: [{ status: 200, schema: schemas.member, page: true, description: 'A page of members' }],
+  success: [{ status: 200, schema: schemas.member, isPage: true, description: 'A page of members' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query: { limit, cursor } }, workspaceId) {
     const listParameters = { workspaceId };
@@ -90,7 +90,7 @@ export const listWorkspaceMembers = define({
   },
 });
 
-export const listWorkspaceAuditLogs = define({
+export const listWorkspaceAuditLogs = defineOperation({
   id: 'listWorkspaceAuditLogs',
   method: 'GET',
   path: '/api/v2/workspaces/{workspaceId}/audit-logs',
@@ -102,7 +102,7 @@ export const listWorkspaceAuditLogs = define({
   resource: workspace('path'),
   params: schemas.workspacePath,
   query: schemas.eventsQuery,
-  success: [{ status: 200, schema: schemas.auditEvent, page: true, description: 'A page of events' }],
+  success: [{ status: 200, schema: schemas.auditEvent, isPage: true, description: 'A page of events' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query }, workspaceId) {
     const { limit, cursor, ...filters } = query;

@@ -4,7 +4,7 @@ import * as z from 'zod';
 const limit = pageLimit(100, 50);
 const cursor = z.string().min(1).max(4096).optional();
 
-export const none = z.strictObject({});
+export const emptyObject = z.strictObject({});
 export const workspacePath = z.strictObject({ workspaceId });
 
 export const listQuery = z.strictObject({
@@ -70,7 +70,7 @@ export const auditEvent = z.object({
   action: z.string(),
   resourceType: z.string(),
   resourceId: z.string(),
-  actorName: z.string().nullable().meta({ description: 'Null: no person acted, or the person is unknown' }),
+  actorName: z.string().nullable().meta({ description: 'Null: no user acted, or the user is unknown' }),
   actorEmail: z.string().nullable(),
   apiKeyName: z.string().nullable().meta({ description: 'Null: the credential was not an API key' }),
   isConfirmed: z.boolean().meta({

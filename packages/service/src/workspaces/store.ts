@@ -68,7 +68,7 @@ export async function pageOfWorkspaces(
 ): Promise<{ page: WorkspaceInfo[]; next: WorkspacePosition | undefined }> {
   const column = SORT_COLUMNS[query.sortBy];
   const { rows, next } = await readPage(
-    db.selectFrom(workspaceInfoQuery(db).as('w')).selectAll().where(isAccessibleTo(principal)),
+    db.selectFrom(workspaceInfoQuery(db).as('w')).selectAll().where(accessCondition(principal)),
     [column, 'id'],
     query,
     (row): WorkspacePosition => [row[column], row.id],
@@ -86,19 +86,19 @@ export async function findWorkspace(db: Db, id: string): Promise<WorkspaceInfo |
   return row && workspaceInfo(row);
 }
 
-/** Returns a page of the members, sorted by email address, and the email address of its last one if more follow. */
+/** Returns a page of the members, sorted by email address, and the email address of its last member if more follow. */
 export async function pageOfMembers(
   db: Db,
   workspaceId: string,
   { limit, after }: { limit: number; after?: string | undefined },
 ): Promise<{ page: MemberInfo[]; next: string | undefined }> {
-  let select = db
+  let query = db
     .selectFrom('members')
     .innerJoin('users', 'users.id', 'members.user_id')
     .select(['users.id', 'users.email', 'users.name', 'members.role', 'members.created_at'])
     .where('members.workspace_id', '=', workspaceId);
-  if (after !== undefined) select = select.where('users.email', '>', after);
-  const members = await select
+  if (after !== undefined) query = query.where('users.email', '>', after);
+  const members = await query
     .orderBy('users.email')
     .limit(limit + 1)
     .execute();
@@ -106,7 +106,7 @@ export async function pageOfMembers(
   return { page: rows.map(memberOf), next };
 }
 
-/** Returns a query for the data in `WorkspaceInfo`, with the column `personal_keys` for `isAccessibleTo`. */
+/** Returns a query for the data in `WorkspaceInfo`, with the column `personal_keys` for `accessCondition`. */
 function workspaceInfoQuery(db: Db) {
   return db
     .selectFrom('workspaces')
@@ -128,7 +128,7 @@ function workspaceInfoQuery(db: Db) {
  * Returns a condition for the workspaces that the caller can access. With a personal key, these are only workspaces
  * that accept personal keys.
  */
-function isAccessibleTo({ kind, userId, workspaceId }: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>) {
+function accessCondition({ kind, userId, workspaceId }: Pick<Principal, 'kind' | 'userId' | 'workspaceId'>) {
   if (kind === 'workspace') return sql<boolean>`id = ${workspaceId ?? ''}`;
   const keyFilter = kind === 'personal' ? sql`personal_keys = 1` : sql`1 = 1`;
   const ownWorkspaces = sql`select workspace_id from members where user_id = ${userId ?? ''}`;

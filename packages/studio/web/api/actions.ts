@@ -48,7 +48,7 @@ export async function downloadValue(runId: string, address: ValueAddress): Promi
   await saveFile(`/api/v2/logs/${encodeURIComponent(runId)}/value/download?${query}`, `${address.part}.json`);
 }
 
-/** Downloads a path of the HTTP API as a file. A plain link would lack the header that a session requires. */
+/** Saves a response of the HTTP API as a file. A plain link would lack the header that a session requires. */
 export async function saveFile(path: string, name: string): Promise<void> {
   const response = await fetch(BASE_PATH + path, { headers: HEADERS });
   if (!response.ok)

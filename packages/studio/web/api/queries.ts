@@ -99,7 +99,8 @@ export function overviewQuery(runId: string) {
       (await dataOf(client.GET('/api/v2/logs/{runId}/overview', { params: { path: { runId } } }))).data,
     staleTime: STALE_MS,
     // The event stream ends when the run waits for a person. Polling then detects a timer or another person's answer.
-    refetchInterval: ({ state }) => (state.data && isOpen(state.data.status) ? POLL_INTERVAL_MS : false),
+    refetchInterval: ({ state }) =>
+      state.data && isNonTerminal(state.data.status) ? POLL_INTERVAL_MS : false,
   });
 }
 
@@ -171,6 +172,6 @@ export function valueQuery(
 }
 
 /** True for a run that can still change. */
-export function isOpen(status: string): boolean {
+export function isNonTerminal(status: string): boolean {
   return !['completed', 'failed', 'cancelled'].includes(status);
 }

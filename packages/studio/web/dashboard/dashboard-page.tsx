@@ -3,8 +3,8 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { statsQuery } from '../api/queries.ts';
 import type { LogStats } from '../api/queries.ts';
-import { Empty, Failed, Loading } from '../parts/notice.tsx';
-import { costText, durationText } from '../parts/time.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
+import { formatCost, formatDuration } from '../parts/format.tsx';
 import { PERIODS, periodStart } from '../runs/periods.ts';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { RunsChart } from './runs-chart.tsx';
@@ -32,7 +32,7 @@ export function DashboardPage() {
           </select>
         </label>
       </div>
-      {stats.error && <Failed error={stats.error} retry={stats.refetch} />}
+      {stats.error && <ErrorNotice error={stats.error} retry={stats.refetch} />}
       {stats.isPending && <Loading what="statistics" />}
       {stats.data && <Stats stats={stats.data} />}
     </div>
@@ -41,7 +41,7 @@ export function DashboardPage() {
 
 function Stats({ stats }: { stats: LogStats }) {
   const { totalRuns, totalErrors, p50Latency = 0, p99Latency = 0, totalCost, workflows } = stats;
-  if (totalRuns === 0) return <Empty title="Nothing ran in this period" />;
+  if (totalRuns === 0) return <EmptyNotice title="Nothing ran in this period" />;
   const successPercent = ((totalRuns - totalErrors) / totalRuns) * 100;
   return (
     <>
@@ -60,15 +60,15 @@ function Stats({ stats }: { stats: LogStats }) {
         </div>
         <div className="tile">
           <dt>Median duration</dt>
-          <dd>{durationText(p50Latency)}</dd>
+          <dd>{formatDuration(p50Latency)}</dd>
         </div>
         <div className="tile">
           <dt>99th percentile</dt>
-          <dd>{durationText(p99Latency)}</dd>
+          <dd>{formatDuration(p99Latency)}</dd>
         </div>
         <div className="tile">
           <dt>Cost</dt>
-          <dd>{costText(totalCost)}</dd>
+          <dd>{formatCost(totalCost)}</dd>
         </div>
       </dl>
       <RunsChart segments={stats.aggregateSegments} />
@@ -98,7 +98,7 @@ function WorkflowTable({ workflows }: Pick<LogStats, 'workflows'>) {
             <td className="number">{totalExecutions}</td>
             <td className="number">{totalExecutions - totalSuccessful}</td>
             <td className="number">{overallSuccessRate.toFixed(1)} %</td>
-            <td className="number">{costText(cost)}</td>
+            <td className="number">{formatCost(cost)}</td>
           </tr>
         ),
       )}

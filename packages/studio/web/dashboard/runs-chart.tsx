@@ -9,11 +9,11 @@ const HEIGHT_PX = 200;
 
 /** Runs and failed runs over time. The page also shows their totals as text. */
 export function RunsChart({ segments }: { segments: Segments }) {
-  const container = useRef<HTMLDivElement>(null);
+  const chartRef = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const parent = container.current;
+    const parent = chartRef.current;
     if (!parent) return undefined;
-    const chart = new uPlot(optionsOf(parent), dataOf(segments), parent);
+    const chart = new uPlot(optionsOf(parent), chartDataOf(segments), parent);
     const observer = new ResizeObserver(() => chart.setSize(sizeOf(parent)));
     observer.observe(parent);
     return () => {
@@ -21,7 +21,7 @@ export function RunsChart({ segments }: { segments: Segments }) {
       chart.destroy();
     };
   }, [segments]);
-  return <div ref={container} className="chart" role="img" aria-label="Runs and failed runs over time" />;
+  return <div ref={chartRef} className="chart" role="img" aria-label="Runs and failed runs over time" />;
 }
 
 function sizeOf(parent: HTMLElement) {
@@ -32,7 +32,7 @@ function sizeOf(parent: HTMLElement) {
   };
 }
 
-function dataOf(segments: Segments): uPlot.AlignedData {
+function chartDataOf(segments: Segments): uPlot.AlignedData {
   return [
     segments.map(({ timestamp }) => Date.parse(timestamp) / 1000),
     segments.map(({ totalExecutions }) => totalExecutions),
@@ -42,11 +42,11 @@ function dataOf(segments: Segments): uPlot.AlignedData {
 
 function optionsOf(parent: HTMLElement): uPlot.Options {
   const style = getComputedStyle(parent);
-  const colour = (name: string): string => resolveColour(parent, style.getPropertyValue(name));
+  const colourOf = (name: string): string => resolveColour(parent, style.getPropertyValue(name));
   const axis = {
-    stroke: colour('--muted'),
-    grid: { stroke: colour('--line') },
-    ticks: { stroke: colour('--line') },
+    stroke: colourOf('--muted'),
+    grid: { stroke: colourOf('--line') },
+    ticks: { stroke: colourOf('--line') },
   };
   const bars = uPlot.paths.bars?.({ size: [0.7, 40] });
   const barStyle = { points: { show: false }, ...(bars && { paths: bars }) };
@@ -56,8 +56,8 @@ function optionsOf(parent: HTMLElement): uPlot.Options {
     axes: [axis, axis],
     series: [
       {},
-      { label: 'Runs', stroke: colour('--accent'), fill: colour('--accent'), ...barStyle },
-      { label: 'Failed', stroke: colour('--failed'), fill: colour('--failed'), ...barStyle },
+      { label: 'Runs', stroke: colourOf('--accent'), fill: colourOf('--accent'), ...barStyle },
+      { label: 'Failed', stroke: colourOf('--failed'), fill: colourOf('--failed'), ...barStyle },
     ],
   };
 }

@@ -1,7 +1,7 @@
 import { EdgeText, ViewportPortal, useStore } from '@xyflow/react';
 import { Fragment, memo, useId, useMemo } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
-import { durationText } from '../parts/time.tsx';
+import { formatDuration } from '../parts/format.tsx';
 import { statusOf } from './block-status.ts';
 import { layersOf, boxesOverlap, partInView } from './layers.ts';
 import type { Line, PositionedBlock } from './layers.ts';
@@ -110,7 +110,7 @@ const Block = memo(function Block({
           </span>
           <span className="block-note">
             <span>{block.type.replaceAll('_', ' ')}</span>
-            <span>{progressText(state)}</span>
+            <span>{formatProgress(state)}</span>
           </span>
         </>
       )}
@@ -119,40 +119,40 @@ const Block = memo(function Block({
 });
 
 /** Returns the progress of the iterations of a block, how often it ran, or how long it took. */
-function progressText(state: BlockState | undefined): string {
+function formatProgress(state: BlockState | undefined): string {
   if (!state) return '';
   if (state.iterations) return `${state.iterations.completed}/${state.iterations.total}`;
   if (state.total > 1)
     return state.failed > 0 ? `${state.total}× · ${state.failed} failed` : `${state.total}×`;
-  return state.durationMs === null ? '' : durationText(state.durationMs);
+  return state.durationMs === null ? '' : formatDuration(state.durationMs);
 }
 
 const DrawnLine = memo(function DrawnLine({ line, hasRun }: { line: Line; hasRun: boolean }) {
-  const { isError, path, label, labelAt } = line;
+  const { isError, path, label, labelPosition } = line;
   return (
     <>
       <path className="line" data-error={isError || undefined} data-ran={hasRun || undefined} d={path} />
-      {label !== undefined && <EdgeText {...labelAt} label={label} />}
+      {label !== undefined && <EdgeText {...labelPosition} label={label} />}
     </>
   );
 });
 
 const DOT_GAP = 24;
 /** Distance by which the dots extend beyond the blocks. */
-const MARGIN = 3000;
+const DOTS_MARGIN = 3000;
 
 /** The background. It moves with the blocks, because a background of the pane would be drawn again at each move. */
 const Dots = memo(function Dots({ boxes }: { boxes: ReadonlyMap<string, Box> }) {
   const id = useId();
   const { x, y, width, height } = useMemo(() => boundsOf(boxes.values()), [boxes]);
-  const [left, top] = [x, y].map((coordinate) => Math.floor((coordinate - MARGIN) / DOT_GAP) * DOT_GAP);
+  const [left, top] = [x, y].map((coordinate) => Math.floor((coordinate - DOTS_MARGIN) / DOT_GAP) * DOT_GAP);
   return (
     <svg className="dots" aria-hidden="true">
       <pattern id={id} width={DOT_GAP} height={DOT_GAP} patternUnits="userSpaceOnUse">
         <circle cx={DOT_GAP / 2 + 0.5} cy={DOT_GAP / 2 + 0.5} r={0.5} />
       </pattern>
       <rect
-        {...{ x: left, y: top, width: width + 2 * MARGIN, height: height + 2 * MARGIN }}
+        {...{ x: left, y: top, width: width + 2 * DOTS_MARGIN, height: height + 2 * DOTS_MARGIN }}
         fill={`url(#${id})`}
       />
     </svg>

@@ -24,9 +24,9 @@ const READABLE_ZOOM = 25 / BLOCK_HEIGHT;
 const PADDING = 0.05;
 const MIN_ZOOM = 0.02;
 /** With more blocks, a graph whose text is too small to read is drawn as a few paths, not as thousands of elements. */
-const MAX_ELEMENTS = 300;
+const MAX_SMALL_GRAPH_BLOCKS = 300;
 /** Windows up to this width show only the beginning of a graph whose names would be too small to read. */
-const NARROW_PX = 600;
+const NARROW_WIDTH_PX = 600;
 const NARROW_ZOOM = 0.7;
 const NO_STATES: readonly BlockState[] = [];
 
@@ -86,13 +86,13 @@ function DrawnGraph({
 }: DrawnGraphProps) {
   const stateByBlockId = useMemo(() => new Map(states.map((state) => [state.blockId, state])), [states]);
   const boxes = useMemo(() => toAbsoluteBoxes(graph.blocks, relativeBoxes), [graph, relativeBoxes]);
-  const isLarge = graph.blocks.length > MAX_ELEMENTS;
+  const isLarge = graph.blocks.length > MAX_SMALL_GRAPH_BLOCKS;
   const isSmallText = useStore(({ transform }) => transform[2] < READABLE_ZOOM);
   // Until the view is set, blocks out of view would be mounted.
   const isReady = useStore(({ panZoom }) => panZoom !== null);
   const isSimplified = isLarge && isSmallText;
   const { screenToFlowPosition } = useReactFlow();
-  const { fit, onMoved } = useFit(boxes);
+  const { fit, onMoved } = useFitView(boxes);
   const [initialView] = useState(() => viewportOf(boxes, size));
   const selectAt = ({ clientX, clientY }: MouseEvent): void => {
     const id = isSimplified ? blockAt(boxes, screenToFlowPosition({ x: clientX, y: clientY })) : undefined;
@@ -125,7 +125,7 @@ function DrawnGraph({
 }
 
 /** Keeps the whole graph in view, also when its element is resized, until the user moves the graph. */
-function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (event: unknown) => void } {
+function useFitView(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (event: unknown) => void } {
   const { setViewport } = useReactFlow();
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
@@ -147,7 +147,8 @@ function useFit(boxes: ReadonlyMap<string, Box>): { fit: () => void; onMoved: (e
 function viewportOf(boxes: ReadonlyMap<string, Box>, { width, height }: Size): Viewport {
   const bounds = boundsOf(boxes.values());
   const fullView = getViewportForBounds(bounds, width, height, MIN_ZOOM, 1, PADDING);
-  if (width > NARROW_PX || boxes.size > MAX_ELEMENTS || fullView.zoom >= READABLE_ZOOM) return fullView;
+  if (width > NARROW_WIDTH_PX || boxes.size > MAX_SMALL_GRAPH_BLOCKS || fullView.zoom >= READABLE_ZOOM)
+    return fullView;
   const zoom = NARROW_ZOOM;
   return {
     zoom,

@@ -30,7 +30,7 @@ export interface Line {
   isError: boolean;
   path: string;
   label: string | undefined;
-  labelAt: { x: number; y: number };
+  labelPosition: { x: number; y: number };
   /** The bounding box of the line. */
   box: Box;
 }
@@ -43,41 +43,41 @@ export interface Layer {
 
 /** Returns the layers to draw, the outermost first. Takes O(blocks + edges). */
 export function layersOf(graph: Graph, boxes: ReadonlyMap<string, Box>): Layer[] {
-  const containers = new Set(graph.blocks.map(({ parentId }) => parentId));
+  const containerIds = new Set(graph.blocks.map(({ parentId }) => parentId));
   const layers: Layer[] = [];
   const layerAt = (depth: number): Layer => {
     while (layers.length <= depth) layers.push({ lines: [], blocks: [] });
     return layers[depth] as Layer;
   };
-  const depths = new Map<string, number>();
-  const blocks = new Map(graph.blocks.map((block) => [block.id, block]));
+  const depthById = new Map<string, number>();
+  const blockById = new Map(graph.blocks.map((block) => [block.id, block]));
   // In the order of `boxes`, a container comes before its blocks.
   for (const [id, box] of boxes) {
-    const block = blocks.get(id);
+    const block = blockById.get(id);
     if (!block) continue;
-    const depth = 1 + (depths.get(block.parentId ?? '') ?? -1);
-    depths.set(id, depth);
-    layerAt(depth).blocks.push({ block, box, isContainer: containers.has(id) });
+    const depth = 1 + (depthById.get(block.parentId ?? '') ?? -1);
+    depthById.set(id, depth);
+    layerAt(depth).blocks.push({ block, box, isContainer: containerIds.has(id) });
   }
-  for (const line of linesOf(graph, boxes, containers))
-    layerAt(Math.max(depths.get(line.source) ?? 0, depths.get(line.target) ?? 0)).lines.push(line);
+  for (const line of linesOf(graph, boxes, containerIds))
+    layerAt(Math.max(depthById.get(line.source) ?? 0, depthById.get(line.target) ?? 0)).lines.push(line);
   return layers;
 }
 
 function linesOf(
   graph: Graph,
   boxes: ReadonlyMap<string, Box>,
-  containers: ReadonlySet<string | null>,
+  containerIds: ReadonlySet<string | null>,
 ): Line[] {
-  const parents = new Map(graph.blocks.map(({ id, parentId }) => [id, parentId]));
-  const titles = new Map(
+  const parentIdById = new Map(graph.blocks.map(({ id, parentId }) => [id, parentId]));
+  const titleByPortId = new Map(
     graph.blocks.flatMap(({ ports }) => ports.map(({ id, title }) => [id, title] as const)),
   );
   return graph.edges.flatMap(({ source, target, port }, index) => {
-    const [from, to] = [boxes.get(source), boxes.get(target)];
+    const [sourceBox, targetBox] = [boxes.get(source), boxes.get(target)];
     // A container surrounds its first block, so no line leads to it.
-    if (!from || !to || parents.get(target) === source) return [];
-    const label = port === 'error' ? 'error' : titles.get(port);
+    if (!sourceBox || !targetBox || parentIdById.get(target) === source) return [];
+    const label = port === 'error' ? 'error' : titleByPortId.get(port);
     return {
       id: `${index}`,
       source,
@@ -85,8 +85,8 @@ function linesOf(
       isError: port === 'error',
       label: label === '' ? undefined : label,
       ...curveBetween(
-        { x: from.x + from.width, y: portY(from, containers.has(source)) },
-        { x: to.x, y: portY(to, containers.has(target)) },
+        { x: sourceBox.x + sourceBox.width, y: portY(sourceBox, containerIds.has(source)) },
+        { x: targetBox.x, y: portY(targetBox, containerIds.has(target)) },
       ),
     };
   });
@@ -100,17 +100,20 @@ function portY({ y, height }: Box, isContainer: boolean): number {
 type Point = Pick<Box, 'x' | 'y'>;
 
 /** Returns a curve that leaves a block to the right and arrives at the next one from the left. */
-function curveBetween(from: Point, to: Point): Pick<Line, 'path' | 'labelAt' | 'box'> {
-  const distance = to.x - from.x;
+function curveBetween(start: Point, end: Point): Pick<Line, 'path' | 'labelPosition' | 'box'> {
+  const distance = end.x - start.x;
   const controlDistance = distance >= 0 ? distance / 2 : 6.25 * Math.sqrt(-distance);
-  const [firstX, secondX] = [from.x + controlDistance, to.x - controlDistance];
-  const xs = [from.x, firstX, secondX, to.x];
-  const [left, top] = [Math.min(...xs), Math.min(from.y, to.y)];
+  const [firstControlX, secondControlX] = [start.x + controlDistance, end.x - controlDistance];
+  const xs = [start.x, firstControlX, secondControlX, end.x];
+  const [left, top] = [Math.min(...xs), Math.min(start.y, end.y)];
   return {
-    path: `M${from.x},${from.y} C${firstX},${from.y} ${secondX},${to.y} ${to.x},${to.y}`,
+    path: `M${start.x},${start.y} C${firstControlX},${start.y} ${secondControlX},${end.y} ${end.x},${end.y}`,
     // The middle of the curve.
-    labelAt: { x: (from.x + 3 * firstX + 3 * secondX + to.x) / 8, y: (from.y + to.y) / 2 },
-    box: { x: left, y: top, width: Math.max(...xs) - left, height: Math.abs(to.y - from.y) },
+    labelPosition: {
+      x: (start.x + 3 * firstControlX + 3 * secondControlX + end.x) / 8,
+      y: (start.y + end.y) / 2,
+    },
+    box: { x: left, y: top, width: Math.max(...xs) - left, height: Math.abs(end.y - start.y) },
   };
 }
 
@@ -130,9 +133,9 @@ export interface View {
  */
 export function partInView({ transform: [x, y, zoom], width, height }: View): Box {
   const step = 2 ** Math.floor(Math.log2(Math.max(width, height, 1) / zoom / MIN_STEPS));
-  const start = (offset: number): number => Math.floor(-offset / zoom / step) * step;
-  const length = (side: number): number => (Math.ceil(side / zoom / step) + 1) * step;
-  return { x: start(x), y: start(y), width: length(width), height: length(height) };
+  const gridStartOf = (offset: number): number => Math.floor(-offset / zoom / step) * step;
+  const gridLengthOf = (side: number): number => (Math.ceil(side / zoom / step) + 1) * step;
+  return { x: gridStartOf(x), y: gridStartOf(y), width: gridLengthOf(width), height: gridLengthOf(height) };
 }
 
 /** True if two boxes have a point in common. */

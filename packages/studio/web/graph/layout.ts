@@ -108,16 +108,16 @@ function dagrePositions(
   blocks: readonly Block[],
   sizes: ReadonlyMap<string, { width: number; height: number }>,
 ): Positions {
-  const layout = new dagre.graphlib.Graph();
-  layout.setGraph({ rankdir: 'LR', ranksep: GAP, nodesep: PADDING });
-  layout.setDefaultEdgeLabel(() => ({}));
-  for (const { id } of blocks) layout.setNode(id, { ...sizes.get(id) });
+  const dagreGraph = new dagre.graphlib.Graph();
+  dagreGraph.setGraph({ rankdir: 'LR', ranksep: GAP, nodesep: PADDING });
+  dagreGraph.setDefaultEdgeLabel(() => ({}));
+  for (const { id } of blocks) dagreGraph.setNode(id, { ...sizes.get(id) });
   for (const { source, target } of graph.edges)
-    if (sizes.has(source) && sizes.has(target) && source !== target) layout.setEdge(source, target);
-  dagre.layout(layout);
+    if (sizes.has(source) && sizes.has(target) && source !== target) dagreGraph.setEdge(source, target);
+  dagre.layout(dagreGraph);
   return new Map(
     blocks.map(({ id }) => {
-      const { x, y, width, height } = layout.node(id);
+      const { x, y, width, height } = dagreGraph.node(id);
       return [id, { x: x - width / 2, y: y - height / 2 }];
     }),
   );
@@ -130,21 +130,21 @@ function columnPositions(
   sizes: ReadonlyMap<string, { width: number; height: number }>,
 ): Positions {
   const edges = graph.edges.filter(({ source, target }) => sizes.has(source) && sizes.has(target));
-  const outgoing = Map.groupBy(edges, ({ source }) => source);
+  const edgesBySource = Map.groupBy(edges, ({ source }) => source);
   const inDegrees = new Map(blocks.map(({ id }) => [id, 0]));
   for (const { target } of edges) inDegrees.set(target, (inDegrees.get(target) ?? 0) + 1);
-  const columns = new Map(blocks.map(({ id }) => [id, 0]));
+  const columnById = new Map(blocks.map(({ id }) => [id, 0]));
   const queue = blocks.filter(({ id }) => inDegrees.get(id) === 0).map(({ id }) => id);
   // Blocks of a cycle, which only a corrupt draft has, remain in the column that they have reached.
   for (const id of queue)
-    for (const { target } of outgoing.get(id) ?? []) {
-      columns.set(target, Math.max(columns.get(target) ?? 0, (columns.get(id) ?? 0) + 1));
+    for (const { target } of edgesBySource.get(id) ?? []) {
+      columnById.set(target, Math.max(columnById.get(target) ?? 0, (columnById.get(id) ?? 0) + 1));
       const inDegree = (inDegrees.get(target) ?? 0) - 1;
       inDegrees.set(target, inDegree);
       if (inDegree === 0) queue.push(target);
     }
   return stackColumns(
-    Map.groupBy(blocks, ({ id }) => columns.get(id) ?? 0),
+    Map.groupBy(blocks, ({ id }) => columnById.get(id) ?? 0),
     sizes,
   );
 }
@@ -189,18 +189,18 @@ export function toAbsoluteBoxes(
   const children = Map.groupBy(blocks, ({ parentId }) =>
     parentId !== null && relativeBoxes.has(parentId) ? parentId : '',
   );
-  const absolute = new Map<string, Box>();
-  const add = (parentId: string, offset: { x: number; y: number }): void => {
+  const absoluteBoxes = new Map<string, Box>();
+  const addChildren = (parentId: string, offset: { x: number; y: number }): void => {
     for (const { id } of children.get(parentId) ?? []) {
       const box = relativeBoxes.get(id);
-      if (!box || absolute.has(id)) continue;
-      const moved = { ...box, x: box.x + offset.x, y: box.y + offset.y };
-      absolute.set(id, moved);
-      add(id, moved);
+      if (!box || absoluteBoxes.has(id)) continue;
+      const absoluteBox = { ...box, x: box.x + offset.x, y: box.y + offset.y };
+      absoluteBoxes.set(id, absoluteBox);
+      addChildren(id, absoluteBox);
     }
   };
-  add('', { x: 0, y: 0 });
-  return absolute;
+  addChildren('', { x: 0, y: 0 });
+  return absoluteBoxes;
 }
 
 /** Returns the smallest box that contains the boxes. */

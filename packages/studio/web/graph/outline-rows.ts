@@ -14,30 +14,30 @@ const MAX_DEPTH = 32;
 export function toOutlineRows(blocks: readonly Block[]): OutlineRow[] {
   const children = Map.groupBy(blocks, ({ parentId }) => parentId ?? '');
   const rows: OutlineRow[] = [];
-  const add = (parentId: string, depth: number): void => {
+  const addChildren = (parentId: string, depth: number): void => {
     if (depth > MAX_DEPTH) return;
     for (const block of children.get(parentId) ?? []) {
       rows.push({ block, depth });
-      add(block.id, depth + 1);
+      addChildren(block.id, depth + 1);
     }
   };
-  add('', 0);
+  addChildren('', 0);
   return rows;
 }
 
 /** Returns the index of the row to which a key leads from the row at `index`; undefined if the key has no effect. */
-export function targetOf(key: string, index: number, rows: readonly OutlineRow[]): number | undefined {
-  const last = rows.length - 1;
-  const targets: { readonly [key: string]: number | undefined } = {
-    ArrowDown: Math.min(index + 1, last),
+export function targetIndexOf(key: string, index: number, rows: readonly OutlineRow[]): number | undefined {
+  const lastIndex = rows.length - 1;
+  const indexByKey: { readonly [key: string]: number | undefined } = {
+    ArrowDown: Math.min(index + 1, lastIndex),
     ArrowUp: Math.max(index - 1, 0),
     Home: 0,
-    End: last,
+    End: lastIndex,
     ArrowLeft: parentIndex(index, rows),
     ArrowRight: firstChildIndex(index, rows),
   };
-  const target = targets[key];
-  return target === index || last < 0 ? undefined : target;
+  const targetIndex = indexByKey[key];
+  return targetIndex === index || lastIndex < 0 ? undefined : targetIndex;
 }
 
 function parentIndex(index: number, rows: readonly OutlineRow[]): number | undefined {

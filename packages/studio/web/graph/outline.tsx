@@ -4,7 +4,7 @@ import type { KeyboardEvent } from 'react';
 import type { BlockState, Graph } from '../api/queries.ts';
 import { useRowFocus } from '../parts/row-focus.ts';
 import { STATUS_NAMES, statusOf } from './block-status.ts';
-import { toOutlineRows, targetOf } from './outline-rows.ts';
+import { toOutlineRows, targetIndexOf } from './outline-rows.ts';
 
 const ROW_PX = 30;
 
@@ -39,10 +39,10 @@ export function Outline({ graph, states, selectedId, selectBlock }: OutlineProps
     virtualizer.scrollToIndex(selectedIndex);
   }, [selectedIndex, virtualizer]);
   const onKeyDown = (event: KeyboardEvent): void => {
-    const target = targetOf(event.key, activeIndex, rows);
-    if (target === undefined) return;
+    const targetIndex = targetIndexOf(event.key, activeIndex, rows);
+    if (targetIndex === undefined) return;
     event.preventDefault();
-    move(target);
+    move(targetIndex);
   };
   return (
     <nav className="outline" aria-label="Blocks" ref={container}>

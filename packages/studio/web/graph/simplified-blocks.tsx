@@ -18,8 +18,8 @@ export const SimplifiedBlocks = memo(function SimplifiedBlocks({
   selectedId,
 }: SimplifiedBlocksProps) {
   const paths = useMemo(() => {
-    const byStatus = Map.groupBy(boxes, ([id]) => statusOf(stateByBlockId.get(id)));
-    return [...byStatus].map(([status, group]) => ({
+    const boxesByStatus = Map.groupBy(boxes, ([id]) => statusOf(stateByBlockId.get(id)));
+    return [...boxesByStatus].map(([status, group]) => ({
       status,
       path: group.map(([, box]) => `M${box.x} ${box.y}h${box.width}v${box.height}h${-box.width}z`).join(''),
     }));
@@ -27,12 +27,12 @@ export const SimplifiedBlocks = memo(function SimplifiedBlocks({
   const selectedBox = selectedId === undefined ? undefined : boxes.get(selectedId);
   return (
     <ViewportPortal>
-      <svg className="far-blocks" aria-hidden="true">
+      <svg className="simplified-blocks" aria-hidden="true">
         <g>
           {paths.map(({ status, path }) => (
             <path key={status} data-status={status} d={path} />
           ))}
-          {selectedBox && <rect className="far-selected" {...selectedBox} />}
+          {selectedBox && <rect className="simplified-selected" {...selectedBox} />}
         </g>
       </svg>
     </ViewportPortal>

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { client, dataOf, isForbidden } from '../api/client.ts';
-import { Failed, Loading } from './notice.tsx';
-import { Time } from './time.tsx';
+import { ErrorNotice, Loading } from './notice.tsx';
+import { Time } from './format.tsx';
 
 interface AuditProps {
   workspaceId: string;
@@ -26,19 +26,21 @@ function auditQuery({ workspaceId, resourceId }: AuditProps) {
 /** The audit log of a run or a workflow, newest first. Only admins of the workspace may see it. */
 export function AuditLog(props: AuditProps) {
   const events = useInfiniteQuery(auditQuery(props));
-  const rows = events.data?.pages.flatMap(({ data }) => data) ?? [];
+  const auditEvents = events.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <section className="audit" aria-label="Audit log">
       <h3>Audit log</h3>
       {isForbidden(events.error) && <p>Only admins of the workspace can see the audit log.</p>}
-      {events.error && !isForbidden(events.error) && <Failed error={events.error} retry={events.refetch} />}
+      {events.error && !isForbidden(events.error) && (
+        <ErrorNotice error={events.error} retry={events.refetch} />
+      )}
       {events.isPending && <Loading what="the audit log" />}
-      {events.data && rows.length === 0 && <p>Nothing is recorded.</p>}
-      {rows.length > 0 && (
+      {events.data && auditEvents.length === 0 && <p>Nothing is recorded.</p>}
+      {auditEvents.length > 0 && (
         <ul className="audit-events">
-          {rows.map(({ id, action, actorName, apiKeyName, isConfirmed, createdAt }) => (
+          {auditEvents.map(({ id, action, actorName, apiKeyName, isConfirmed, createdAt }) => (
             <li key={id}>
-              <Time iso={createdAt} /> <strong>{actionText(action)}</strong> by{' '}
+              <Time iso={createdAt} /> <strong>{formatAction(action)}</strong> by{' '}
               <bdi>{actorName ?? (apiKeyName === null ? 'the server' : 'a key of the workspace')}</bdi>
               {apiKeyName !== null && (
                 <>
@@ -61,7 +63,7 @@ export function AuditLog(props: AuditProps) {
 }
 
 /** Returns `WORKFLOW_DEPLOYED` as `Workflow deployed`. */
-function actionText(action: string): string {
+function formatAction(action: string): string {
   const text = action.toLowerCase().replaceAll('_', ' ');
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -3,7 +3,7 @@ import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useState } from 'react';
 
-interface ConfirmProps {
+interface ConfirmButtonProps {
   /** The label of the button that opens the dialog, and of the button that confirms. */
   label: string;
   title: string;
@@ -15,14 +15,14 @@ interface ConfirmProps {
 }
 
 /** A button that asks for confirmation before it acts. */
-export function Confirm({
+export function ConfirmButton({
   label,
   title,
   danger = false,
   disabled = false,
   onConfirm,
   children,
-}: ConfirmProps) {
+}: ConfirmButtonProps) {
   const [isOpen, setOpen] = useState(false);
   const action = useMutation({ mutationFn: onConfirm, onSuccess: () => setOpen(false) });
   const buttonClass = danger ? 'button danger' : 'button';

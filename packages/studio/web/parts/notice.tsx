@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 
 /** The content of an empty list. */
-export function Empty({ title, children }: { title: string; children?: ReactNode }) {
+export function EmptyNotice({ title, children }: { title: string; children?: ReactNode }) {
   return (
     <div className="notice" data-kind="empty">
       <p className="notice-title">{title}</p>
@@ -11,7 +11,7 @@ export function Empty({ title, children }: { title: string; children?: ReactNode
 }
 
 /** The content of a part of a page whose request has failed. */
-export function Failed({ error, retry }: { error: Error; retry?: () => unknown }) {
+export function ErrorNotice({ error, retry }: { error: Error; retry?: () => unknown }) {
   return (
     <div className="notice" data-kind="failed" role="alert">
       <p className="notice-title">This could not be loaded</p>
@@ -25,12 +25,19 @@ export function Failed({ error, retry }: { error: Error; retry?: () => unknown }
   );
 }
 
-/** A page whose main request has failed. `what` is the heading of the page. */
-export function FailedPage({ what, ...failure }: { what: string; error: Error; retry: () => unknown }) {
+/** A page whose main request has failed. `heading` is the heading of the page. */
+export function ErrorPage({
+  what: heading,
+  ...failure
+}: {
+  what: string;
+  error: Error;
+  retry: () => unknown;
+}) {
   return (
     <div className="page">
-      <h1>{what}</h1>
-      <Failed {...failure} />
+      <h1>{heading}</h1>
+      <ErrorNotice {...failure} />
     </div>
   );
 }

@@ -13,15 +13,15 @@ export function useRowFocus(
   setActiveIndex: (index: number) => void,
   scroller: RowScroller,
 ) {
-  const pendingFocus = useRef<number>(undefined);
-  const move = (target: number): void => {
-    pendingFocus.current = target;
-    setActiveIndex(target);
-    scroller.scrollToIndex(target);
+  const pendingFocusIndex = useRef<number>(undefined);
+  const move = (targetIndex: number): void => {
+    pendingFocusIndex.current = targetIndex;
+    setActiveIndex(targetIndex);
+    scroller.scrollToIndex(targetIndex);
   };
   const rowRef = (index: number) => (element: HTMLElement | null) => {
-    if (!element || index !== activeIndex || pendingFocus.current !== index) return;
-    pendingFocus.current = undefined;
+    if (!element || index !== activeIndex || pendingFocusIndex.current !== index) return;
+    pendingFocusIndex.current = undefined;
     element.focus({ preventScroll: true });
   };
   return { move, rowRef };

@@ -6,7 +6,7 @@ import type { CallDecision, PendingToolCall } from './pause-calls.ts';
 interface CallsProps {
   calls: readonly PendingToolCall[];
   isPending: boolean;
-  submit: (answer: () => { [name: string]: unknown }) => void;
+  submit: (createAnswer: () => { [name: string]: unknown }) => void;
 }
 
 /** The tool calls that wait for a person, each with its arguments and a decision. */
@@ -21,7 +21,7 @@ export function CallsForm({ calls, isPending, submit }: CallsProps) {
       }}
     >
       {calls.map((call) => (
-        <Call
+        <CallFieldset
           key={call.id}
           call={call}
           decision={decisions[call.id] ?? { kind: '' }}
@@ -41,7 +41,7 @@ interface CallProps {
   onChange: (decision: CallDecision) => void;
 }
 
-function Call({ call, decision, onChange }: CallProps) {
+function CallFieldset({ call, decision, onChange }: CallProps) {
   const { kind, values = {}, reason = '' } = decision;
   const fields = fieldsOfCall(call);
   return (
@@ -71,13 +71,13 @@ function Call({ call, decision, onChange }: CallProps) {
             <PauseFieldInput
               key={field.name}
               field={field}
-              value={values[field.name] ?? field.initial}
+              value={values[field.name] ?? field.initialText}
               onChange={(value) => onChange({ ...decision, values: { ...values, [field.name]: value } })}
             />
           ))}
         {kind !== '' && (
           <PauseFieldInput
-            field={{ name: 'Reason', type: 'string', description: '', initial: '' }}
+            field={{ name: 'Reason', type: 'string', description: '', initialText: '' }}
             value={reason}
             onChange={(text) => onChange({ ...decision, reason: text })}
           />

@@ -1,15 +1,15 @@
 import { useMutation } from '@tanstack/react-query';
 import { BASE_PATH, RequestError, client, dataOf } from '../api/client.ts';
-import { isOpen } from '../api/queries.ts';
+import { isNonTerminal } from '../api/queries.ts';
 import type { Overview } from '../api/queries.ts';
-import { curlCommand, testCode } from './copy-text.ts';
+import { toCurlCommand, toTestCode } from './copy-text.ts';
 
 /** Buttons that copy the run as a command or as a test. */
 export function CopyButtons({ run }: { run: Overview }) {
   const workflowId = run.workflow.id;
   const copy = useMutation({
     mutationFn: async (format: 'curl' | 'test') => {
-      await navigator.clipboard.writeText(await textToCopy(format, run, workflowId ?? ''));
+      await navigator.clipboard.writeText(await createCopyText(format, run, workflowId ?? ''));
       return format;
     },
   });
@@ -19,7 +19,7 @@ export function CopyButtons({ run }: { run: Overview }) {
       <button type="button" className="button" onClick={() => copy.mutate('curl')}>
         Copy as curl
       </button>
-      {!isOpen(run.status) && (
+      {!isNonTerminal(run.status) && (
         <button type="button" className="button" onClick={() => copy.mutate('test')}>
           Copy as test
         </button>
@@ -31,16 +31,16 @@ export function CopyButtons({ run }: { run: Overview }) {
   );
 }
 
-async function textToCopy(format: 'curl' | 'test', run: Overview, workflowId: string): Promise<string> {
-  const input = await smallValue(run.runId, 'input');
-  if (format === 'curl') return curlCommand({ workflowId, input }, location.origin + BASE_PATH);
-  const output = run.status === 'completed' ? await smallValue(run.runId, 'output') : undefined;
+async function createCopyText(format: 'curl' | 'test', run: Overview, workflowId: string): Promise<string> {
+  const input = await readSmallValue(run.runId, 'input');
+  if (format === 'curl') return toCurlCommand({ workflowId, input }, location.origin + BASE_PATH);
+  const output = run.status === 'completed' ? await readSmallValue(run.runId, 'output') : undefined;
   const { status, error } = run;
-  return testCode({ workflowId, name: run.workflow.name, input, status, output, errorCode: error?.code });
+  return toTestCode({ workflowId, name: run.workflow.name, input, status, output, errorCode: error?.code });
 }
 
 /** Returns the input or output of the run; an empty object if there is none. Throws if it is too large to copy. */
-async function smallValue(runId: string, part: 'input' | 'output'): Promise<unknown> {
+async function readSmallValue(runId: string, part: 'input' | 'output'): Promise<unknown> {
   const params = { path: { runId }, query: { part } };
   try {
     const { data } = await dataOf(client.GET('/api/v2/logs/{runId}/value', { params }));

@@ -9,11 +9,11 @@ export interface CopiedRun {
 }
 
 /** Returns a shell command that starts a run with the same input. The API key comes from an environment variable. */
-export function curlCommand(
+export function toCurlCommand(
   { workflowId, input }: Pick<CopiedRun, 'workflowId' | 'input'>,
-  server: string,
+  baseUrl: string,
 ): string {
-  const url = `${server}/api/v2/workflows/${encodeURIComponent(workflowId)}/execute`;
+  const url = `${baseUrl}/api/v2/workflows/${encodeURIComponent(workflowId)}/execute`;
   return [
     `curl ${shellQuote(url)}`,
     `  -H "X-API-Key: $HEDDLE_API_KEY"`,
@@ -28,7 +28,7 @@ function shellQuote(text: string): string {
 }
 
 /** Returns the code of a test that runs the exported workflow with the same input and expects the same outcome. */
-export function testCode({ name, input, status, output, errorCode }: CopiedRun): string {
+export function toTestCode({ name, input, status, output, errorCode }: CopiedRun): string {
   const expected = errorCode === undefined ? { status, output } : { status, error: { code: errorCode } };
   return `import { readFileSync } from 'node:fs';
 import { createEngine } from '@heddle/engine';
@@ -40,8 +40,8 @@ const workflow = JSON.parse(readFileSync('workflow.json', 'utf8'));
 it(${JSON.stringify(`${name} ends as ${status}`)}, async () => {
   const engine = await createEngine();
   try {
-    const run = await engine.execute({ workflow }, ${jsonCode(input)});
-    expect(run).toMatchObject(${jsonCode(expected)});
+    const run = await engine.execute({ workflow }, ${toJsonCode(input)});
+    expect(run).toMatchObject(${toJsonCode(expected)});
   } finally {
     await engine.close();
   }
@@ -50,6 +50,6 @@ it(${JSON.stringify(`${name} ends as ${status}`)}, async () => {
 }
 
 /** Returns a value as code, indented for its place in the test. */
-function jsonCode(value: unknown): string {
+function toJsonCode(value: unknown): string {
   return JSON.stringify(value ?? null, null, 2).replaceAll('\n', '\n    ');
 }

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { RequestError } from '../api/client.ts';
 import { valueQuery } from '../api/queries.ts';
 import type { Overview } from '../api/queries.ts';
-import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
 import { PANES } from '../shell/search.ts';
 import type { Pane, RunSearch } from '../shell/search.ts';
 import { Iterations } from './iterations.tsx';
@@ -12,7 +12,7 @@ import { scopeOf } from './selection.ts';
 import { SpanFacts } from './span-facts.tsx';
 import { Value } from './value.tsx';
 
-const TITLES: { readonly [pane in Pane]: string } = {
+const PANE_TITLES: { readonly [pane in Pane]: string } = {
   output: 'Output',
   input: 'Input',
   console: 'Console',
@@ -53,7 +53,7 @@ export function Details({ run, selection, pane, updateSearch }: DetailsProps) {
           openIteration={(scope) => updateSearch({ scope, span: scope, block: undefined })}
         />
       )}
-      {!hasRun && <Empty title="This block has not run" />}
+      {!hasRun && <EmptyNotice title="This block has not run" />}
       {hasRun && (
         <Tabs.Root
           value={pane}
@@ -63,7 +63,7 @@ export function Details({ run, selection, pane, updateSearch }: DetailsProps) {
           <Tabs.List className="tab-list" aria-label="Values">
             {PANES.map((name) => (
               <Tabs.Trigger key={name} value={name} className="tab">
-                {TITLES[name]}
+                {PANE_TITLES[name]}
               </Tabs.Trigger>
             ))}
           </Tabs.List>
@@ -86,7 +86,7 @@ interface PaneProps {
 function PaneContent({ run, selection, pane, isIteration }: PaneProps) {
   const { spanId } = selection;
   if (pane === 'details') return <SpanFacts run={run} selection={selection} />;
-  if (isIteration) return <Empty title="Select a block in this iteration to see its values" />;
+  if (isIteration) return <EmptyNotice title="Select a block in this iteration to see its values" />;
   if (pane === 'console') return <Console runId={run.runId} spanId={spanId} />;
   return <Value runId={run.runId} address={{ spanId, part: pane, path: '' }} />;
 }
@@ -97,13 +97,13 @@ function Console({ runId, spanId }: { runId: string; spanId: string }) {
   const stdout = useQuery(valueQuery(runId, address));
   if (stdout.isPending) return <Loading what="the console" />;
   if (stdout.error instanceof RequestError && stdout.error.status === 404)
-    return <Empty title="Nothing was printed" />;
-  if (stdout.error) return <Failed error={stdout.error} retry={stdout.refetch} />;
+    return <EmptyNotice title="Nothing was printed" />;
+  if (stdout.error) return <ErrorNotice error={stdout.error} retry={stdout.refetch} />;
   const { data } = stdout;
   if (data.kind !== 'string' || data.nextOffset !== null) return <Value runId={runId} address={address} />;
   const text = JSON.parse(data.text) as string;
   return text === '' ? (
-    <Empty title="Nothing was printed" />
+    <EmptyNotice title="Nothing was printed" />
   ) : (
     <pre className="console" dir="auto">
       {text}

@@ -2,9 +2,9 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { spansQuery } from '../api/queries.ts';
 import type { BlockState, Span } from '../api/queries.ts';
-import { Failed, Loading } from '../parts/notice.tsx';
+import { ErrorNotice, Loading } from '../parts/notice.tsx';
 import { Status } from '../parts/status.tsx';
-import { durationText } from '../parts/time.tsx';
+import { formatDuration } from '../parts/format.tsx';
 
 interface IterationsProps {
   runId: string;
@@ -22,7 +22,7 @@ export function Iterations({ runId, state, openIteration }: IterationsProps) {
   const filters = { under: state.spanId, direct: true, limit: 100, ...(status && { status }) };
   const spans = useInfiniteQuery(spansQuery(runId, filters));
   const counts = state.iterations;
-  const rows = spans.data?.pages.flatMap(({ data }) => data) ?? [];
+  const iterationSpans = spans.data?.pages.flatMap(({ data }) => data) ?? [];
   return (
     <section className="iterations" aria-label="Iterations">
       <div className="iterations-bar">
@@ -50,15 +50,15 @@ export function Iterations({ runId, state, openIteration }: IterationsProps) {
         </div>
         <GoToIteration state={state} openIteration={openIteration} />
       </div>
-      {spans.error && <Failed error={spans.error} retry={spans.refetch} />}
+      {spans.error && <ErrorNotice error={spans.error} retry={spans.refetch} />}
       {spans.isPending && <Loading what="iterations" />}
       <ol className="iteration-list">
-        {rows.map(({ id, index, status: rowStatus, durationMs }) => (
+        {iterationSpans.map(({ id, index, status: rowStatus, durationMs }) => (
           <li key={id}>
             <button type="button" onClick={() => openIteration(id)}>
               <span className="number">#{index}</span>
               <Status status={rowStatus} />
-              <span className="number">{durationMs === null ? '' : durationText(durationMs)}</span>
+              <span className="number">{durationMs === null ? '' : formatDuration(durationMs)}</span>
             </button>
           </li>
         ))}
@@ -73,12 +73,12 @@ export function Iterations({ runId, state, openIteration }: IterationsProps) {
 }
 
 function GoToIteration({ state, openIteration }: Pick<IterationsProps, 'state' | 'openIteration'>) {
-  const [number, setNumber] = useState('');
+  const [numberText, setNumber] = useState('');
   return (
     <form
       onSubmit={(event) => {
         event.preventDefault();
-        openIteration(`${state.spanId}/${Number(number)}`);
+        openIteration(`${state.spanId}/${Number(numberText)}`);
       }}
     >
       <label className="jump">
@@ -88,7 +88,7 @@ function GoToIteration({ state, openIteration }: Pick<IterationsProps, 'state' |
           min={0}
           max={(state.iterations?.total ?? 1) - 1}
           required
-          value={number}
+          value={numberText}
           onChange={({ target }) => setNumber(target.value)}
         />
       </label>

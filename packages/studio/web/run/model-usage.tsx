@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { RequestError } from '../api/client.ts';
 import { valueQuery } from '../api/queries.ts';
-import { Failed, Loading } from '../parts/notice.tsx';
-import { costText } from '../parts/time.tsx';
+import { ErrorNotice, Loading } from '../parts/notice.tsx';
+import { formatCost } from '../parts/format.tsx';
 import { Fact } from './run-header.tsx';
 import { ValueTree } from './value-tree.tsx';
 
 /** Block types that call a model. */
-export const MODEL_BLOCKS: ReadonlySet<string> = new Set([
+export const MODEL_BLOCK_TYPES: ReadonlySet<string> = new Set([
   'agent',
   'evaluator',
   'image_generator',
@@ -17,13 +17,13 @@ export const MODEL_BLOCKS: ReadonlySet<string> = new Set([
   'vision',
 ]);
 
-interface ModelUseProps {
+interface ModelUsageProps {
   runId: string;
   spanId: string;
 }
 
 /** The model that a block called, with its tokens, cost and tool calls, from the output of the block. */
-export function ModelUsage({ runId, spanId }: ModelUseProps) {
+export function ModelUsage({ runId, spanId }: ModelUsageProps) {
   const model = useOutputPart({ runId, spanId }, '/model');
   const tokens = useOutputPart({ runId, spanId }, '/tokens');
   const cost = useOutputPart({ runId, spanId }, '/cost');
@@ -48,18 +48,18 @@ export function ModelUsage({ runId, spanId }: ModelUseProps) {
             )
           );
         })}
-        {totalCost !== undefined && <Fact name="Cost">{costText(totalCost)}</Fact>}
+        {totalCost !== undefined && <Fact name="Cost">{formatCost(totalCost)}</Fact>}
       </dl>
       <ToolCalls {...{ runId, spanId }} />
     </section>
   );
 }
 
-function ToolCalls({ runId, spanId }: ModelUseProps) {
+function ToolCalls({ runId, spanId }: ModelUsageProps) {
   const address = { spanId, part: 'output', path: '/toolCalls/list' } as const;
   const calls = useQuery(valueQuery(runId, address));
   if (calls.error instanceof RequestError && calls.error.status === 404) return null;
-  if (calls.error) return <Failed error={calls.error} retry={calls.refetch} />;
+  if (calls.error) return <ErrorNotice error={calls.error} retry={calls.refetch} />;
   if (!calls.data || calls.data.size === 0 || calls.data.size === null) return null;
   return (
     <>
@@ -71,7 +71,7 @@ function ToolCalls({ runId, spanId }: ModelUseProps) {
 
 /** Returns a part of the output; undefined if the output has no such part, or if the part exceeds one response. */
 function useOutputPart(
-  { runId, spanId }: ModelUseProps,
+  { runId, spanId }: ModelUsageProps,
   path: string,
 ): { isPending: boolean; value: unknown } {
   const { data, isPending } = useQuery(valueQuery(runId, { spanId, part: 'output', path }));

@@ -51,7 +51,7 @@ export function fieldsOfCall({ arguments: args, parameters }: PendingToolCall): 
       name,
       type,
       description: typeof schema['description'] === 'string' ? schema['description'] : '',
-      initial:
+      initialText:
         value === undefined
           ? ''
           : typeof value === 'string' && type === 'string'
@@ -82,8 +82,8 @@ export function decisionsOf(
   const entries = calls.map((call) => {
     const { kind = '', values = {}, reason = '' } = decisions[call.id] ?? {};
     if (kind === '') throw new Error(`Select a decision for ${call.name}.`);
-    const edited = kind === 'edit' && { arguments: answerOf(fieldsOfCall(call), values) };
-    return [call.id, { decision: kind, ...edited, ...(reason !== '' && { reason }) }];
+    const editedArguments = kind === 'edit' && { arguments: answerOf(fieldsOfCall(call), values) };
+    return [call.id, { decision: kind, ...editedArguments, ...(reason !== '' && { reason }) }];
   });
   return { decisions: Object.fromEntries(entries) as { [id: string]: object } };
 }

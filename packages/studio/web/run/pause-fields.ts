@@ -8,7 +8,7 @@ export interface PauseField {
   description: string;
   required?: boolean;
   /** The initial text of the field. */
-  initial: string;
+  initialText: string;
 }
 
 /** Returns the fields of an input format. The format is data of a workflow, so any part of it may be missing. */
@@ -19,7 +19,7 @@ export function fieldsOf(format: unknown): PauseField[] {
       type,
       description,
       required,
-      initial: typeof value === 'string' ? value : JSON.stringify(value),
+      initialText: typeof value === 'string' ? value : JSON.stringify(value),
     }),
   );
 }
@@ -30,14 +30,14 @@ export function answerOf(
   values: { readonly [name: string]: string },
 ): { [name: string]: unknown } {
   return Object.fromEntries(
-    fields.flatMap(({ name, type, initial }) => {
-      const text = values[name] ?? initial;
-      return text === '' ? [] : [[name, valueOf(name, type, text)]];
+    fields.flatMap(({ name, type, initialText }) => {
+      const text = values[name] ?? initialText;
+      return text === '' ? [] : [[name, parseFieldValue(name, type, text)]];
     }),
   );
 }
 
-function valueOf(name: string, type: string, text: string): unknown {
+function parseFieldValue(name: string, type: string, text: string): unknown {
   if (type === 'number') return Number(text);
   if (type === 'boolean') return text === 'true';
   if (type !== 'object' && type !== 'array') return text;

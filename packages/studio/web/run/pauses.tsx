@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { resume } from '../api/actions.ts';
 import type { Overview, Pause } from '../api/queries.ts';
-import { Time } from '../parts/time.tsx';
+import { Time } from '../parts/format.tsx';
 import { answerOf, fieldsOf } from './pause-fields.ts';
 import { CallsForm } from './calls-form.tsx';
 import { callsOf } from './pause-calls.ts';
@@ -55,7 +55,8 @@ function PauseForm({ run, pause, contextId }: FormProps) {
   const [values, setValues] = useState<{ [name: string]: string }>({});
   const action = useMutation({
     // Invalid text in a field throws here, so that its error is shown like an error of the server.
-    mutationFn: async (answer: () => { [name: string]: unknown }) => resume(run, contextId, answer()),
+    mutationFn: async (createAnswer: () => { [name: string]: unknown }) =>
+      resume(run, contextId, createAnswer()),
     onSettled: () => queryClient.invalidateQueries({ queryKey: ['run', run.runId] }),
   });
   const calls = callsOf(pause.output);
@@ -83,7 +84,7 @@ function PauseForm({ run, pause, contextId }: FormProps) {
         <PauseFieldInput
           key={field.name}
           field={field}
-          value={values[field.name] ?? field.initial}
+          value={values[field.name] ?? field.initialText}
           onChange={(value) => setValues({ ...values, [field.name]: value })}
         />
       ))}

@@ -38,11 +38,11 @@ export const RUN_INPUT: EditTarget = {
 
 /** Returns the outermost container of a block; the block itself if it is at the top level. */
 export function topLevelBlockOf(graph: Graph, block: Block): Block {
-  const byId = new Map(graph.blocks.map((each) => [each.id, each]));
+  const blockById = new Map(graph.blocks.map((each) => [each.id, each]));
   let container = block;
   // A corrupt draft may have containers that contain each other.
-  for (let depth = 0; container.parentId !== null && depth < byId.size; depth += 1)
-    container = byId.get(container.parentId) ?? { ...container, parentId: null };
+  for (let depth = 0; container.parentId !== null && depth < blockById.size; depth += 1)
+    container = blockById.get(container.parentId) ?? { ...container, parentId: null };
   return container;
 }
 
@@ -55,7 +55,7 @@ export function topLevelBlockOf(graph: Graph, block: Block): Block {
  * `scope`: the iterations in which the run starts, outermost first.
  */
 export function editTargetsOf(graph: Graph, start: Block, scope: readonly Iteration[] = []): EditTarget[] {
-  const prefix = prefixOf(scope);
+  const prefix = spanIdPrefixOf(scope);
   const sources = scope.reduceRight(
     (spans, { blockId }, depth) => {
       const container = graph.blocks.find(({ id }) => id === blockId);
@@ -86,40 +86,40 @@ interface Iteration {
 }
 
 /** Returns the prefix of the ids of the spans in the innermost iteration. */
-function prefixOf(scope: readonly Iteration[]): string {
-  const last = scope.at(-1);
-  return last ? `${last.spanId}/` : '';
+function spanIdPrefixOf(scope: readonly Iteration[]): string {
+  const innermostIteration = scope.at(-1);
+  return innermostIteration ? `${innermostIteration.spanId}/` : '';
 }
 
 /** Returns the blocks that lead to a block, nearest first, with their spans in the scope. */
 function spansBefore(graph: Graph, start: Block, scope: readonly Iteration[]) {
-  return blocksBefore(graph, start).map((block) => ({ block, spanId: prefixOf(scope) + block.id }));
+  return blocksBefore(graph, start).map((block) => ({ block, spanId: spanIdPrefixOf(scope) + block.id }));
 }
 
 /** Returns the blocks that lead to a block in its container, nearest first. Takes O(blocks + edges). */
 function blocksBefore({ blocks, edges }: Graph, start: Block): Block[] {
   const incomingEdges = Map.groupBy(edges, ({ target }) => target);
-  const byId = new Map(blocks.map((block) => [block.id, block]));
+  const blockById = new Map(blocks.map((block) => [block.id, block]));
   const ancestors = new Set([start.id]);
   for (const id of ancestors) for (const { source } of incomingEdges.get(id) ?? []) ancestors.add(source);
   ancestors.delete(start.id);
   return [...ancestors]
-    .flatMap((id) => byId.get(id) ?? [])
+    .flatMap((id) => blockById.get(id) ?? [])
     .filter(({ parentId }) => parentId === start.parentId);
 }
 
 /** Returns the request fields for an edited value. Throws an Error if the text changes code or is not a JSON object. */
 export function editsOf({ kind, blockId = '' }: EditTarget, original: unknown, text: string): RerunEdits {
-  const edited = parseObject(text);
-  if (kind === 'input') return { input: edited };
-  if (kind === 'output') return { outputs: { [blockId]: edited } };
+  const editedObject = parseObject(text);
+  if (kind === 'input') return { input: editedObject };
+  if (kind === 'output') return { outputs: { [blockId]: editedObject } };
   const originalFields = isObject(original) ? original : {};
-  const changed = Object.entries(edited).filter(
+  const changedEntries = Object.entries(editedObject).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(originalFields[name]),
   );
-  if (changed.some(([name]) => name === 'code'))
-    throw new Error('Code can be changed only in the workflow. Deploy it, and start in the live version.');
-  return changed.length === 0 ? {} : { fields: Object.fromEntries(changed) };
+  if (changedEntries.some(([name]) => name === 'code'))
+    throw new Error('Code can be changed only in the workflow. Deploy it, and run the live version.');
+  return changedEntries.length === 0 ? {} : { fields: Object.fromEntries(changedEntries) };
 }
 
 function parseObject(text: string): { [name: string]: unknown } {

@@ -3,39 +3,39 @@ import { useNavigate } from '@tanstack/react-router';
 import { useId, useState } from 'react';
 import { rerun } from '../api/actions.ts';
 import type { RerunBody } from '../api/actions.ts';
-import { isOpen, valueQuery } from '../api/queries.ts';
+import { isNonTerminal, valueQuery } from '../api/queries.ts';
 import type { Graph, Overview } from '../api/queries.ts';
-import { Confirm } from '../parts/confirm.tsx';
-import { Failed, Loading } from '../parts/notice.tsx';
+import { ConfirmButton } from '../parts/confirm.tsx';
+import { ErrorNotice, Loading } from '../parts/notice.tsx';
 import { RUN_INPUT, editsOf, topLevelBlockOf, editTargetsOf } from './rerun-edits.ts';
 import type { EditTarget, RerunEdits } from './rerun-edits.ts';
 import { iterationsAround } from './selection.ts';
 
 /** A button that starts the run again from its beginning, possibly with another input. */
-export function RunAgain({ run }: { run: Overview }) {
+export function RunAgainButton({ run }: { run: Overview }) {
   const { start, editor } = useRerun(run, [RUN_INPUT]);
   return (
-    <Confirm label="Run again" title="Start this run again?" onConfirm={() => start({})}>
+    <ConfirmButton label="Run again" title="Start this run again?" onConfirm={() => start({})}>
       <p>A new run starts on the live version of the workflow.</p>
       {editor}
-    </Confirm>
+    </ConfirmButton>
   );
 }
 
 /** A button that starts a run at a block, with the outputs of the blocks before it, possibly changed. */
-export function RunFrom({ run, block, spanId }: RunFromProps) {
+export function RunFromBlockButton({ run, block, spanId }: RunFromBlockButtonProps) {
   const enclosingIterations = iterationsAround(run.graph, block, spanId);
   const [startsInIteration, setStartsInIteration] = useState(enclosingIterations.length > 0);
   const [version, setVersion] = useState<'run' | 'live'>('run');
-  const outermost = topLevelBlockOf(run.graph, block);
-  const startBlock = startsInIteration ? block : outermost;
+  const outermostBlock = topLevelBlockOf(run.graph, block);
+  const startBlock = startsInIteration ? block : outermostBlock;
   const scope = startsInIteration ? enclosingIterations : [];
   const iterations = scope.map(({ index }) => index);
   const { start, editor, reset } = useRerun(run, editTargetsOf(run.graph, startBlock, scope));
-  if (!run.mayResume || run.workflow.id === null || isOpen(run.status)) return null;
+  if (!run.mayResume || run.workflow.id === null || isNonTerminal(run.status)) return null;
   return (
     <div className="button-row">
-      <Confirm
+      <ConfirmButton
         label="Run from here"
         title={`Start a run at ${startBlock.name}?`}
         onConfirm={() => start({ blockId: startBlock.id, version, ...(startsInIteration && { iterations }) })}
@@ -53,7 +53,7 @@ export function RunFrom({ run, block, spanId }: RunFromProps) {
               <option value="inside">
                 In {enclosingIterations.map(({ name, index }) => `${name} #${index}`).join(', ')}
               </option>
-              <option value="outermost">At {outermost.name}, with all its iterations</option>
+              <option value="outermost">At {outermostBlock.name}, with all its iterations</option>
             </select>
           </label>
         )}
@@ -69,12 +69,12 @@ export function RunFrom({ run, block, spanId }: RunFromProps) {
           </select>
         </label>
         {editor}
-      </Confirm>
+      </ConfirmButton>
     </div>
   );
 }
 
-interface RunFromProps {
+interface RunFromBlockButtonProps {
   run: Overview;
   block: Graph['blocks'][number];
   /** The execution of the block, which determines the iterations in which it starts. */
@@ -146,7 +146,7 @@ interface ValueEditorProps {
 function ValueEditor({ runId, target, text, onChange }: ValueEditorProps) {
   const id = useId();
   const { data, error, refetch } = useQuery(valueQuery(runId, target.address));
-  if (error) return <Failed error={error} retry={refetch} />;
+  if (error) return <ErrorNotice error={error} retry={refetch} />;
   if (!data) return <Loading what="the value" />;
   if (data.nextOffset !== null)
     return <p>The value is larger than 64 KB. It can be changed only through the HTTP API.</p>;

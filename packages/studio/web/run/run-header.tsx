@@ -1,13 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { cancelRun } from '../api/actions.ts';
-import { isOpen } from '../api/queries.ts';
+import { isNonTerminal } from '../api/queries.ts';
 import type { Overview } from '../api/queries.ts';
-import { Confirm } from '../parts/confirm.tsx';
+import { ConfirmButton } from '../parts/confirm.tsx';
 import { Status } from '../parts/status.tsx';
 import { CopyButtons } from './copy-buttons.tsx';
-import { RunAgain } from './rerun.tsx';
+import { RunAgainButton } from './rerun.tsx';
 import { RunLink } from './run-link.tsx';
-import { Time, costText, durationText } from '../parts/time.tsx';
+import { Time, formatCost, formatDuration } from '../parts/format.tsx';
 
 /** The facts of the run, its error, its origin, and the actions on it. */
 export function RunHeader({ run }: { run: Overview }) {
@@ -38,8 +38,8 @@ export function RunHeader({ run }: { run: Overview }) {
             <Time iso={startedAt} />
           </Fact>
         )}
-        {durationMs !== null && <Fact name="Duration">{durationText(durationMs)}</Fact>}
-        {cost !== null && <Fact name="Cost">{costText(cost)}</Fact>}
+        {durationMs !== null && <Fact name="Duration">{formatDuration(durationMs)}</Fact>}
+        {cost !== null && <Fact name="Cost">{formatCost(cost)}</Fact>}
         {parent && (
           <Fact name="Called by">
             <RunLink runId={parent.runId} />
@@ -77,9 +77,9 @@ function RunActions({ run }: { run: Overview }) {
   const queryClient = useQueryClient();
   if (!run.mayResume || run.workflow.id === null) return null;
   const runRef = { runId: run.runId, workflowId: run.workflow.id };
-  if (isOpen(run.status))
+  if (isNonTerminal(run.status))
     return (
-      <Confirm
+      <ConfirmButton
         label="Cancel run"
         title="Cancel this run?"
         danger
@@ -89,7 +89,7 @@ function RunActions({ run }: { run: Overview }) {
         }}
       >
         <p>Running blocks are stopped. The run cannot be continued.</p>
-      </Confirm>
+      </ConfirmButton>
     );
-  return <RunAgain run={run} />;
+  return <RunAgainButton run={run} />;
 }

@@ -2,15 +2,15 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { followRun } from '../api/events.ts';
-import { isOpen, overviewQuery, statesQuery } from '../api/queries.ts';
+import { isNonTerminal, overviewQuery, statesQuery } from '../api/queries.ts';
 import type { BlockState, Overview } from '../api/queries.ts';
-import { FailedPage, Loading } from '../parts/notice.tsx';
+import { ErrorPage, Loading } from '../parts/notice.tsx';
 import { Details } from './details.tsx';
 import { BlockGraph } from '../graph/graph.tsx';
 import { Outline } from '../graph/outline.tsx';
 import { Pauses } from './pauses.tsx';
 import { RunHeader } from './run-header.tsx';
-import { scopeParts, selectionOf } from './selection.ts';
+import { scopeIterationsOf, selectionOf } from './selection.ts';
 import { Timeline } from './timeline.tsx';
 
 /** Events that arrive within this time cause one refetch. */
@@ -25,8 +25,8 @@ export function RunPage() {
   const overview = useQuery(overviewQuery(runId));
   const states = useQuery(statesQuery(runId, scope));
   useLiveRun(runId, { status: overview.data?.status, statusOfStates: states.data?.status });
-  if (overview.error) return <FailedPage what="Run" error={overview.error} retry={overview.refetch} />;
-  if (states.error) return <FailedPage what="Run" error={states.error} retry={states.refetch} />;
+  if (overview.error) return <ErrorPage what="Run" error={overview.error} retry={overview.refetch} />;
+  if (states.error) return <ErrorPage what="Run" error={states.error} retry={states.refetch} />;
   if (!overview.data || !states.data) return <Loading what="the run" />;
   return <LoadedRun key={runId} run={overview.data} states={states.data.blocks} />;
 }
@@ -99,7 +99,7 @@ interface ScopeBarProps {
 
 /** The iterations that the graph shows, outermost first, as buttons that lead back to them. */
 function ScopeBar({ run, scope, onChange }: ScopeBarProps) {
-  const parts = scopeParts(run.graph, scope);
+  const parts = scopeIterationsOf(run.graph, scope);
   if (parts.length === 0) return null;
   return (
     <nav className="scope" aria-label="Shown iterations">
@@ -130,7 +130,7 @@ function useLiveRun(
   { status, statusOfStates }: { status: string | undefined; statusOfStates: string | undefined },
 ): void {
   const queryClient = useQueryClient();
-  const isLive = status !== undefined && isOpen(status);
+  const isLive = status !== undefined && isNonTerminal(status);
   useEffect(() => {
     if (!isLive) return undefined;
     const controller = new AbortController();
@@ -157,7 +157,7 @@ function useLiveRun(
     };
   }, [queryClient, runId, isLive, status]);
   const isOutdated =
-    status !== undefined && !isLive && statusOfStates !== undefined && isOpen(statusOfStates);
+    status !== undefined && !isLive && statusOfStates !== undefined && isNonTerminal(statusOfStates);
   useEffect(() => {
     if (isOutdated) void queryClient.invalidateQueries({ queryKey: ['run', runId] });
   }, [queryClient, runId, isOutdated]);

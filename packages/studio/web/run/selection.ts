@@ -36,7 +36,7 @@ function blockIdOf(graph: Graph, spanId: string): string | undefined {
 }
 
 /** A container of the shown blocks, with one of its iterations. */
-export interface ScopePart {
+export interface ScopeIteration {
   blockId: string;
   name: string;
   index: number;
@@ -45,31 +45,35 @@ export interface ScopePart {
 }
 
 /** Returns the iterations that lead to a scope, outermost first. */
-export function scopeParts(graph: Graph, scope: string): ScopePart[] {
-  const parts: ScopePart[] = [];
-  let remaining = scope;
+export function scopeIterationsOf(graph: Graph, scope: string): ScopeIteration[] {
+  const parts: ScopeIteration[] = [];
+  let remainingScope = scope;
   let spanId = '';
-  while (remaining !== '') {
+  while (remainingScope !== '') {
     const block = graph.blocks
-      .filter(({ id }) => remaining.startsWith(`${id}/`))
+      .filter(({ id }) => remainingScope.startsWith(`${id}/`))
       .toSorted((a, b) => b.id.length - a.id.length)[0];
-    const [, index] = block ? (/^(\d+)(?:\/|$)/.exec(remaining.slice(block.id.length + 1)) ?? []) : [];
+    const [, index] = block ? (/^(\d+)(?:\/|$)/.exec(remainingScope.slice(block.id.length + 1)) ?? []) : [];
     if (!block || index === undefined) return parts;
     spanId = `${spanId === '' ? '' : `${spanId}/`}${block.id}/${index}`;
     parts.push({ blockId: block.id, name: block.name, index: Number(index), spanId });
-    remaining = scope.slice(spanId.length + 1);
+    remainingScope = scope.slice(spanId.length + 1);
   }
   return parts;
 }
 
 /** Returns the iterations that contain the block of a span, outermost first. */
-export function iterationsAround(graph: Graph, block: Graph['blocks'][number], spanId: string): ScopePart[] {
-  const parts = scopeParts(graph, spanId);
+export function iterationsAround(
+  graph: Graph,
+  block: Graph['blocks'][number],
+  spanId: string,
+): ScopeIteration[] {
+  const parts = scopeIterationsOf(graph, spanId);
   // For the span of an iteration, the list ends with this iteration itself.
   return parts.at(-1)?.blockId === block.id ? parts.slice(0, -1) : parts;
 }
 
 /** Returns the span of the innermost iteration around a span: for an iteration, its own span; at the top level, ''. */
 export function scopeOf(graph: Graph, spanId: string): string {
-  return scopeParts(graph, spanId).at(-1)?.spanId ?? '';
+  return scopeIterationsOf(graph, spanId).at(-1)?.spanId ?? '';
 }

@@ -3,12 +3,12 @@ import { client, dataOf } from '../api/client.ts';
 import { valueQuery } from '../api/queries.ts';
 import type { Overview, Span } from '../api/queries.ts';
 import { AuditLog } from '../parts/audit.tsx';
-import { Failed, Loading } from '../parts/notice.tsx';
+import { ErrorNotice, Loading } from '../parts/notice.tsx';
 import { Status } from '../parts/status.tsx';
-import { Time, bytesText, durationText } from '../parts/time.tsx';
-import { MODEL_BLOCKS, ModelUsage } from './model-usage.tsx';
+import { Time, formatBytes, formatDuration } from '../parts/format.tsx';
+import { MODEL_BLOCK_TYPES, ModelUsage } from './model-usage.tsx';
 import { Fact } from './run-header.tsx';
-import { RunFrom } from './rerun.tsx';
+import { RunFromBlockButton } from './rerun.tsx';
 import { RunLink } from './run-link.tsx';
 import type { Selection } from './selection.ts';
 import { scopeOf } from './selection.ts';
@@ -21,7 +21,7 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
     queryFn: () => fetchSpan(run, spanId),
     enabled: spanId !== '',
   });
-  if (span.error) return <Failed error={span.error} retry={span.refetch} />;
+  if (span.error) return <ErrorNotice error={span.error} retry={span.refetch} />;
   if (spanId !== '' && span.isPending) return <Loading what="details" />;
   const children = run.children.filter(({ blockId }) => blockId === block?.id);
   return (
@@ -42,7 +42,7 @@ export function SpanFacts({ run, selection }: { run: Overview; selection: Select
           </ul>
         </section>
       )}
-      {block && spanId !== '' && <RunFrom key={spanId} {...{ run, block, spanId }} />}
+      {block && spanId !== '' && <RunFromBlockButton key={spanId} {...{ run, block, spanId }} />}
     </div>
   );
 }
@@ -53,7 +53,7 @@ function BlockDetails({ runId, span, type }: { runId: string; span: Span; type: 
   return (
     <>
       {line !== null && <CodeAtLine runId={runId} spanId={span.id} line={line} />}
-      {MODEL_BLOCKS.has(type) && <ModelUsage runId={runId} spanId={span.id} />}
+      {MODEL_BLOCK_TYPES.has(type) && <ModelUsage runId={runId} spanId={span.id} />}
     </>
   );
 }
@@ -88,10 +88,10 @@ function Facts({ span }: { span: Span }) {
         <Fact name="Started">
           <Time iso={span.startTime} />
         </Fact>
-        {span.durationMs !== null && <Fact name="Duration">{durationText(span.durationMs)}</Fact>}
+        {span.durationMs !== null && <Fact name="Duration">{formatDuration(span.durationMs)}</Fact>}
         {span.attempts !== null && <Fact name="Attempts">{span.attempts}</Fact>}
-        {span.inputBytes !== null && <Fact name="Input">{bytesText(span.inputBytes)}</Fact>}
-        {span.outputBytes !== null && <Fact name="Output">{bytesText(span.outputBytes)}</Fact>}
+        {span.inputBytes !== null && <Fact name="Input">{formatBytes(span.inputBytes)}</Fact>}
+        {span.outputBytes !== null && <Fact name="Output">{formatBytes(span.outputBytes)}</Fact>}
       </dl>
       {span.error && (
         <div className="span-error">
@@ -108,7 +108,7 @@ function Facts({ span }: { span: Span }) {
   );
 }
 
-/** Number of lines that are shown before and after the marked one. */
+/** Number of lines that are shown before and after the marked line. */
 const CONTEXT_LINES = 4;
 
 interface CodeAtLineProps {

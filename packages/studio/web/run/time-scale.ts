@@ -3,7 +3,7 @@ interface SpanTiming {
   relativeStartMs: number;
   /** Null while the span is open (has not ended). */
   durationMs: number | null;
-  /** Number of child spans. A span without children is busy time. */
+  /** Number of child spans. A span without children counts as busy time. */
   childCount: number;
 }
 
@@ -12,7 +12,7 @@ export interface TimeScale {
   /** Returns the position of a time since the start of the run. */
   positionAt(ms: number): number;
   /** Returns the width of a span on the axis. */
-  width(span: SpanTiming): number;
+  widthOf(span: SpanTiming): number;
   /** Total idle time that the axis skips. */
   collapsedMs: number;
 }
@@ -42,19 +42,19 @@ export function createTimeScale(spans: readonly SpanTiming[], elapsedMs: number)
   const positionAt = (ms: number): number => {
     const index = periodIndexAt(scaledPeriods, ms);
     const period = scaledPeriods[index];
-    const shifted = period ? ms - period.collapsedBeforeMs : ms;
+    const shiftedMs = period ? ms - period.collapsedBeforeMs : ms;
     // A time in a collapsed gap is placed at the start of the next period at the latest.
-    const next = scaledPeriods[index + 1];
-    const limit = next ? next.from - next.collapsedBeforeMs : totalMs;
-    return Math.min(Math.max(Math.min(shifted, limit), 0) / totalMs, 1);
+    const nextPeriod = scaledPeriods[index + 1];
+    const limit = nextPeriod ? nextPeriod.from - nextPeriod.collapsedBeforeMs : totalMs;
+    return Math.min(Math.max(Math.min(shiftedMs, limit), 0) / totalMs, 1);
   };
-  const width = (span: SpanTiming): number =>
+  const widthOf = (span: SpanTiming): number =>
     Math.max(
       positionAt(span.relativeStartMs + (span.durationMs ?? elapsedMs - span.relativeStartMs)) -
         positionAt(span.relativeStartMs),
       MIN_WIDTH,
     );
-  return { positionAt, width, collapsedMs };
+  return { positionAt, widthOf, collapsedMs };
 }
 
 interface Period {
@@ -73,8 +73,8 @@ function busyPeriodsOf(spans: readonly SpanTiming[], elapsedMs: number): Period[
     .toSorted((a, b) => a.from - b.from);
   const periods: Period[] = [];
   for (const { from, to } of leaves) {
-    const last = periods.at(-1);
-    if (last && from <= last.to) last.to = Math.max(last.to, to);
+    const lastPeriod = periods.at(-1);
+    if (lastPeriod && from <= lastPeriod.to) lastPeriod.to = Math.max(lastPeriod.to, to);
     else periods.push({ from, to });
   }
   return periods;

@@ -3,8 +3,8 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useMemo, useRef } from 'react';
 import { spansQuery } from '../api/queries.ts';
 import type { Overview, Span } from '../api/queries.ts';
-import { Empty, Failed, Loading } from '../parts/notice.tsx';
-import { durationText } from '../parts/time.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
+import { formatDuration } from '../parts/format.tsx';
 import { STATUS_NAMES } from '../graph/block-status.ts';
 import { createTimeScale } from './time-scale.ts';
 
@@ -19,14 +19,14 @@ interface TimelineProps {
 /** The spans of a run on a time axis. Only the rows in view are mounted, and pages are loaded as they are reached. */
 export function Timeline({ run, selectedSpanId, selectSpan }: TimelineProps) {
   const spans = useInfiniteQuery(spansQuery(run.runId, {}));
-  const rows = useMemo(() => spans.data?.pages.flatMap(({ data }) => data) ?? [], [spans.data]);
+  const loadedSpans = useMemo(() => spans.data?.pages.flatMap(({ data }) => data) ?? [], [spans.data]);
   const scale = useMemo(
-    () => createTimeScale(rows, Date.now() - Date.parse(run.startedAt ?? run.createdAt)),
-    [rows, run],
+    () => createTimeScale(loadedSpans, Date.now() - Date.parse(run.startedAt ?? run.createdAt)),
+    [loadedSpans, run],
   );
   const list = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
-    count: rows.length,
+    count: loadedSpans.length,
     getScrollElement: () => list.current,
     estimateSize: () => ROW_PX,
     overscan: 10,
@@ -35,30 +35,31 @@ export function Timeline({ run, selectedSpanId, selectSpan }: TimelineProps) {
   const lastVisibleIndex = items.at(-1)?.index ?? 0;
   const { hasNextPage, isFetchingNextPage, fetchNextPage } = spans;
   useEffect(() => {
-    if (hasNextPage && !isFetchingNextPage && lastVisibleIndex >= rows.length - 50) void fetchNextPage();
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage, lastVisibleIndex, rows.length]);
-  if (spans.error) return <Failed error={spans.error} retry={spans.refetch} />;
+    if (hasNextPage && !isFetchingNextPage && lastVisibleIndex >= loadedSpans.length - 50)
+      void fetchNextPage();
+  }, [hasNextPage, isFetchingNextPage, fetchNextPage, lastVisibleIndex, loadedSpans.length]);
+  if (spans.error) return <ErrorNotice error={spans.error} retry={spans.refetch} />;
   if (spans.isPending) return <Loading what="spans" />;
-  if (rows.length === 0) return <Empty title="No block has run yet" />;
+  if (loadedSpans.length === 0) return <EmptyNotice title="No block has run yet" />;
   return (
     <div className="timeline">
       {scale.collapsedMs > 0 && (
-        <p className="value-note">{durationText(scale.collapsedMs)} without work are collapsed.</p>
+        <p className="value-note">{formatDuration(scale.collapsedMs)} of idle time is collapsed.</p>
       )}
       <div ref={list} className="timeline-scroll">
         <ol style={{ height: virtualizer.getTotalSize() }} aria-label="Spans">
           {items.map(({ index, start }) => {
-            const span = rows[index];
+            const span = loadedSpans[index];
             if (!span) return null;
             const position = {
               left: `${scale.positionAt(span.relativeStartMs) * 100}%`,
-              width: `${scale.width(span) * 100}%`,
+              width: `${scale.widthOf(span) * 100}%`,
             };
             return (
               <li
                 key={span.id}
                 style={{ transform: `translateY(${start}px)` }}
-                aria-setsize={rows.length}
+                aria-setsize={loadedSpans.length}
                 aria-posinset={index + 1}
               >
                 <Row {...{ span, position, selectSpan }} isSelected={selectedSpanId === span.id} />
@@ -96,7 +97,7 @@ function Row({ span, position, isSelected, selectSpan }: RowProps) {
       <span className="timeline-track">
         <span className="timeline-bar" data-status={shownStatus} style={position} />
       </span>
-      <span className="number">{durationMs === null ? '' : durationText(durationMs)}</span>
+      <span className="number">{durationMs === null ? '' : formatDuration(durationMs)}</span>
     </button>
   );
 }

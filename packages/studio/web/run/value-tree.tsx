@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { valueQuery } from '../api/queries.ts';
 import type { ValueAddress, ValuePage } from '../api/queries.ts';
-import { Failed, Loading } from '../parts/notice.tsx';
+import { ErrorNotice, Loading } from '../parts/notice.tsx';
 
 /** Number of entries in a response of the HTTP API. */
 const PAGE_ENTRIES = 100;
@@ -60,7 +60,7 @@ function Entries({ runId, address, firstIndex, firstPage }: EntriesProps) {
   if (page.error)
     return (
       <li>
-        <Failed error={page.error} retry={page.refetch} />
+        <ErrorNotice error={page.error} retry={page.refetch} />
       </li>
     );
   const entries = (firstPage ?? page.data)?.entries;
@@ -71,13 +71,16 @@ function Entries({ runId, address, firstIndex, firstPage }: EntriesProps) {
       </li>
     );
   return entries.map(({ key, kind, preview }) => {
-    const child = { ...address, path: `${address.path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` };
+    const childAddress = {
+      ...address,
+      path: `${address.path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+    };
     const isExpandable =
       kind === 'object' || kind === 'array' || preview.endsWith('…') || preview.length > 120;
     return (
       <li key={key}>
         {isExpandable ? (
-          <Branch {...{ runId, name: key, kind, preview }} address={child} />
+          <ExpandableEntry {...{ runId, name: key, kind, preview }} address={childAddress} />
         ) : (
           <span className="tree-line">
             <bdi className="tree-key">{key}</bdi>{' '}
@@ -91,7 +94,7 @@ function Entries({ runId, address, firstIndex, firstPage }: EntriesProps) {
   });
 }
 
-interface BranchProps {
+interface ExpandableEntryProps {
   runId: string;
   name: string;
   kind: string;
@@ -99,7 +102,7 @@ interface BranchProps {
   address: ValueAddress;
 }
 
-function Branch({ runId, name, kind, preview, address }: BranchProps) {
+function ExpandableEntry({ runId, name, kind, preview, address }: ExpandableEntryProps) {
   const [isOpen, setOpen] = useState(false);
   const page = useQuery({ ...valueQuery(runId, address), enabled: isOpen });
   return (
@@ -110,7 +113,7 @@ function Branch({ runId, name, kind, preview, address }: BranchProps) {
           {preview}
         </bdi>
       </button>
-      {isOpen && page.error && <Failed error={page.error} retry={page.refetch} />}
+      {isOpen && page.error && <ErrorNotice error={page.error} retry={page.refetch} />}
       {isOpen && page.isPending && <Loading what="the value" />}
       {isOpen && page.data && <ValueTree {...{ runId, address }} page={page.data} />}
     </>

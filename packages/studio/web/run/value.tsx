@@ -4,8 +4,8 @@ import { downloadValue } from '../api/actions.ts';
 import { RequestError } from '../api/client.ts';
 import { valueQuery } from '../api/queries.ts';
 import type { ValueAddress, ValuePage } from '../api/queries.ts';
-import { Empty, Failed, Loading } from '../parts/notice.tsx';
-import { bytesText } from '../parts/time.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
+import { formatBytes } from '../parts/format.tsx';
 import { ValueTree } from './value-tree.tsx';
 
 /** The text viewer is large, so it is loaded on first use. */
@@ -19,12 +19,12 @@ interface ValueProps {
 /** A value as a tree, or the first 64 KB of it as JSON text. */
 export function Value({ runId, address }: ValueProps) {
   const page = useQuery(valueQuery(runId, address));
-  const [isText, setText] = useState(false);
+  const [showsText, setShowsText] = useState(false);
   const download = useMutation({ mutationFn: () => downloadValue(runId, address) });
   if (page.isPending) return <Loading what="the value" />;
   if (page.error instanceof RequestError && page.error.status === 404)
-    return <Empty title={`There is no ${address.part}`} />;
-  if (page.error) return <Failed error={page.error} retry={page.refetch} />;
+    return <EmptyNotice title={`There is no ${address.part}`} />;
+  if (page.error) return <ErrorNotice error={page.error} retry={page.refetch} />;
   return (
     <div className="value">
       <div className="value-bar">
@@ -32,16 +32,21 @@ export function Value({ runId, address }: ValueProps) {
           <button
             type="button"
             className="button quiet"
-            aria-pressed={!isText}
-            onClick={() => setText(false)}
+            aria-pressed={!showsText}
+            onClick={() => setShowsText(false)}
           >
             Tree
           </button>
-          <button type="button" className="button quiet" aria-pressed={isText} onClick={() => setText(true)}>
+          <button
+            type="button"
+            className="button quiet"
+            aria-pressed={showsText}
+            onClick={() => setShowsText(true)}
+          >
             JSON
           </button>
         </div>
-        <span>{bytesText(page.data.bytes)}</span>
+        <span>{formatBytes(page.data.bytes)}</span>
         <button
           type="button"
           className="button quiet"
@@ -56,7 +61,7 @@ export function Value({ runId, address }: ValueProps) {
           {download.error.message}
         </p>
       )}
-      {isText ? <Text page={page.data} /> : <ValueTree {...{ runId, address }} page={page.data} />}
+      {showsText ? <Text page={page.data} /> : <ValueTree {...{ runId, address }} page={page.data} />}
     </div>
   );
 }

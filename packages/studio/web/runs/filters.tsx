@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import type { RunListSearch } from '../shell/search.ts';
 import { PERIODS } from './periods.ts';
 
-const STATUSES = [
+const STATUS_OPTIONS = [
   ['', 'Any status'],
   ['running', 'Running'],
   ['pending', 'Paused or waiting'],
@@ -11,14 +11,14 @@ const STATUSES = [
   ['cancelled', 'Cancelled'],
 ] as const;
 
-const TRIGGERS = [
+const TRIGGER_OPTIONS = [
   ['', 'Any trigger'],
   ['api', 'API'],
   ['manual', 'Manual'],
   ['workflow', 'Another workflow'],
 ] as const;
 
-const PARTS = [
+const PART_OPTIONS = [
   ['input', 'Input'],
   ['output', 'Output'],
   ['error', 'Error'],
@@ -39,66 +39,83 @@ export function Filters({ search, onChange }: FiltersProps) {
     const isNumber = name === 'minDurationMs' || name === 'minCost';
     onChange(value === '' ? others : { ...others, [name]: isNumber ? Number(value) : value });
   };
-  const seconds = search.minDurationMs === undefined ? '' : String(search.minDurationMs / 1000);
   return (
     <form className="filters" role="search" aria-label="Runs" onSubmit={(event) => event.preventDefault()}>
-      <Choice
+      <SelectField
         label="Status"
         value={search.status}
-        options={STATUSES}
+        options={STATUS_OPTIONS}
         onChange={(value) => setFilter('status', value)}
       />
-      <Text
+      <TextField
         label="Workflow"
         value={search.workflowName ?? ''}
         onChange={(value) => setFilter('workflowName', value)}
       />
-      <Choice
+      <SelectField
         label="Trigger"
         value={search.triggers}
-        options={TRIGGERS}
+        options={TRIGGER_OPTIONS}
         onChange={(value) => setFilter('triggers', value)}
       />
-      <Choice
+      <SelectField
         label="Started"
         value={search.since}
         options={[['', 'Any time'], ...PERIODS.map(({ id, label }) => [id, label] as const)]}
         onChange={(value) => setFilter('since', value)}
       />
-      <Text label="Value or error" value={search.text ?? ''} onChange={(value) => setFilter('text', value)} />
+      <TextField
+        label="Value or error"
+        value={search.text ?? ''}
+        onChange={(value) => setFilter('text', value)}
+      />
       {search.text !== undefined && (
-        <Choice
+        <SelectField
           label="Found in"
           value={search.in}
-          options={[['', 'Anything'] as const, ...PARTS]}
+          options={[['', 'Anything'] as const, ...PART_OPTIONS]}
           onChange={(value) => setFilter('in', value)}
         />
       )}
-      <Text label="Run id" value={search.runId ?? ''} onChange={(value) => setFilter('runId', value)} />
-      <Text
+      <TextField label="Run id" value={search.runId ?? ''} onChange={(value) => setFilter('runId', value)} />
+      <MinimumFields search={search} setFilter={setFilter} />
+    </form>
+  );
+}
+
+interface MinimumFieldsProps {
+  search: RunListSearch;
+  setFilter: (name: FilterName, value: string) => void;
+}
+
+function MinimumFields({ search, setFilter }: MinimumFieldsProps) {
+  const seconds = search.minDurationMs === undefined ? '' : String(search.minDurationMs / 1000);
+  return (
+    <>
+      <TextField
         label="Longer than (s)"
         type="number"
         value={seconds}
         onChange={(value) => setFilter('minDurationMs', value === '' ? '' : String(Number(value) * 1000))}
       />
-      <Text
+      <TextField
         label="Cost over ($)"
         type="number"
         value={search.minCost === undefined ? '' : String(search.minCost)}
         onChange={(value) => setFilter('minCost', value)}
       />
-    </form>
+    </>
   );
 }
 
-interface ChoiceProps {
+interface SelectFieldProps {
   label: string;
   value: string | undefined;
   options: readonly (readonly [value: string, label: string])[];
   onChange: (value: string) => void;
 }
 
-function Choice({ label, value, options, onChange }: ChoiceProps) {
+function SelectField({ label, value, options, onChange }: SelectFieldProps) {
   return (
     <label className="field">
       <span>{label}</span>
@@ -113,22 +130,22 @@ function Choice({ label, value, options, onChange }: ChoiceProps) {
   );
 }
 
-interface TextProps {
+interface TextFieldProps {
   label: string;
   value: string;
   type?: 'text' | 'number';
   onChange: (value: string) => void;
 }
 
-const TYPING_PAUSE_MS = 250;
+const DEBOUNCE_MS = 250;
 
 /** A field that reports its text when the user has stopped typing. */
-function Text({ label, value, type = 'text', onChange }: TextProps) {
+function TextField({ label, value, type = 'text', onChange }: TextFieldProps) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);
   useEffect(() => {
     if (text === value) return undefined;
-    const timer = setTimeout(() => onChange(text.trim()), TYPING_PAUSE_MS);
+    const timer = setTimeout(() => onChange(text.trim()), DEBOUNCE_MS);
     return () => clearTimeout(timer);
   }, [text, value, onChange]);
   return (

@@ -3,10 +3,10 @@ import { getRouteApi } from '@tanstack/react-router';
 import { useEffect, useMemo, useState } from 'react';
 import { runsQuery } from '../api/queries.ts';
 import type { RunFilters } from '../api/queries.ts';
-import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
 import type { RunListSearch } from '../shell/search.ts';
 import { useWorkspaceId } from '../shell/workspace.ts';
-import { BulkActions } from './bulk.tsx';
+import { BulkActions } from './bulk-actions.tsx';
 import { Filters } from './filters.tsx';
 import { RunsTable } from './runs-table.tsx';
 import { SearchResults } from './search-results.tsx';
@@ -26,7 +26,11 @@ export function RunsPage() {
       <h1 className="page-title">Runs</h1>
       <Filters search={search} onChange={setSearch} />
       {search.text === undefined ? (
-        <RunList filters={filters} hasFilters={Object.keys(search).length > 0} clear={() => setSearch({})} />
+        <RunList
+          filters={filters}
+          hasFilters={Object.keys(search).length > 0}
+          clearFilters={() => setSearch({})}
+        />
       ) : (
         <SearchResults filters={filters} text={search.text} part={search.in ?? 'any'} />
       )}
@@ -37,34 +41,34 @@ export function RunsPage() {
 interface RunListProps {
   filters: RunFilters;
   hasFilters: boolean;
-  clear: () => void;
+  clearFilters: () => void;
 }
 
-function RunList({ filters, hasFilters, clear }: RunListProps) {
+function RunList({ filters, hasFilters, clearFilters }: RunListProps) {
   const runs = useInfiniteQuery(runsQuery(filters));
-  const [selected, select] = useState<ReadonlySet<string>>(new Set());
+  const [selectedIds, select] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => runs.data?.pages.flatMap(({ data }) => data) ?? [], [runs.data]);
   useEffect(() => select(new Set()), [filters]);
   return (
     <>
-      {runs.error && <Failed error={runs.error} retry={runs.refetch} />}
+      {runs.error && <ErrorNotice error={runs.error} retry={runs.refetch} />}
       {runs.isPending && <Loading what="runs" />}
       {runs.data && rows.length === 0 && !runs.error && (
-        <Empty title={hasFilters ? 'No run matches the filters' : 'Nothing has run yet'}>
+        <EmptyNotice title={hasFilters ? 'No run matches the filters' : 'Nothing has run yet'}>
           {hasFilters ? (
-            <button type="button" className="button" onClick={clear}>
+            <button type="button" className="button" onClick={clearFilters}>
               Clear the filters
             </button>
           ) : (
             <p>Runs appear here as soon as they start. heddle execute NAME starts one.</p>
           )}
-        </Empty>
+        </EmptyNotice>
       )}
       {rows.length > 0 && (
         <>
-          <BulkActions {...{ rows, selected, select, filters, hasFilters }} />
+          <BulkActions {...{ rows, selectedIds, select, filters, hasFilters }} />
           <RunsTable
-            {...{ rows, selected, select }}
+            {...{ rows, selectedIds, select }}
             loadMore={runs.hasNextPage ? () => void runs.fetchNextPage() : undefined}
           />
         </>

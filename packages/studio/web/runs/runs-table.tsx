@@ -3,20 +3,20 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useRef } from 'react';
 import type { LogEntry } from '../api/queries.ts';
 import { Status } from '../parts/status.tsx';
-import { Time, costText, durationText } from '../parts/time.tsx';
+import { Time, formatCost, formatDuration } from '../parts/format.tsx';
 
 const ROW_PX = 36;
 
 interface RunsTableProps {
   rows: readonly LogEntry[];
-  selected: ReadonlySet<string>;
+  selectedIds: ReadonlySet<string>;
   select: (ids: ReadonlySet<string>) => void;
   /** Loads the next page; undefined when there is none. */
   loadMore: (() => void) | undefined;
 }
 
 /** The runs. Only the rows in view are mounted. */
-export function RunsTable({ rows, selected, select, loadMore }: RunsTableProps) {
+export function RunsTable({ rows, selectedIds, select, loadMore }: RunsTableProps) {
   const list = useRef<HTMLDivElement>(null);
   const virtualizer = useWindowVirtualizer({
     count: rows.length,
@@ -25,9 +25,9 @@ export function RunsTable({ rows, selected, select, loadMore }: RunsTableProps) 
     scrollMargin: list.current?.offsetTop ?? 0,
   });
   const toggle = (id: string) => {
-    const next = new Set(selected);
-    if (!next.delete(id)) next.add(id);
-    select(next);
+    const nextIds = new Set(selectedIds);
+    if (!nextIds.delete(id)) nextIds.add(id);
+    select(nextIds);
   };
   return (
     <div role="table" aria-label="Runs" aria-rowcount={rows.length + 1} className="table">
@@ -47,7 +47,7 @@ export function RunsTable({ rows, selected, select, loadMore }: RunsTableProps) 
               <Row
                 key={row.runId}
                 {...{ row, index, top }}
-                checked={selected.has(row.runId)}
+                checked={selectedIds.has(row.runId)}
                 toggle={() => toggle(row.runId)}
               />
             )
@@ -96,10 +96,10 @@ function Row({ row, index, top, checked, toggle }: RowProps) {
         <Time iso={startedAt} />
       </span>
       <span role="cell" className="number">
-        {totalDurationMs === null ? '–' : durationText(totalDurationMs)}
+        {totalDurationMs === null ? '–' : formatDuration(totalDurationMs)}
       </span>
       <span role="cell" className="number">
-        {cost ? costText(cost.total) : '–'}
+        {cost ? formatCost(cost.total) : '–'}
       </span>
       <span role="cell" className="clip mono">
         <bdi>{runId}</bdi>

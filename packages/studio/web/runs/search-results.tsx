@@ -2,9 +2,9 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { searchQuery } from '../api/queries.ts';
 import type { RunFilters, SearchPage } from '../api/queries.ts';
-import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
 import { Status } from '../parts/status.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time } from '../parts/format.tsx';
 import type { TextPart } from '../shell/search.ts';
 
 interface SearchProps {
@@ -13,19 +13,19 @@ interface SearchProps {
   part: TextPart | 'any';
 }
 
-/** The runs whose values or errors contain a text, with the part that matches, and the progress of the search. */
+/** The runs whose values or errors contain the text, with the part that matches, and the progress of the search. */
 export function SearchResults({ filters, text, part }: SearchProps) {
   const search = useInfiniteQuery(searchQuery(filters, text, part));
   const pages = search.data?.pages ?? [];
   const matches = pages.flatMap((page) => page.matches);
-  if (search.error) return <Failed error={search.error} retry={search.refetch} />;
+  if (search.error) return <ErrorNotice error={search.error} retry={search.refetch} />;
   if (search.isPending) return <Loading what="matches" />;
   return (
     <section className="search-results" aria-label="Matches">
       <p role="status" className="value-note">
-        {reportOf(pages, search.hasNextPage)}
+        {formatReport(pages, search.hasNextPage)}
       </p>
-      {matches.length === 0 && <Empty title={`No searched run contains “${text}”`} />}
+      {matches.length === 0 && <EmptyNotice title={`No searched run contains “${text}”`} />}
       <ul>
         {matches.map((match) => (
           <Match key={match.run.runId} match={match} />
@@ -46,11 +46,11 @@ export function SearchResults({ filters, text, part }: SearchProps) {
 }
 
 /** Returns how many runs were searched, and whether these are all runs. If not, older runs may also match. */
-function reportOf(pages: readonly SearchPage[], hasMore: boolean): string {
+function formatReport(pages: readonly SearchPage[], hasMore: boolean): string {
   const total = pages.reduce((sum, page) => sum + page.searchedRuns, 0);
-  const skipped = pages.reduce((sum, page) => sum + page.skippedValues, 0);
+  const skippedCount = pages.reduce((sum, page) => sum + page.skippedValues, 0);
   const summary = hasMore ? `The newest ${total} runs were searched.` : `All ${total} runs were searched.`;
-  return skipped === 0 ? summary : `${summary} ${skipped} values of more than 1 MB were skipped.`;
+  return skippedCount === 0 ? summary : `${summary} ${skippedCount} values of more than 1 MB were skipped.`;
 }
 
 function Match({ match: { run, in: part, blockName, preview } }: { match: SearchPage['matches'][number] }) {

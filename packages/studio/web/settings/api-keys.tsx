@@ -1,10 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client, dataOf, isForbidden } from '../api/client.ts';
-import { Confirm } from '../parts/confirm.tsx';
-import { Failed, Loading } from '../parts/notice.tsx';
+import { ConfirmButton } from '../parts/confirm.tsx';
+import { ErrorNotice, Loading } from '../parts/notice.tsx';
 import { PlainTable } from '../parts/plain-table.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time } from '../parts/format.tsx';
 import { MAX_ENTRIES, apiKeysQuery } from './queries.ts';
 
 const PATH = '/api/v2/workspaces/{workspaceId}/api-keys';
@@ -15,9 +15,9 @@ export function ApiKeys({ workspaceId }: { workspaceId: string }) {
   return (
     <section className="settings-section" aria-label="API keys">
       <h2>API keys</h2>
-      <p>Workspace keys belong to no person. Personal keys are created with heddle keys create.</p>
+      <p>Workspace keys belong to no user. Personal keys are created with heddle keys create.</p>
       {isForbidden(error) && <p>Only admins of the workspace see its keys.</p>}
-      {error && !isForbidden(error) && <Failed error={error} retry={refetch} />}
+      {error && !isForbidden(error) && <ErrorNotice error={error} retry={refetch} />}
       {!data && !error && <Loading what="keys" />}
       {data && <Keys workspaceId={workspaceId} keys={data} />}
     </section>
@@ -29,7 +29,7 @@ function Keys({ workspaceId, keys }: { workspaceId: string; keys: readonly KeyRo
     <>
       {keys.length === 0 ? <p>There are none.</p> : <KeyTable workspaceId={workspaceId} keys={keys} />}
       {keys.length === MAX_ENTRIES && <p>The first {MAX_ENTRIES} are shown.</p>}
-      <CreateKey workspaceId={workspaceId} />
+      <CreateKeyForm workspaceId={workspaceId} />
     </>
   );
 }
@@ -67,9 +67,9 @@ function KeyTable({ workspaceId, keys }: { workspaceId: string; keys: readonly K
           <td>{lastUsedAt === null ? 'never' : <Time iso={lastUsedAt} />}</td>
           <td>{expiresAt === null ? 'never' : <Time iso={expiresAt} />}</td>
           <td>
-            <Confirm label="Revoke" title={`Revoke the key ${name}?`} danger onConfirm={revoke(id)}>
+            <ConfirmButton label="Revoke" title={`Revoke the key ${name}?`} danger onConfirm={revoke(id)}>
               <p>Requests with the key are refused from now on.</p>
-            </Confirm>
+            </ConfirmButton>
           </td>
         </tr>
       ))}
@@ -77,7 +77,7 @@ function KeyTable({ workspaceId, keys }: { workspaceId: string; keys: readonly K
   );
 }
 
-function CreateKey({ workspaceId }: { workspaceId: string }) {
+function CreateKeyForm({ workspaceId }: { workspaceId: string }) {
   const queryClient = useQueryClient();
   const [name, setName] = useState('');
   const create = useMutation({

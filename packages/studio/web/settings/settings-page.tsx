@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { Failed, Loading } from '../parts/notice.tsx';
+import { ErrorNotice, Loading } from '../parts/notice.tsx';
 import { PlainTable } from '../parts/plain-table.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time } from '../parts/format.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { ApiKeys } from './api-keys.tsx';
 import { MAX_ENTRIES, credentialsQuery, sandboxesQuery, secretsQuery } from './queries.ts';
@@ -20,7 +20,7 @@ export function SettingsPage() {
         title="Secrets"
         list={secrets}
         columns={['Name', 'Owner', 'Changed']}
-        cells={({ name, scope, updatedAt }) => [
+        renderCells={({ name, scope, updatedAt }) => [
           <bdi key="name">{name}</bdi>,
           scope === 'personal' ? 'you' : 'the workspace',
           <Time key="time" iso={updatedAt} />,
@@ -30,7 +30,7 @@ export function SettingsPage() {
         title="Credentials"
         list={credentials}
         columns={['Name', 'Provider', 'Changed']}
-        cells={({ displayName, providerId, updatedAt }) => [
+        renderCells={({ displayName, providerId, updatedAt }) => [
           <bdi key="name">{displayName}</bdi>,
           providerId ?? '–',
           <Time key="time" iso={updatedAt} />,
@@ -41,7 +41,7 @@ export function SettingsPage() {
         title="Sandboxes"
         list={sandboxes}
         columns={['Name', 'Language', 'Packages', 'Build', 'Built']}
-        cells={({ name, language, dependencies, systemPackages, cliTools, ...build }) => [
+        renderCells={({ name, language, dependencies, systemPackages, cliTools, ...build }) => [
           <bdi key="name">{name}</bdi>,
           language,
           <bdi key="packages">{[...dependencies, ...systemPackages, ...cliTools].join(', ')}</bdi>,
@@ -69,22 +69,22 @@ interface SectionProps<Row> {
   title: string;
   list: ListState<Row>;
   columns: readonly string[];
-  cells: (row: Row) => readonly ReactNode[];
+  renderCells: (row: Row) => readonly ReactNode[];
 }
 
-function Section<Row>({ title, list: { data, error, refetch }, columns, cells }: SectionProps<Row>) {
+function Section<Row>({ title, list: { data, error, refetch }, columns, renderCells }: SectionProps<Row>) {
   return (
     <section className="settings-section" aria-label={title}>
       <h2>{title}</h2>
-      {error && <Failed error={error} retry={refetch} />}
+      {error && <ErrorNotice error={error} retry={refetch} />}
       {!data && !error && <Loading what={title.toLowerCase()} />}
       {data?.length === 0 && <p>There are none.</p>}
       {data && data.length > 0 && (
         <PlainTable label={`List of ${title.toLowerCase()}`} columns={columns}>
           {data.map((row, index) => (
             <tr key={index}>
-              {cells(row).map((cell, column) => (
-                <td key={columns[column]}>{cell}</td>
+              {renderCells(row).map((cell, columnIndex) => (
+                <td key={columns[columnIndex]}>{cell}</td>
               ))}
             </tr>
           ))}

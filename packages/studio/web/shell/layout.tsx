@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet } from '@tanstack/react-router';
 import { useState } from 'react';
 import { signOut } from '../api/session.ts';
-import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
 import { setTheme, readStoredTheme } from './theme.ts';
 import type { Theme } from './theme.ts';
 import { WorkspaceContext, rememberWorkspace, useWorkspaces } from './workspace.ts';
@@ -48,14 +48,14 @@ export function Layout() {
               ))}
             </select>
           )}
-          <ThemeChoice />
-          <SignOut />
+          <ThemeSelect />
+          <SignOutButton />
         </div>
       </header>
       <main id="main" tabIndex={-1}>
         {isPending && <Loading what="workspaces" />}
-        {error && <Failed error={error} retry={refetch} />}
-        {!isPending && !error && workspaceId === undefined && <Empty title="You have no workspace" />}
+        {error && <ErrorNotice error={error} retry={refetch} />}
+        {!isPending && !error && workspaceId === undefined && <EmptyNotice title="You have no workspace" />}
         {workspaceId !== undefined && (
           <WorkspaceContext value={workspaceId}>
             <Outlet />
@@ -66,16 +66,16 @@ export function Layout() {
   );
 }
 
-function ThemeChoice() {
+function ThemeSelect() {
   const [theme, setShownTheme] = useState(readStoredTheme);
   return (
     <select
       aria-label="Theme"
       value={theme}
       onChange={({ target }) => {
-        const next = target.value as Theme;
-        setTheme(next);
-        setShownTheme(next);
+        const nextTheme = target.value as Theme;
+        setTheme(nextTheme);
+        setShownTheme(nextTheme);
       }}
     >
       <option value="system">System</option>
@@ -85,7 +85,7 @@ function ThemeChoice() {
   );
 }
 
-function SignOut() {
+function SignOutButton() {
   const queryClient = useQueryClient();
   const action = useMutation({ mutationFn: signOut, onSuccess: () => queryClient.resetQueries() });
   return (

@@ -10,7 +10,7 @@ import type { ErrorComponentProps } from '@tanstack/react-router';
 import type { QueryClient } from '@tanstack/react-query';
 import { BASE_PATH } from '../api/client.ts';
 import { overviewQuery, statesQuery } from '../api/queries.ts';
-import { Empty, FailedPage } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorPage } from '../parts/notice.tsx';
 import { RunsPage } from '../runs/runs-page.tsx';
 import { Layout } from './layout.tsx';
 import {
@@ -20,83 +20,91 @@ import {
   parseWorkflowListSearch,
 } from './search.ts';
 
-const root = createRootRouteWithContext<{ queries: QueryClient }>()({
+const rootRoute = createRootRouteWithContext<{ queryClient: QueryClient }>()({
   component: Layout,
   notFoundComponent: NotFound,
-  errorComponent: PageFailed,
+  errorComponent: RouteError,
 });
 
-const home = createRoute({
-  getParentRoute: () => root,
+const homeRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/',
   component: () => <Navigate to="/runs" search={{}} replace />,
 });
 
-const runs = createRoute({
-  getParentRoute: () => root,
+const runsRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/runs',
   validateSearch: parseRunListSearch,
   component: RunsPage,
 });
 
-const run = createRoute({
-  getParentRoute: () => root,
+const runRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/runs/$runId',
   validateSearch: parseRunSearch,
   // The data is requested together with the code of the page, but not when the page is only preloaded.
-  loader: ({ context: { queries }, params: { runId }, location: { search }, preload }) => {
+  loader: ({ context: { queryClient }, params: { runId }, location: { search }, preload }) => {
     if (preload) return;
     const { scope = '' } = parseRunSearch(search);
-    void queries.prefetchQuery({ ...overviewQuery(runId), staleTime: Infinity });
-    void queries.prefetchQuery({ ...statesQuery(runId, scope), staleTime: Infinity });
+    void queryClient.prefetchQuery({ ...overviewQuery(runId), staleTime: Infinity });
+    void queryClient.prefetchQuery({ ...statesQuery(runId, scope), staleTime: Infinity });
   },
   component: lazyRouteComponent(() => import('../run/run-page.tsx'), 'RunPage'),
 });
 
-const workflows = createRoute({
-  getParentRoute: () => root,
+const workflowsRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/workflows',
   validateSearch: parseWorkflowListSearch,
   component: lazyRouteComponent(() => import('../workflows/workflows-page.tsx'), 'WorkflowsPage'),
 });
 
-const workflow = createRoute({
-  getParentRoute: () => root,
+const workflowRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/workflows/$workflowId',
   validateSearch: parseWorkflowSearch,
   component: lazyRouteComponent(() => import('../workflows/workflow-page.tsx'), 'WorkflowPage'),
 });
 
-const dashboard = createRoute({
-  getParentRoute: () => root,
+const dashboardRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/dashboard',
   component: lazyRouteComponent(() => import('../dashboard/dashboard-page.tsx'), 'DashboardPage'),
 });
 
-const settings = createRoute({
-  getParentRoute: () => root,
+const settingsRoute = createRoute({
+  getParentRoute: () => rootRoute,
   path: '/settings',
   component: lazyRouteComponent(() => import('../settings/settings-page.tsx'), 'SettingsPage'),
 });
 
-const routeTree = root.addChildren([home, runs, run, workflows, workflow, dashboard, settings]);
+const routeTree = rootRoute.addChildren([
+  homeRoute,
+  runsRoute,
+  runRoute,
+  workflowsRoute,
+  workflowRoute,
+  dashboardRoute,
+  settingsRoute,
+]);
 
 function NotFound() {
   return (
     <div className="page">
       <h1>Unknown page</h1>
-      <Empty title="There is no such page">
+      <EmptyNotice title="There is no such page">
         <Link to="/runs" search={{}}>
           Go to the runs
         </Link>
-      </Empty>
+      </EmptyNotice>
     </div>
   );
 }
 
-function PageFailed({ error, reset }: ErrorComponentProps) {
+function RouteError({ error, reset }: ErrorComponentProps) {
   return (
-    <FailedPage
+    <ErrorPage
       what="Heddle"
       error={error instanceof Error ? error : new Error(String(error))}
       retry={reset}
@@ -104,11 +112,11 @@ function PageFailed({ error, reset }: ErrorComponentProps) {
   );
 }
 
-export function makeRouter(queries: QueryClient) {
+export function makeRouter(queryClient: QueryClient) {
   return createRouter({
     routeTree,
     basepath: BASE_PATH === '' ? '/' : BASE_PATH,
-    context: { queries },
+    context: { queryClient },
     defaultPreload: 'intent',
     // A preload loads only the code, so the loader must run again when the page opens. It skips data that is loaded.
     defaultPreloadStaleTime: 0,

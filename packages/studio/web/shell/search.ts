@@ -11,7 +11,7 @@ export interface RunListSearch {
   minCost?: number;
   /** A string that the input, the output or an error of a run contains. */
   text?: string;
-  /** The parts of a run in which the text is searched; absent: all. */
+  /** The part of a run that is searched for the text; absent: all parts. */
   in?: TextPart;
 }
 
@@ -49,15 +49,15 @@ export type Pane = (typeof PANES)[number];
 
 type RawSearch = { [name: string]: unknown };
 
-function stringIn(raw: RawSearch, name: string): string | undefined {
-  const value = raw[name];
+function readString(rawSearch: RawSearch, name: string): string | undefined {
+  const value = rawSearch[name];
   // The router parses a string of digits as a number.
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-function numberIn(raw: RawSearch, name: string): number | undefined {
-  const value = Number(raw[name] ?? Number.NaN);
+function readNumber(rawSearch: RawSearch, name: string): number | undefined {
+  const value = Number(rawSearch[name] ?? Number.NaN);
   return Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
@@ -65,38 +65,38 @@ function omitUndefined<T extends object>(values: { [Key in keyof T]-?: T[Key] | 
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T;
 }
 
-export function parseRunListSearch(raw: RawSearch): RunListSearch {
+export function parseRunListSearch(rawSearch: RawSearch): RunListSearch {
   return omitUndefined<RunListSearch>({
-    status: stringIn(raw, 'status'),
-    workflowIds: stringIn(raw, 'workflowIds'),
-    workflowName: stringIn(raw, 'workflowName'),
-    triggers: stringIn(raw, 'triggers'),
-    runId: stringIn(raw, 'runId'),
-    since: stringIn(raw, 'since'),
-    minDurationMs: numberIn(raw, 'minDurationMs'),
-    minCost: numberIn(raw, 'minCost'),
-    text: stringIn(raw, 'text'),
-    in: TEXT_PARTS.find((part) => part === raw['in']),
+    status: readString(rawSearch, 'status'),
+    workflowIds: readString(rawSearch, 'workflowIds'),
+    workflowName: readString(rawSearch, 'workflowName'),
+    triggers: readString(rawSearch, 'triggers'),
+    runId: readString(rawSearch, 'runId'),
+    since: readString(rawSearch, 'since'),
+    minDurationMs: readNumber(rawSearch, 'minDurationMs'),
+    minCost: readNumber(rawSearch, 'minCost'),
+    text: readString(rawSearch, 'text'),
+    in: TEXT_PARTS.find((part) => part === rawSearch['in']),
   });
 }
 
-export function parseRunSearch(raw: RawSearch): RunSearch {
+export function parseRunSearch(rawSearch: RawSearch): RunSearch {
   return omitUndefined<RunSearch>({
-    span: stringIn(raw, 'span'),
-    block: stringIn(raw, 'block'),
-    scope: stringIn(raw, 'scope'),
-    pane: PANES.find((pane) => pane === raw['pane']),
-    view: raw['view'] === 'timeline' ? 'timeline' : undefined,
+    span: readString(rawSearch, 'span'),
+    block: readString(rawSearch, 'block'),
+    scope: readString(rawSearch, 'scope'),
+    pane: PANES.find((pane) => pane === rawSearch['pane']),
+    view: rawSearch['view'] === 'timeline' ? 'timeline' : undefined,
   });
 }
 
-export function parseWorkflowListSearch(raw: RawSearch): WorkflowListSearch {
-  return omitUndefined<WorkflowListSearch>({ folder: stringIn(raw, 'folder') });
+export function parseWorkflowListSearch(rawSearch: RawSearch): WorkflowListSearch {
+  return omitUndefined<WorkflowListSearch>({ folder: readString(rawSearch, 'folder') });
 }
 
-export function parseWorkflowSearch(raw: RawSearch): WorkflowSearch {
+export function parseWorkflowSearch(rawSearch: RawSearch): WorkflowSearch {
   return omitUndefined<WorkflowSearch>({
-    version: raw['version'] === 'draft' ? 'draft' : numberIn(raw, 'version'),
-    block: stringIn(raw, 'block'),
+    version: rawSearch['version'] === 'draft' ? 'draft' : readNumber(rawSearch, 'version'),
+    block: readString(rawSearch, 'block'),
   });
 }

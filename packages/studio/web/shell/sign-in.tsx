@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useState } from 'react';
 import { readSession, signInWithKey } from '../api/session.ts';
-import { Failed, Loading } from '../parts/notice.tsx';
+import { ErrorNotice, Loading } from '../parts/notice.tsx';
 
 /** Shows the sign-in form, and the pages after signing in. `tokenError`: why the token in the URL was refused. */
 export function SignInGate({
@@ -14,12 +14,12 @@ export function SignInGate({
 }) {
   const session = useQuery({ queryKey: ['session'], queryFn: readSession, staleTime: Infinity });
   if (session.isPending) return <Loading what="the Studio" />;
-  if (session.error) return <Failed error={session.error} retry={session.refetch} />;
+  if (session.error) return <ErrorNotice error={session.error} retry={session.refetch} />;
   if (session.data.signedIn) return children;
-  return <SignIn tokenError={tokenError} acceptsToken={session.data.ways?.includes('token') ?? false} />;
+  return <SignInForm tokenError={tokenError} acceptsToken={session.data.ways?.includes('token') ?? false} />;
 }
 
-function SignIn({ tokenError, acceptsToken }: { tokenError: string | undefined; acceptsToken: boolean }) {
+function SignInForm({ tokenError, acceptsToken }: { tokenError: string | undefined; acceptsToken: boolean }) {
   const queryClient = useQueryClient();
   const [key, setKey] = useState('');
   const action = useMutation({

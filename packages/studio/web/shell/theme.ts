@@ -1,15 +1,15 @@
 export type Theme = 'system' | 'light' | 'dark';
 
-const KEY = 'heddle-theme';
+const STORAGE_KEY = 'heddle-theme';
 
 /** Returns the theme that the user has chosen; 'system' if there is none. */
 export function readStoredTheme(): Theme {
-  const stored = localStorage.getItem(KEY);
-  return stored === 'light' || stored === 'dark' ? stored : 'system';
+  const storedTheme = localStorage.getItem(STORAGE_KEY);
+  return storedTheme === 'light' || storedTheme === 'dark' ? storedTheme : 'system';
 }
 
 export function setTheme(theme: Theme): void {
-  localStorage.setItem(KEY, theme);
+  localStorage.setItem(STORAGE_KEY, theme);
   applyStoredTheme();
 }
 

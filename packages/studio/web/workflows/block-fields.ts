@@ -18,7 +18,7 @@ export interface FieldText {
 /** Keys of `data` that position a block. They are not settings of a loop or a parallel. */
 const LAYOUT_KEYS = new Set(['parentId', 'extent', 'width', 'height']);
 /** Settings that change how a block runs and are not fields of the block. */
-const SETTINGS = ['retry', 'timeoutMs', 'errorEnabled', 'triggerMode'];
+const SETTING_NAMES = ['retry', 'timeoutMs', 'errorEnabled', 'triggerMode'];
 
 /** Returns the fields of a block that have a value, and its settings. */
 export function fieldsOf({ blocks }: WorkflowState, blockId: string): FieldText[] {
@@ -27,7 +27,7 @@ export function fieldsOf({ blocks }: WorkflowState, blockId: string): FieldText[
     ([name, field]) => [name, objectOrEmpty(field)['value']] as const,
   );
   const data = Object.entries(objectOrEmpty(block['data'])).filter(([name]) => !LAYOUT_KEYS.has(name));
-  const settings = SETTINGS.map((name) => [name, block[name]] as const).filter(
+  const settings = SETTING_NAMES.map((name) => [name, block[name]] as const).filter(
     ([, value]) => value !== false,
   );
   return [...data, ...fields, ...settings]

@@ -1,24 +1,24 @@
 import { useQuery } from '@tanstack/react-query';
 import { diffLines } from 'diff';
 import { useState } from 'react';
-import { Failed, Loading } from '../parts/notice.tsx';
+import { ErrorNotice, Loading } from '../parts/notice.tsx';
 import { comparisonQuery, versionQuery } from './queries.ts';
 
-interface CompareProps {
+interface VersionComparisonProps {
   workflowId: string;
   /** Newest first. */
   versions: readonly number[];
 }
 
 /** The changed blocks, connections and variables between two versions. Changed text is compared line by line. */
-export function Compare({ workflowId, versions }: CompareProps) {
+export function VersionComparison({ workflowId, versions }: VersionComparisonProps) {
   const [base, setBase] = useState(versions[1] ?? 0);
   const [target, setTarget] = useState(versions[0] ?? 0);
   const comparison = useQuery(comparisonQuery(workflowId, String(base), String(target)));
-  const versionField = (label: string, value: number, set: (version: number) => void) => (
+  const renderVersionField = (label: string, value: number, onChange: (version: number) => void) => (
     <label className="field">
       <span>{label}</span>
-      <select value={value} onChange={(event) => set(Number(event.target.value))}>
+      <select value={value} onChange={(event) => onChange(Number(event.target.value))}>
         {versions.map((version) => (
           <option key={version} value={version}>
             Version {version}
@@ -30,10 +30,10 @@ export function Compare({ workflowId, versions }: CompareProps) {
   return (
     <section className="compare" aria-label="Difference between two versions">
       <div className="filters">
-        {versionField('From', base, setBase)}
-        {versionField('To', target, setTarget)}
+        {renderVersionField('From', base, setBase)}
+        {renderVersionField('To', target, setTarget)}
       </div>
-      {comparison.error && <Failed error={comparison.error} retry={comparison.refetch} />}
+      {comparison.error && <ErrorNotice error={comparison.error} retry={comparison.refetch} />}
       {comparison.isPending && <Loading what="the difference" />}
       {comparison.data?.identical && <p>Both versions are identical.</p>}
       {comparison.data && !comparison.data.identical && (
@@ -72,24 +72,24 @@ function Changes({ workflowId, base, target, changes: { blocks, edges, variables
     <>
       <ul className="changes">
         {blocks.added.map((block) => (
-          <Change key={block.id} sign="+" what="added" block={block} />
+          <Change key={block.id} sign="+" description="added" block={block} />
         ))}
         {blocks.removed.map((block) => (
-          <Change key={block.id} sign="−" what="removed" block={block} />
+          <Change key={block.id} sign="−" description="removed" block={block} />
         ))}
         {blocks.changed.map((block) => (
           <Change
             key={block.id}
             sign="±"
-            what={`changed: ${[...block.fields, ...block.subBlocks].join(', ')}`}
+            description={`changed: ${[...block.fields, ...block.subBlocks].join(', ')}`}
             block={block}
           >
             {block.subBlocks.map((field) => (
               <TextDifference
                 key={field}
                 name={`${block.name}, ${field}`}
-                before={fieldText(baseVersion.data?.state.blocks[block.id], field)}
-                after={fieldText(targetVersion.data?.state.blocks[block.id], field)}
+                oldText={readFieldText(baseVersion.data?.state.blocks[block.id], field)}
+                newText={readFieldText(targetVersion.data?.state.blocks[block.id], field)}
               />
             ))}
           </Change>
@@ -105,23 +105,23 @@ function Changes({ workflowId, base, target, changes: { blocks, edges, variables
 
 interface ChangeProps {
   sign: string;
-  what: string;
+  description: string;
   block: BlockRef;
   children?: React.ReactNode;
 }
 
-function Change({ sign, what, block, children }: ChangeProps) {
+function Change({ sign, description, block, children }: ChangeProps) {
   return (
     <li>
       <span aria-hidden="true">{sign}</span> <bdi className="change-name">{block.name}</bdi>{' '}
-      <span className="value-note">{what}</span>
+      <span className="value-note">{description}</span>
       {children}
     </li>
   );
 }
 
 /** Returns the text of a field of a block in the format of drafts; undefined for a field that is not text. */
-function fieldText(block: unknown, field: string): string | undefined {
+function readFieldText(block: unknown, field: string): string | undefined {
   const fields = (block as { subBlocks?: { [name: string]: { value?: unknown } | undefined } } | undefined)
     ?.subBlocks;
   const value = fields?.[field]?.value;
@@ -129,20 +129,22 @@ function fieldText(block: unknown, field: string): string | undefined {
 }
 
 /** Maximum total length of two texts that are compared line by line. */
-const MAX_COMPARED = 100_000;
+const MAX_COMPARED_LENGTH = 100_000;
 
 function TextDifference({
   name,
-  before,
-  after,
+  oldText,
+  newText,
 }: {
   name: string;
-  before: string | undefined;
-  after: string | undefined;
+  oldText: string | undefined;
+  newText: string | undefined;
 }) {
-  if (before === undefined || after === undefined || before === after) return null;
+  if (oldText === undefined || newText === undefined || oldText === newText) return null;
   const parts =
-    before.length + after.length > MAX_COMPARED ? undefined : diffLines(before, after, { timeout: 1000 });
+    oldText.length + newText.length > MAX_COMPARED_LENGTH
+      ? undefined
+      : diffLines(oldText, newText, { timeout: 1000 });
   if (!parts) return <p className="value-note">The text is too large to compare.</p>;
   return (
     <pre className="difference" aria-label={name} tabIndex={0} role="region">
@@ -156,6 +158,6 @@ function TextDifference({
 }
 
 function prefixLines(text: string, sign: string): string {
-  const lines = text.endsWith('\n') ? text.slice(0, -1) : text;
-  return `${sign}${lines.replaceAll('\n', `\n${sign}`)}\n`;
+  const textWithoutLastBreak = text.endsWith('\n') ? text.slice(0, -1) : text;
+  return `${sign}${textWithoutLastBreak.replaceAll('\n', `\n${sign}`)}\n`;
 }

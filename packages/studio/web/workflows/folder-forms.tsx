@@ -1,8 +1,8 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { client, dataOf } from '../api/client.ts';
-import { Confirm } from '../parts/confirm.tsx';
-import { ROOT, parentOf, subfolderPath, pathText } from './folder-rows.ts';
+import { ConfirmButton } from '../parts/confirm.tsx';
+import { ROOT, parentOf, subfolderPath, formatPath } from './folder-rows.ts';
 import type { Folder } from './folder-rows.ts';
 
 interface FolderProps {
@@ -18,9 +18,9 @@ export function FolderForms(props: FolderProps & { folders: readonly Folder[] })
   const folder = folders.find((each) => each.path === path);
   return (
     <div className="button-row" role="group" aria-label="Folder">
-      <NewFolder key={`new ${path}`} {...props} />
-      {folder && <MoveFolder key={`move ${path}`} {...props} folder={folder} />}
-      {folder && <DeleteFolder key={`delete ${path}`} {...props} folder={folder} />}
+      <NewFolderForm key={`new ${path}`} {...props} />
+      {folder && <MoveFolderForm key={`move ${path}`} {...props} folder={folder} />}
+      {folder && <DeleteFolderForm key={`delete ${path}`} {...props} folder={folder} />}
     </div>
   );
 }
@@ -34,24 +34,24 @@ function useRefetch(): () => Promise<unknown> {
     );
 }
 
-function NewFolder({ workspaceId, path, select }: FolderProps) {
+function NewFolderForm({ workspaceId, path, select }: FolderProps) {
   const [name, setName] = useState('');
   const refetch = useRefetch();
-  const parent = path === '' ? ROOT : path;
+  const parentPath = path === '' ? ROOT : path;
   const create = async (): Promise<void> => {
-    const newPath = subfolderPath(parent, name.trim());
+    const newPath = subfolderPath(parentPath, name.trim());
     await createFolder({ workspaceId, path: newPath });
     await refetch();
     select(newPath);
   };
   return (
-    <Confirm
+    <ConfirmButton
       label="New folder"
-      title={parent === ROOT ? 'Create a folder' : `Create a folder in ${pathText(parent)}`}
+      title={parentPath === ROOT ? 'Create a folder' : `Create a folder in ${formatPath(parentPath)}`}
       onConfirm={create}
     >
       <NameField name={name} setName={setName} />
-    </Confirm>
+    </ConfirmButton>
   );
 }
 
@@ -69,12 +69,12 @@ interface FolderFormProps extends FolderProps {
   folders: readonly Folder[];
 }
 
-function MoveFolder({ workspaceId, path, select, folder, folders }: FolderFormProps) {
+function MoveFolderForm({ workspaceId, path, select, folder, folders }: FolderFormProps) {
   const [name, setName] = useState(folder.name);
-  const [parent, setParent] = useState(parentOf(path));
+  const [parentPath, setParentPath] = useState(parentOf(path));
   const refetch = useRefetch();
   const relocate = async (): Promise<void> => {
-    const destination = subfolderPath(parent, name.trim());
+    const destination = subfolderPath(parentPath, name.trim());
     if (destination === path) return;
     await relocateFolder({ workspaceId, path }, destination);
     await refetch();
@@ -82,21 +82,21 @@ function MoveFolder({ workspaceId, path, select, folder, folders }: FolderFormPr
   };
   const destinations = folders.filter((each) => each.path !== path && !each.path.startsWith(`${path}/`));
   return (
-    <Confirm label="Rename or move" title={`Rename or move ${folder.name}`} onConfirm={relocate}>
+    <ConfirmButton label="Rename or move" title={`Rename or move ${folder.name}`} onConfirm={relocate}>
       <NameField name={name} setName={setName} />
-      <FolderChoice label="In" folders={destinations} path={parent} setPath={setParent} />
-    </Confirm>
+      <FolderSelect label="In" folders={destinations} path={parentPath} setPath={setParentPath} />
+    </ConfirmButton>
   );
 }
 
-interface ChoiceProps {
+interface FolderSelectProps {
   label: string;
   folders: readonly Folder[];
   path: string;
   setPath: (path: string) => void;
 }
 
-function FolderChoice({ label, folders, path, setPath }: ChoiceProps) {
+function FolderSelect({ label, folders, path, setPath }: FolderSelectProps) {
   return (
     <label className="field">
       <span>{label}</span>
@@ -104,7 +104,7 @@ function FolderChoice({ label, folders, path, setPath }: ChoiceProps) {
         <option value={ROOT}>No folder</option>
         {folders.map((each) => (
           <option key={each.path} value={each.path}>
-            {pathText(each.path)}
+            {formatPath(each.path)}
           </option>
         ))}
       </select>
@@ -112,17 +112,17 @@ function FolderChoice({ label, folders, path, setPath }: ChoiceProps) {
   );
 }
 
-function DeleteFolder({ workspaceId, path, select, folder }: FolderFormProps) {
+function DeleteFolderForm({ workspaceId, path, select, folder }: FolderFormProps) {
   const [isRecursive, setRecursive] = useState(false);
   const refetch = useRefetch();
   const remove = async (): Promise<void> => {
     await deleteFolder({ workspaceId, path }, isRecursive);
     await refetch();
-    const parent = parentOf(path);
-    select(parent === ROOT ? '' : parent);
+    const parentPath = parentOf(path);
+    select(parentPath === ROOT ? '' : parentPath);
   };
   return (
-    <Confirm label="Delete" title={`Delete ${folder.name}?`} danger onConfirm={remove}>
+    <ConfirmButton label="Delete" title={`Delete ${folder.name}?`} danger onConfirm={remove}>
       <label className="check">
         <input
           type="checkbox"
@@ -131,7 +131,7 @@ function DeleteFolder({ workspaceId, path, select, folder }: FolderFormProps) {
         />{' '}
         Even if it is not empty: its folders are deleted, and its workflows are archived
       </label>
-    </Confirm>
+    </ConfirmButton>
   );
 }
 
@@ -143,7 +143,7 @@ interface MoveProps {
 }
 
 /** Moves the selected workflows to a folder. */
-export function MoveWorkflows({ workspaceId, workflowIds, folders, onMoved }: MoveProps) {
+export function MoveWorkflowsForm({ workspaceId, workflowIds, folders, onMoved }: MoveProps) {
   const [path, setPath] = useState(ROOT);
   const refetch = useRefetch();
   const move = async (): Promise<void> => {
@@ -156,14 +156,14 @@ export function MoveWorkflows({ workspaceId, workflowIds, folders, onMoved }: Mo
     }
   };
   return (
-    <Confirm
+    <ConfirmButton
       label="Move workflows"
       title={`Move ${workflowIds.length === 1 ? 'a workflow' : `${workflowIds.length} workflows`} to a folder`}
       disabled={workflowIds.length === 0}
       onConfirm={move}
     >
-      <FolderChoice label="Folder" folders={folders} path={path} setPath={setPath} />
-    </Confirm>
+      <FolderSelect label="Folder" folders={folders} path={path} setPath={setPath} />
+    </ConfirmButton>
   );
 }
 
@@ -173,28 +173,29 @@ interface FolderRef {
   path: string;
 }
 
-const FOLDERS = '/api/v2/workflows/folders';
+const FOLDERS_PATH = '/api/v2/workflows/folders';
 
 /** Creates a folder. Its parent must exist. */
 async function createFolder(body: FolderRef): Promise<void> {
-  await dataOf(client.POST(FOLDERS, { body }));
+  await dataOf(client.POST(FOLDERS_PATH, { body }));
 }
 
 /** Moves or renames a folder with its contents. */
 async function relocateFolder(folder: FolderRef, destinationPath: string): Promise<void> {
-  await dataOf(client.PATCH(FOLDERS, { body: { ...folder, destinationPath } }));
+  await dataOf(client.PATCH(FOLDERS_PATH, { body: { ...folder, destinationPath } }));
 }
 
 /** Deletes a folder. With `recursive`, also deletes the folders in it and archives its workflows. */
 async function deleteFolder(folder: FolderRef, recursive: boolean): Promise<void> {
   const query = { ...folder, recursive: recursive ? 'true' : 'false' } as const;
-  await dataOf(client.DELETE(FOLDERS, { params: { query } }));
+  await dataOf(client.DELETE(FOLDERS_PATH, { params: { query } }));
 }
 
 /** Moves workflows to a folder. Throws an Error with the server's reason if one was not moved. */
 async function moveWorkflows(workspaceId: string, workflowIds: string[], folderPath: string): Promise<void> {
   const body = { workspaceId, workflowIds, folderPath };
   const { data } = await dataOf(client.POST('/api/v2/workflows/move', { body }));
-  const [first] = data.failed;
-  if (first) throw new Error(`Not moved: ${data.failed.length} of ${workflowIds.length}. ${first.reason}`);
+  const [firstFailure] = data.failed;
+  if (firstFailure)
+    throw new Error(`Not moved: ${data.failed.length} of ${workflowIds.length}. ${firstFailure.reason}`);
 }

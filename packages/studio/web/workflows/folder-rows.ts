@@ -26,7 +26,7 @@ export interface FolderRow {
 export const ROOT = '/';
 
 /** Names of the rows that are not folders. */
-const ALL = 'All workflows';
+const ALL_WORKFLOWS = 'All workflows';
 const NO_FOLDER = 'Without a folder';
 
 /**
@@ -36,34 +36,34 @@ const NO_FOLDER = 'Without a folder';
 export function toFolderRows(folders: readonly Folder[], openPaths: ReadonlySet<string>): FolderRow[] {
   const children = Map.groupBy(folders, ({ parentPath }) => parentPath);
   const size = (children.get(ROOT)?.length ?? 0) + 2;
-  const shared = { locked: false, level: 1, isOpen: undefined, size };
+  const sharedProperties = { locked: false, level: 1, isOpen: undefined, size };
   const rows: FolderRow[] = [
-    { ...shared, path: '', name: ALL, position: 1 },
-    { ...shared, path: ROOT, name: NO_FOLDER, position: 2 },
+    { ...sharedProperties, path: '', name: ALL_WORKFLOWS, position: 1 },
+    { ...sharedProperties, path: ROOT, name: NO_FOLDER, position: 2 },
   ];
-  const add = (parentPath: string, level: number): void => {
+  const addChildren = (parentPath: string, level: number): void => {
     const siblings = children.get(parentPath) ?? [];
     for (const [index, { path, name, locked }] of siblings.entries()) {
       const isOpen = children.has(path) ? openPaths.has(path) : undefined;
-      const fixedRows = level === 1 ? 2 : 0;
+      const fixedRowCount = level === 1 ? 2 : 0;
       rows.push({
         path,
         name,
         locked,
         level,
         isOpen,
-        size: siblings.length + fixedRows,
-        position: index + 1 + fixedRows,
+        size: siblings.length + fixedRowCount,
+        position: index + 1 + fixedRowCount,
       });
-      if (isOpen === true) add(path, level + 1);
+      if (isOpen === true) addChildren(path, level + 1);
     }
   };
-  add(ROOT, 1);
+  addChildren(ROOT, 1);
   return rows;
 }
 
 /** The action of a key in the tree: it moves to a row, or opens or closes the current folder. */
-export type TreeKeyAction = { to: number } | { isOpen: boolean };
+export type TreeKeyAction = { targetIndex: number } | { isOpen: boolean };
 
 /** Returns the action of a key at the row with this index; undefined if the key has no effect. */
 export function keyActionOf(
@@ -81,13 +81,13 @@ export function keyActionOf(
     Home: 0,
     End: rows.length - 1,
   };
-  const to = targets[key];
-  return to === undefined || to === index ? undefined : { to };
+  const targetIndex = targets[key];
+  return targetIndex === undefined || targetIndex === index ? undefined : { targetIndex };
 }
 
 function rightKeyAction({ isOpen }: FolderRow, index: number): TreeKeyAction | undefined {
   if (isOpen === undefined) return undefined;
-  return isOpen ? { to: index + 1 } : { isOpen: true };
+  return isOpen ? { targetIndex: index + 1 } : { isOpen: true };
 }
 
 function leftKeyAction(
@@ -96,18 +96,18 @@ function leftKeyAction(
   rows: readonly FolderRow[],
 ): TreeKeyAction | undefined {
   if (isOpen === true) return { isOpen: false };
-  const to = rows.findLastIndex((each, eachIndex) => eachIndex < index && each.level === level - 1);
-  return to < 0 ? undefined : { to };
+  const targetIndex = rows.findLastIndex((each, eachIndex) => eachIndex < index && each.level === level - 1);
+  return targetIndex < 0 ? undefined : { targetIndex };
 }
 
 /** Returns the path of a subfolder of a folder. */
 export function subfolderPath(parentPath: string, name: string): string {
   // encodeURIComponent does not encode these characters.
-  const encoded = encodeURIComponent(name).replaceAll(
+  const encodedName = encodeURIComponent(name).replaceAll(
     /[!'()*]/g,
     (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-  return parentPath === ROOT ? `/${encoded}` : `${parentPath}/${encoded}`;
+  return parentPath === ROOT ? `/${encodedName}` : `${parentPath}/${encodedName}`;
 }
 
 /** Returns the path of the parent of a folder. */
@@ -117,7 +117,7 @@ export function parentOf(path: string): string {
 }
 
 /** Returns a path in readable form: its decoded names, separated by slashes. */
-export function pathText(path: string): string {
+export function formatPath(path: string): string {
   return path.split('/').slice(1).map(decodeSegment).join(' / ');
 }
 

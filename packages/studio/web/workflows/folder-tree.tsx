@@ -11,7 +11,7 @@ const INDENT_PX = 14;
 interface TreeProps {
   folders: readonly Folder[];
   /** The path of the selected folder; empty: all workflows. */
-  selected: string;
+  selectedPath: string;
   select: (path: string) => void;
 }
 
@@ -19,8 +19,8 @@ interface TreeProps {
  * The folders as a tree. The tree is one tab stop: arrow keys, Home and End move the focus, right and left also open
  * and close a folder, and Enter and Space select a folder. Only the rows in view are mounted.
  */
-export function FolderTree({ folders, selected, select }: TreeProps) {
-  const [openPaths, setOpenPaths] = useState<ReadonlySet<string>>(() => ancestorsOf(selected));
+export function FolderTree({ folders, selectedPath, select }: TreeProps) {
+  const [openPaths, setOpenPaths] = useState<ReadonlySet<string>>(() => ancestorsOf(selectedPath));
   const rows = useMemo(() => toFolderRows(folders, openPaths), [folders, openPaths]);
   const container = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
@@ -30,7 +30,7 @@ export function FolderTree({ folders, selected, select }: TreeProps) {
     overscan: 8,
   });
   const height = virtualizer.getTotalSize();
-  const [activePath, setActivePath] = useState(selected);
+  const [activePath, setActivePath] = useState(selectedPath);
   const foundIndex = rows.findIndex(({ path }) => path === activePath);
   const activeIndex = Math.max(foundIndex, 0);
   const activate = (index: number): void => setActivePath(rows[index]?.path ?? '');
@@ -47,7 +47,7 @@ export function FolderTree({ folders, selected, select }: TreeProps) {
     if (!isSelectKey && !keyAction) return;
     event.preventDefault();
     if (isSelectKey) select(row.path);
-    else if (keyAction && 'to' in keyAction) move(keyAction.to);
+    else if (keyAction && 'targetIndex' in keyAction) move(keyAction.targetIndex);
     else if (keyAction) setFolderOpen(row, keyAction.isOpen);
   };
   return (
@@ -62,7 +62,7 @@ export function FolderTree({ folders, selected, select }: TreeProps) {
                 row={row}
                 top={start}
                 isActive={index === activeIndex}
-                isSelected={row.path === selected}
+                isSelected={row.path === selectedPath}
                 itemRef={rowRef(index)}
                 choose={() => {
                   setActivePath(row.path);

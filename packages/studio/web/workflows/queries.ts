@@ -10,9 +10,9 @@ export function workflowsQuery(workspaceId: string, search: string, folderPath?:
   return infiniteQueryOptions({
     queryKey: ['workflows', workspaceId, search, folderPath],
     queryFn: ({ pageParam: cursor }) => {
-      const page = { limit: 100, ...(cursor !== '' && { cursor }), ...(search !== '' && { search }) };
+      const pagination = { limit: 100, ...(cursor !== '' && { cursor }), ...(search !== '' && { search }) };
       const folder = folderPath === undefined ? {} : { folderPath };
-      const query = { workspaceId, sortBy: 'name', sortOrder: 'asc', ...page, ...folder } as const;
+      const query = { workspaceId, sortBy: 'name', sortOrder: 'asc', ...pagination, ...folder } as const;
       return dataOf(client.GET('/api/v2/workflows', { params: { query } }));
     },
     initialPageParam: '',

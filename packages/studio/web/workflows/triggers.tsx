@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { Failed, Loading } from '../parts/notice.tsx';
+import { ErrorNotice, Loading } from '../parts/notice.tsx';
 import { PlainTable } from '../parts/plain-table.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time } from '../parts/format.tsx';
 import { RunLink } from '../run/run-link.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
 import { triggersQuery, webhooksQuery } from './queries.ts';
@@ -15,14 +15,16 @@ export function Triggers({ workflowId }: { workflowId: string }) {
   const triggers = useQuery(triggersQuery(workspaceId, workflowId));
   const webhooks = useQuery(webhooksQuery(workspaceId, workflowId));
   const failedQuery = [triggers, webhooks].find(({ error }) => error !== null);
-  if (failedQuery?.error) return <Failed error={failedQuery.error} retry={failedQuery.refetch} />;
+  if (failedQuery?.error) return <ErrorNotice error={failedQuery.error} retry={failedQuery.refetch} />;
   if (!triggers.data || !webhooks.data) return <Loading what="triggers" />;
   if (triggers.data.length === 0) return <p>The live version has no trigger.</p>;
-  const hooks = new Map(webhooks.data.flatMap(({ id, hook }) => (hook ? [[id, hook] as const] : [])));
+  const hookByTriggerId = new Map(
+    webhooks.data.flatMap(({ id, hook }) => (hook ? [[id, hook] as const] : [])),
+  );
   return (
     <PlainTable
       label="List of triggers"
-      columns={hooks.size > 0 ? [...COLUMNS, 'Webhook at the provider'] : COLUMNS}
+      columns={hookByTriggerId.size > 0 ? [...COLUMNS, 'Webhook at the provider'] : COLUMNS}
     >
       {triggers.data.map((trigger) => (
         <tr key={trigger.id}>
@@ -37,11 +39,11 @@ export function Triggers({ workflowId }: { workflowId: string }) {
           <td>{trigger.lastDueAt === null ? '–' : <Time iso={trigger.lastDueAt} />}</td>
           <td>{trigger.lastRunId === null ? '–' : <RunLink runId={trigger.lastRunId} />}</td>
           <td>
-            <Health health={trigger.health} hookError={hooks.get(trigger.id)?.error ?? null} />
+            <Health health={trigger.health} hookError={hookByTriggerId.get(trigger.id)?.error ?? null} />
           </td>
-          {hooks.size > 0 && (
+          {hookByTriggerId.size > 0 && (
             <td>
-              <Hook hook={hooks.get(trigger.id)} />
+              <Hook hook={hookByTriggerId.get(trigger.id)} />
             </td>
           )}
         </tr>

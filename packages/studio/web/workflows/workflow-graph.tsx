@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { BlockGraph } from '../graph/graph.tsx';
 import { Outline } from '../graph/outline.tsx';
-import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
 import type { WorkflowSearch } from '../shell/search.ts';
 import { draftQuery, versionQuery } from './queries.ts';
 import { fieldsOf } from './block-fields.ts';
@@ -21,10 +21,13 @@ interface GraphProps {
 /** The graph of the draft or of a version, with the fields of the selected block. */
 export function WorkflowGraph({ workflowId, version, blockId, updateSearch }: GraphProps) {
   const draft = useQuery({ ...draftQuery(workflowId), enabled: version === undefined });
-  const deployed = useQuery({ ...versionQuery(workflowId, version ?? 0), enabled: version !== undefined });
-  const { error, refetch } = version === undefined ? draft : deployed;
-  const state = version === undefined ? draft.data : deployed.data?.state;
-  if (error) return <Failed error={error} retry={refetch} />;
+  const deployedVersion = useQuery({
+    ...versionQuery(workflowId, version ?? 0),
+    enabled: version !== undefined,
+  });
+  const { error, refetch } = version === undefined ? draft : deployedVersion;
+  const state = version === undefined ? draft.data : deployedVersion.data?.state;
+  if (error) return <ErrorNotice error={error} retry={refetch} />;
   if (!state) return <Loading what="the graph" />;
   return <StateGraph {...{ state, blockId, updateSearch }} />;
 }
@@ -36,25 +39,25 @@ interface StateGraphProps extends Pick<GraphProps, 'blockId' | 'updateSearch'> {
 function StateGraph({ state, blockId, updateSearch }: StateGraphProps) {
   // The state comes from a response, so it is JSON.
   const graph = useMemo(() => toDrawnGraph(state as unknown as JsonObject), [state]);
-  const selected = graph.blocks.find(({ id }) => id === blockId);
+  const selectedBlock = graph.blocks.find(({ id }) => id === blockId);
   const selectBlock = (id: string) => updateSearch({ block: id });
-  const shared = { graph, selectedId: selected?.id, selectBlock };
-  if (graph.blocks.length === 0) return <Empty title="There are no blocks" />;
+  const graphProps = { graph, selectedId: selectedBlock?.id, selectBlock };
+  if (graph.blocks.length === 0) return <EmptyNotice title="There are no blocks" />;
   return (
     <div className="run-body workflow-graph">
-      <Outline {...shared} />
-      <BlockGraph {...shared} />
+      <Outline {...graphProps} />
+      <BlockGraph {...graphProps} />
       <aside className="details" aria-label="Fields">
-        {selected ? (
+        {selectedBlock ? (
           <>
             <div className="details-title">
-              <h3 dir="auto">{selected.name}</h3>
+              <h3 dir="auto">{selectedBlock.name}</h3>
               <span className="value-note">
-                {selected.type.replaceAll('_', ' ')}
-                {!selected.enabled && ', not enabled'}
+                {selectedBlock.type.replaceAll('_', ' ')}
+                {!selectedBlock.enabled && ', not enabled'}
               </span>
             </div>
-            <Fields key={selected.id} fields={fieldsOf(state, selected.id)} />
+            <Fields key={selectedBlock.id} fields={fieldsOf(state, selectedBlock.id)} />
           </>
         ) : (
           <p className="value-note">Select a block to see its fields.</p>

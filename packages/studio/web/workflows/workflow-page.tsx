@@ -2,11 +2,11 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { Suspense, lazy } from 'react';
 import { AuditLog } from '../parts/audit.tsx';
-import { Empty, Failed, FailedPage, Loading } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorNotice, ErrorPage, Loading } from '../parts/notice.tsx';
 import { PlainTable } from '../parts/plain-table.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time } from '../parts/format.tsx';
 import type { WorkflowSearch } from '../shell/search.ts';
-import { Compare } from './compare.tsx';
+import { VersionComparison } from './compare.tsx';
 import { deploymentQuery, versionsQuery, workflowQuery } from './queries.ts';
 import { Triggers } from './triggers.tsx';
 
@@ -21,7 +21,7 @@ const route = getRouteApi('/workflows/$workflowId');
 export function WorkflowPage() {
   const { workflowId } = route.useParams();
   const workflow = useQuery(workflowQuery(workflowId));
-  if (workflow.error) return <FailedPage what="Workflow" error={workflow.error} retry={workflow.refetch} />;
+  if (workflow.error) return <ErrorPage what="Workflow" error={workflow.error} retry={workflow.refetch} />;
   if (!workflow.data) return <Loading what="the workflow" />;
   const { name, description, folderPath, isDeployed, runCount } = workflow.data;
   return (
@@ -70,12 +70,12 @@ function GraphSection({ workflowId }: { workflowId: string }) {
   const versions = useInfiniteQuery(versionsQuery(workflowId));
   const deployment = useQuery(deploymentQuery(workflowId));
   const failedQuery = [versions, deployment].find(({ error }) => error !== null);
-  if (failedQuery?.error) return <Failed error={failedQuery.error} retry={failedQuery.refetch} />;
+  if (failedQuery?.error) return <ErrorNotice error={failedQuery.error} retry={failedQuery.refetch} />;
   if (!versions.data || !deployment.data) return <Loading what="the graph" />;
   const liveVersion = deployment.data.activeDeployment?.version;
   const shownVersion = version ?? liveVersion ?? 'draft';
   const loadedVersions = versions.data.pages.flatMap(({ data }) => data.map((each) => each.version));
-  const choices =
+  const versionOptions =
     typeof shownVersion === 'number' && !loadedVersions.includes(shownVersion)
       ? [...loadedVersions, shownVersion]
       : loadedVersions;
@@ -94,7 +94,7 @@ function GraphSection({ workflowId }: { workflowId: string }) {
             }
           >
             <option value="draft">Draft</option>
-            {choices.map((each) => (
+            {versionOptions.map((each) => (
               <option key={each} value={each}>
                 Version {each}
                 {each === liveVersion && ' (live)'}
@@ -117,19 +117,23 @@ function GraphSection({ workflowId }: { workflowId: string }) {
 /** Shows whether the draft differs from the live version, and how the latest deployment ended. */
 function Deployment({ workflowId }: { workflowId: string }) {
   const deployment = useQuery(deploymentQuery(workflowId));
-  if (deployment.error) return <Failed error={deployment.error} retry={deployment.refetch} />;
+  if (deployment.error) return <ErrorNotice error={deployment.error} retry={deployment.refetch} />;
   if (deployment.isPending) return <Loading what="the deployment" />;
-  const { activeDeployment: live, latestDeploymentAttempt: attempt, needsRedeployment } = deployment.data;
+  const {
+    activeDeployment: liveDeployment,
+    latestDeploymentAttempt: attempt,
+    needsRedeployment,
+  } = deployment.data;
   return (
     <dl className="facts">
       <div>
         <dt>Live version</dt>
-        <dd>{live?.version ?? 'none'}</dd>
+        <dd>{liveDeployment?.version ?? 'none'}</dd>
       </div>
       <div>
         <dt>Draft</dt>
         <dd>
-          {!live
+          {!liveDeployment
             ? 'not live'
             : needsRedeployment
               ? 'differs from the live version'
@@ -156,9 +160,9 @@ function Deployment({ workflowId }: { workflowId: string }) {
 function Versions({ workflowId }: { workflowId: string }) {
   const versions = useInfiniteQuery(versionsQuery(workflowId));
   const rows = versions.data?.pages.flatMap(({ data }) => data) ?? [];
-  if (versions.error) return <Failed error={versions.error} retry={versions.refetch} />;
+  if (versions.error) return <ErrorNotice error={versions.error} retry={versions.refetch} />;
   if (versions.isPending) return <Loading what="versions" />;
-  if (rows.length === 0) return <Empty title="The workflow has never been deployed" />;
+  if (rows.length === 0) return <EmptyNotice title="The workflow has never been deployed" />;
   return (
     <>
       <PlainTable label="List of versions" columns={['Version', 'Name', 'Deployed', 'State']}>
@@ -180,7 +184,9 @@ function Versions({ workflowId }: { workflowId: string }) {
           Show more
         </button>
       )}
-      {rows.length > 1 && <Compare workflowId={workflowId} versions={rows.map(({ version }) => version)} />}
+      {rows.length > 1 && (
+        <VersionComparison workflowId={workflowId} versions={rows.map(({ version }) => version)} />
+      )}
     </>
   );
 }

@@ -1,12 +1,12 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi } from '@tanstack/react-router';
 import { useDeferredValue, useState } from 'react';
-import { Empty, Failed, Loading } from '../parts/notice.tsx';
+import { EmptyNotice, ErrorNotice, Loading } from '../parts/notice.tsx';
 import { PlainTable } from '../parts/plain-table.tsx';
-import { Time } from '../parts/time.tsx';
+import { Time } from '../parts/format.tsx';
 import { useWorkspaceId } from '../shell/workspace.ts';
-import { FolderForms, MoveWorkflows } from './folder-forms.tsx';
-import { ROOT, pathText } from './folder-rows.ts';
+import { FolderForms, MoveWorkflowsForm } from './folder-forms.tsx';
+import { ROOT, formatPath } from './folder-rows.ts';
 import { FolderTree } from './folder-tree.tsx';
 import { foldersQuery, workflowsQuery } from './queries.ts';
 
@@ -24,11 +24,11 @@ export function WorkflowsPage() {
       <h1>Workflows</h1>
       <div className="workflows-body">
         <section className="folders" aria-label="Folders">
-          {folders.error && <Failed error={folders.error} retry={folders.refetch} />}
+          {folders.error && <ErrorNotice error={folders.error} retry={folders.refetch} />}
           {folders.isPending && <Loading what="folders" />}
           {folders.data && (
             <>
-              <FolderTree key={workspaceId} folders={folders.data} selected={folder} select={select} />
+              <FolderTree key={workspaceId} folders={folders.data} selectedPath={folder} select={select} />
               <FolderForms {...{ workspaceId, select }} folders={folders.data} path={folder} />
             </>
           )}
@@ -41,18 +41,18 @@ export function WorkflowsPage() {
 
 interface ListProps {
   folder: string;
-  folders: Parameters<typeof MoveWorkflows>[0]['folders'];
+  folders: Parameters<typeof MoveWorkflowsForm>[0]['folders'];
 }
 
 function WorkflowList({ folder, folders }: ListProps) {
-  const [text, setText] = useState('');
-  const search = useDeferredValue(text.trim());
+  const [searchText, setText] = useState('');
+  const search = useDeferredValue(searchText.trim());
   return (
     <section
       className="workflow-list"
       aria-label={folder === '' ? 'All workflows' : 'Workflows of the folder'}
     >
-      {folder !== '' && <h2 dir="auto">{folder === ROOT ? 'Without a folder' : pathText(folder)}</h2>}
+      {folder !== '' && <h2 dir="auto">{folder === ROOT ? 'Without a folder' : formatPath(folder)}</h2>}
       <form
         className="filters"
         role="search"
@@ -64,7 +64,7 @@ function WorkflowList({ folder, folders }: ListProps) {
           <input
             type="search"
             maxLength={200}
-            value={text}
+            value={searchText}
             onChange={({ target }) => setText(target.value)}
           />
         </label>
@@ -76,28 +76,28 @@ function WorkflowList({ folder, folders }: ListProps) {
 
 function MatchingWorkflows({ folder, folders, search }: ListProps & { search: string }) {
   const workspaceId = useWorkspaceId();
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [selectedIds, setSelectedIds] = useState<ReadonlySet<string>>(new Set());
   const workflows = useInfiniteQuery(workflowsQuery(workspaceId, search, folder === '' ? undefined : folder));
-  if (workflows.error) return <Failed error={workflows.error} retry={workflows.refetch} />;
+  if (workflows.error) return <ErrorNotice error={workflows.error} retry={workflows.refetch} />;
   if (workflows.isPending) return <Loading what="workflows" />;
   const rows = workflows.data.pages.flatMap(({ data }) => data);
   if (rows.length === 0) return <NoWorkflow isSearch={search !== ''} folder={folder} />;
   const toggle = (id: string, isSelected: boolean): void => {
-    const next = new Set(selected);
-    if (isSelected) next.add(id);
-    else next.delete(id);
-    setSelected(next);
+    const nextIds = new Set(selectedIds);
+    if (isSelected) nextIds.add(id);
+    else nextIds.delete(id);
+    setSelectedIds(nextIds);
   };
   return (
     <>
       <div className="button-row">
-        <MoveWorkflows
+        <MoveWorkflowsForm
           {...{ workspaceId, folders }}
-          workflowIds={rows.flatMap(({ id }) => (selected.has(id) ? [id] : []))}
-          onMoved={() => setSelected(new Set())}
+          workflowIds={rows.flatMap(({ id }) => (selectedIds.has(id) ? [id] : []))}
+          onMoved={() => setSelectedIds(new Set())}
         />
       </div>
-      <WorkflowTable {...{ rows, selected, toggle }} />
+      <WorkflowTable {...{ rows, selectedIds, toggle }} />
       {workflows.hasNextPage && (
         <button type="button" className="button" onClick={() => void workflows.fetchNextPage()}>
           Show more
@@ -108,16 +108,16 @@ function MatchingWorkflows({ folder, folders, search }: ListProps & { search: st
 }
 
 function NoWorkflow({ isSearch, folder }: { isSearch: boolean; folder: string }) {
-  if (isSearch) return <Empty title="No workflow has this name" />;
-  if (folder !== '') return <Empty title="No workflow is in this folder" />;
+  if (isSearch) return <EmptyNotice title="No workflow has this name" />;
+  if (folder !== '') return <EmptyNotice title="No workflow is in this folder" />;
   return (
-    <Empty title="There is no workflow yet">
+    <EmptyNotice title="There is no workflow yet">
       <p>heddle deploy FILE deploys one.</p>
-    </Empty>
+    </EmptyNotice>
   );
 }
 
-interface Row {
+interface WorkflowItem {
   id: string;
   name: string;
   folderPath: string;
@@ -128,12 +128,12 @@ interface Row {
 }
 
 interface TableProps {
-  rows: readonly Row[];
-  selected: ReadonlySet<string>;
+  rows: readonly WorkflowItem[];
+  selectedIds: ReadonlySet<string>;
   toggle: (id: string, isSelected: boolean) => void;
 }
 
-function WorkflowTable({ rows, selected, toggle }: TableProps) {
+function WorkflowTable({ rows, selectedIds, toggle }: TableProps) {
   return (
     <PlainTable
       label="List of workflows"
@@ -145,7 +145,7 @@ function WorkflowTable({ rows, selected, toggle }: TableProps) {
             <input
               type="checkbox"
               aria-label={`Select ${name}`}
-              checked={selected.has(id)}
+              checked={selectedIds.has(id)}
               onChange={({ target }) => toggle(id, target.checked)}
             />
           </td>
@@ -155,7 +155,7 @@ function WorkflowTable({ rows, selected, toggle }: TableProps) {
             </Link>
           </td>
           <td>
-            <bdi>{folderPath === ROOT ? '–' : pathText(folderPath)}</bdi>
+            <bdi>{folderPath === ROOT ? '–' : formatPath(folderPath)}</bdi>
           </td>
           <td>{isDeployed ? 'yes' : 'no'}</td>
           <td className="number">{runCount}</td>

@@ -39,9 +39,14 @@ export function createActivities(parts: ActivityParts) {
 async function runSegment(parts: ActivityParts, input: SegmentActivityInput): Promise<SegmentActivityResult> {
   const signal = AbortSignal.any([Context.current().cancellationSignal, parts.shutdown]);
   return withHeartbeats(parts, input.runId, async (heartbeater) => {
-    const recovered = await heartbeater?.recover();
+    const recoveredEntries = await heartbeater?.recover();
     const recordProgress = (entries: readonly TimedEntry[]): void => heartbeater?.record(entries);
-    const result = await parts.segments.run({ ...input, signal, done: recovered, progress: recordProgress });
+    const result = await parts.segments.run({
+      ...input,
+      signal,
+      recoveredEntries,
+      onProgress: recordProgress,
+    });
     return toActivityResult(parts, input.runId, result);
   });
 }
@@ -67,7 +72,7 @@ async function toActivityResult(
   result: SegmentOutcome & { id: string; over: boolean; written: boolean },
 ): Promise<SegmentActivityResult> {
   const { id, over, written, entries, events, calls } = result;
-  const encoded = events.map((event, index): EncodedEvent => {
+  const encodedEvents = events.map((event, index): EncodedEvent => {
     const entry = entries[index];
     const token = entry?.type === 'paused' ? entry.token : undefined;
     return token === undefined ? encodeEvent(event) : encodeEvent(event, hashToken(token));
@@ -77,7 +82,7 @@ async function toActivityResult(
     id,
     over,
     chunk: await chunkOf(runtime, runId, [...entries, ...starts.entries]),
-    events: [...encoded, ...starts.events],
+    events: [...encodedEvents, ...starts.events],
     children: starts.children,
     ...(written && { written }),
   };
@@ -90,9 +95,9 @@ function childStartsOf(
 ): { children: ChildStart[]; entries: TimedEntry[]; events: EncodedEvent[] } {
   const starts = { children: [] as ChildStart[], entries: [] as TimedEntry[], events: [] as EncodedEvent[] };
   for (const call of calls) {
-    const { at, try: attempt, resumes, plan, header, first } = call;
+    const { at, try: attempt, resumes, plan, header, startedEntry } = call;
     try {
-      const input = runInputOf(plan, header, first, profile);
+      const input = runInputOf(plan, header, startedEntry, profile);
       starts.children.push({ at: [...at], try: attempt, ...(resumes !== undefined && { resumes }), input });
     } catch (error) {
       if (!isEngineError(error) || error.code !== 'OPTIONS_INVALID') throw error;

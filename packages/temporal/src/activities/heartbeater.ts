@@ -1,5 +1,5 @@
 import type { RuntimeParts, TimedEntry } from '@heddle/engine/runtime';
-import type { Stored } from '@heddle/core/run';
+import type { StoredValue } from '@heddle/core/run';
 import type { Context } from '@temporalio/activity';
 import { chunkOf } from '../chunk.ts';
 
@@ -16,7 +16,7 @@ export class Heartbeater {
   readonly #runId: string;
   readonly #timer: NodeJS.Timeout;
   #entries: readonly TimedEntry[] = [];
-  #stored: { count: number; chunk: Stored } | undefined;
+  #storedEntries: { count: number; chunk: StoredValue } | undefined;
   #isStoring = false;
 
   constructor(context: Context, runtime: Pick<RuntimeParts, 'values' | 'stores'>, runId: string) {
@@ -28,10 +28,10 @@ export class Heartbeater {
 
   /** Returns the entries from the last heartbeat of an earlier attempt. Throws VALUE_MISSING. */
   async recover(): Promise<TimedEntry[] | undefined> {
-    const chunk = this.#context.info.heartbeatDetails as Stored | undefined;
+    const chunk = this.#context.info.heartbeatDetails as StoredValue | undefined;
     if (!chunk) return undefined;
     // If this attempt is also lost, the next attempt starts at least from these entries.
-    this.#stored = { count: 0, chunk };
+    this.#storedEntries = { count: 0, chunk };
     return (await this.#runtime.values.load(chunk)) as unknown as TimedEntry[];
   }
 
@@ -45,12 +45,12 @@ export class Heartbeater {
   }
 
   #heartbeat(): void {
-    this.#context.heartbeat(this.#stored?.chunk);
+    this.#context.heartbeat(this.#storedEntries?.chunk);
     const count = this.#entries.length;
-    if (this.#isStoring || count === (this.#stored?.count ?? 0)) return;
+    if (this.#isStoring || count === (this.#storedEntries?.count ?? 0)) return;
     this.#isStoring = true;
     chunkOf(this.#runtime, this.#runId, this.#entries)
-      .then((chunk) => (this.#stored = { count, chunk }))
+      .then((chunk) => (this.#storedEntries = { count, chunk }))
       // The next heartbeat tries again. Until then the last stored chunk remains.
       .catch(() => undefined)
       .finally(() => (this.#isStoring = false));

@@ -4,13 +4,13 @@ import { RunWaiter } from './run-waiter.ts';
 
 it('ends a wait for a run that is still running when it is closed', async () => {
   const waiter = new RunWaiter(async (runId) => record(runId));
-  const waiting = waiter.untilIdle('r', 1);
+  const waitPromise = waiter.waitUntilIdle('r', 1);
   waiter.close();
-  await expect(waiting).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
+  await expect(waitPromise).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
 });
 
 it('returns a run that is idle even after it was closed', async () => {
   const waiter = new RunWaiter(async (runId) => record(runId, { status: 'completed' }));
   waiter.close();
-  await expect(waiter.untilIdle('r', 1)).resolves.toBeUndefined();
+  await expect(waiter.waitUntilIdle('r', 1)).resolves.toBeUndefined();
 });

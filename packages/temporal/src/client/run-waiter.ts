@@ -11,13 +11,13 @@ const MAX_DELAY_MS = 1000;
  * callers can read both after the wait.
  */
 export class RunWaiter {
-  readonly #find: (runId: string) => Promise<RunRecord | undefined>;
+  readonly #findRecord: (runId: string) => Promise<RunRecord | undefined>;
   /** Functions that end the current delays, by run. */
   readonly #wakeCallbacks = new Map<string, Set<() => void>>();
   #isClosed = false;
 
-  constructor(find: (runId: string) => Promise<RunRecord | undefined>) {
-    this.#find = find;
+  constructor(findRecord: (runId: string) => Promise<RunRecord | undefined>) {
+    this.#findRecord = findRecord;
   }
 
   /** Reads the run's record immediately, because it has probably changed. */
@@ -26,12 +26,12 @@ export class RunWaiter {
   }
 
   /** Resolves when the record covers `seq` entries and the run is paused or has ended. */
-  untilIdle(runId: string, seq: number): Promise<void> {
+  waitUntilIdle(runId: string, seq: number): Promise<void> {
     return this.#poll(runId, (record) => record !== undefined && record.seq >= seq && isIdle(record));
   }
 
   /** Resolves when the record covers more than `seq` entries, the run has ended, or there is no record. */
-  untilChanged(runId: string, seq: number): Promise<void> {
+  waitUntilChanged(runId: string, seq: number): Promise<void> {
     return this.#poll(runId, (record) => !record || record.seq > seq || isEnded(record.status));
   }
 
@@ -42,7 +42,11 @@ export class RunWaiter {
   }
 
   async #poll(runId: string, isMet: (record: RunRecord | undefined) => boolean): Promise<void> {
-    for (let ms = FIRST_DELAY_MS; !isMet(await this.#find(runId)); ms = Math.min(MAX_DELAY_MS, ms * 2)) {
+    for (
+      let ms = FIRST_DELAY_MS;
+      !isMet(await this.#findRecord(runId));
+      ms = Math.min(MAX_DELAY_MS, ms * 2)
+    ) {
       if (this.#isClosed) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: open another one.');
       await this.#delay(runId, ms);
     }

@@ -39,18 +39,18 @@ export class TemporalRuntime implements RuntimePort {
   async start(request: StartRequest): Promise<LiveRun> {
     const { runId, signal, plan } = request;
     assertPlanFits(plan);
-    const recorded = await this.#runs.record(request);
+    const recordedRun = await this.#runs.recordStart(request);
     // A run that is cancelled before its start must not run any block (R29 in docs/semantics.md).
     const cancelMessage = signal?.aborted ? await this.#createCancelMessage(runId, ABORT_REASON) : undefined;
-    await this.#launch(recorded, cancelMessage);
+    await this.#launch(recordedRun, cancelMessage);
     if (signal) this.#cancelOnAbort(signal, runId);
     return this.#liveRun(runId, 1, () => this.#runs.events(runId));
   }
 
   /** Starts a recorded run. If that fails, the record gets the reason, and a sweeper starts the run later. */
-  async #launch({ plan, header, first }: RecordedRun, cancelMessage?: CancelMessage): Promise<void> {
+  async #launch({ plan, header, startedEntry }: RecordedRun, cancelMessage?: CancelMessage): Promise<void> {
     try {
-      const input = runInputOf(plan, header, first, this.#parts.profile);
+      const input = runInputOf(plan, header, startedEntry, this.#parts.profile);
       await this.#parts.launcher.start(input, cancelMessage);
       if (cancelMessage) await this.#requestCancellation(header.runId);
     } catch (error) {
@@ -66,26 +66,26 @@ export class TemporalRuntime implements RuntimePort {
   #cancelOnAbort(signal: AbortSignal, runId: string): void {
     if (signal.aborted) return;
     const onAbort = (): void => {
-      this.cancel(runId, ABORT_REASON).catch((error: unknown) => this.#parts.runtime.report(error, runId));
+      this.cancel(runId, ABORT_REASON).catch((error: unknown) => this.#parts.runtime.onError(error, runId));
     };
     signal.addEventListener('abort', onAbort, { once: true });
-    this.#waiter.untilIdle(runId, 1).then(
+    this.#waiter.waitUntilIdle(runId, 1).then(
       () => signal.removeEventListener('abort', onAbort),
       () => undefined,
     );
   }
 
   #liveRun(runId: string, seq: number, events: LiveRun['events']): LiveRun {
-    return { runId, whenIdle: () => this.#untilIdle(runId, seq), events };
+    return { runId, whenIdle: () => this.#waitUntilIdle(runId, seq), events };
   }
 
   /** Resolves when the run is paused or has ended. The server reports the end immediately; the record shows a pause. */
-  async #untilIdle(runId: string, seq: number): Promise<void> {
-    this.#handle(runId)
+  async #waitUntilIdle(runId: string, seq: number): Promise<void> {
+    this.#getHandle(runId)
       .result()
       .catch(() => undefined)
       .finally(() => this.#waiter.notify(runId));
-    await this.#waiter.untilIdle(runId, seq);
+    await this.#waiter.waitUntilIdle(runId, seq);
   }
 
   /** Ends the waits of all callers with ENGINE_CLOSED. */
@@ -93,14 +93,14 @@ export class TemporalRuntime implements RuntimePort {
     this.#waiter.close();
   }
 
-  #handle(runId: string): WorkflowHandle {
+  #getHandle(runId: string): WorkflowHandle {
     return this.#parts.client.workflow.getHandle(runId);
   }
 
   async open(runId: string): Promise<LiveRun | undefined> {
     const record = await this.#runs.find(runId);
     if (!record || isEnded(record.status)) return undefined;
-    await this.#runs.expectRemote(runId);
+    await this.#runs.requireRemote(runId);
     const position = await this.#runs.position(record);
     return this.#liveRun(runId, record.seq, () => this.#runs.events(runId, position));
   }
@@ -114,13 +114,13 @@ export class TemporalRuntime implements RuntimePort {
   }
 
   async resume(runId: string, request: { token?: string; input?: Json }): Promise<void> {
-    await this.#runs.expectRemote(runId);
+    await this.#runs.requireRemote(runId);
     const answer = await this.#runs.resumeAnswer(runId, request);
     const parent = await this.#findParent(runId);
     const seq = answer === undefined ? 1 : await this.#submitAnswer(runId, answer);
-    await this.#untilIdle(runId, seq);
+    await this.#waitUntilIdle(runId, seq);
     // The parent's record also shows the change.
-    if (answer && parent) await this.#waiter.untilChanged(parent.runId, parent.seq);
+    if (answer && parent) await this.#waiter.waitUntilChanged(parent.runId, parent.seq);
   }
 
   async #findParent(runId: string): Promise<RunRecord | undefined> {
@@ -146,7 +146,7 @@ export class TemporalRuntime implements RuntimePort {
       seq,
     };
     try {
-      const seqAfter = await this.#handle(runId).executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, {
+      const seqAfter = await this.#getHandle(runId).executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, {
         args: [message],
         // A repeated answer is the same update.
         updateId: tokenHash,
@@ -165,21 +165,21 @@ export class TemporalRuntime implements RuntimePort {
     const record = await this.#runs.find(runId);
     if (!record) throw runNotFound(runId);
     if (isEnded(record.status)) return false;
-    await this.#runs.expectRemote(runId);
+    await this.#runs.requireRemote(runId);
     const isWorkflowOpen = await this.#signalCancel(runId, reason);
-    const isUnstartedChild = !isWorkflowOpen && (await this.#cancelUnstarted(record, reason));
-    await this.#handle(runId)
+    const isUnstartedChild = !isWorkflowOpen && (await this.#cancelUnstartedRun(record, reason));
+    await this.#getHandle(runId)
       .result()
       .catch(() => undefined);
     // The workflow failed with an engine error, was terminated, or was lost with its server.
-    if (!isWorkflowOpen && !isUnstartedChild) await this.#runs.cancelAbandoned(runId, reason);
+    if (!isWorkflowOpen && !isUnstartedChild) await this.#runs.cancelAbandonedRun(runId, reason);
     return (await this.#runs.find(runId))?.status === 'cancelled';
   }
 
   /** Sends the cancel signal. Returns false if the server has no open workflow of the run. */
   async #signalCancel(runId: string, reason: string | undefined): Promise<boolean> {
     try {
-      await this.#handle(runId).signal(CANCEL_SIGNAL, await this.#createCancelMessage(runId, reason));
+      await this.#getHandle(runId).signal(CANCEL_SIGNAL, await this.#createCancelMessage(runId, reason));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return false;
       throw serverError(error);
@@ -194,7 +194,7 @@ export class TemporalRuntime implements RuntimePort {
    */
   async #requestCancellation(runId: string): Promise<void> {
     try {
-      await this.#handle(runId).cancel();
+      await this.#getHandle(runId).cancel();
     } catch (error) {
       // The run has ended in the meantime.
       if (!(error instanceof WorkflowNotFoundError)) throw serverError(error);
@@ -205,10 +205,10 @@ export class TemporalRuntime implements RuntimePort {
    * Starts an unstarted run with its cancel request, so that it ends like any other run. Returns true for an unstarted
    * child run, which its parent starts.
    */
-  async #cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<boolean> {
-    const recorded = seq <= 1 ? await this.#runs.readStart(runId) : undefined;
-    if (recorded?.header.parent) return true;
-    if (recorded) await this.#launch(recorded, await this.#createCancelMessage(runId, reason));
+  async #cancelUnstartedRun({ runId, seq }: RunRecord, reason: string | undefined): Promise<boolean> {
+    const recordedRun = seq <= 1 ? await this.#runs.readStart(runId) : undefined;
+    if (recordedRun?.header.parent) return true;
+    if (recordedRun) await this.#launch(recordedRun, await this.#createCancelMessage(runId, reason));
     return false;
   }
 

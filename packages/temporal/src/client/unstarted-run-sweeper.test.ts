@@ -4,7 +4,7 @@ import type { StartRequest } from '@heddle/engine/runtime';
 import { openStores } from '@heddle/engine/stores';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { compilePlan } from '../../../../test/support/compile-plan.ts';
-import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../../test/support/data-folder.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 import { fn } from '../../../../test/support/workflow.ts';
 import type { RunInput } from '../messages.ts';
@@ -23,27 +23,27 @@ const request: StartRequest = {
 
 function setup() {
   const clock = new TestClock();
-  const stores = openStores({ data: dataFolder(), shared: true, clock });
+  const stores = openStores({ data: createDataFolder(), shared: true, clock });
   const onError = vi.fn<(error: unknown) => void>();
-  const host = createWorkerResources(stores, { clock, onError });
+  const resources = createWorkerResources(stores, { clock, onError });
   onTestFinished(async () => {
-    await host.close();
+    await resources.close();
     stores.close();
   });
   const start = vi.fn<(input: RunInput) => Promise<void>>(async () => undefined);
-  const runs = new RemoteRuns(host.parts);
+  const runs = new RemoteRuns(resources.parts);
   const sweeper = new UnstartedRunSweeper({
-    runtime: host.parts,
+    runtime: resources.parts,
     launcher: { start },
     profile: profileOf({}),
   });
-  const startedIds = (): string[] => start.mock.calls.map(([{ runId }]) => runId);
-  return { clock, runs, start, startedIds, sweeper, onError };
+  const readStartedIds = (): string[] => start.mock.calls.map(([{ runId }]) => runId);
+  return { clock, runs, start, startedIds: readStartedIds, sweeper, onError };
 }
 
 it('starts a run whose process died, after the start timeout', async () => {
   const { clock, runs, sweeper, startedIds } = setup();
-  await runs.record(request);
+  await runs.recordStart(request);
   await sweeper.sweep();
   expect(startedIds()).toEqual([]);
   clock.advance(11_000);
@@ -54,7 +54,7 @@ it('starts a run whose process died, after the start timeout', async () => {
 
 it('starts a run immediately if its process could not start it', async () => {
   const { runs, sweeper, startedIds } = setup();
-  await runs.record(request);
+  await runs.recordStart(request);
   await runs.suspend('run-1', 'the server is unreachable');
   await sweeper.sweep();
   expect(startedIds()).toEqual(['run-1']);
@@ -62,7 +62,7 @@ it('starts a run immediately if its process could not start it', async () => {
 
 it('does not start child runs, which their parents start', async () => {
   const { clock, runs, sweeper, startedIds } = setup();
-  await runs.record({ ...request, parent: { runId: 'p', block: 'W', scope: [], depth: 1 } });
+  await runs.recordStart({ ...request, parent: { runId: 'p', block: 'W', scope: [], depth: 1 } });
   clock.advance(60_000);
   await sweeper.sweep();
   expect(startedIds()).toEqual([]);
@@ -70,7 +70,7 @@ it('does not start child runs, which their parents start', async () => {
 
 it('reports an unreachable server and tries again', async () => {
   const { clock, runs, sweeper, start, onError } = setup();
-  await runs.record(request);
+  await runs.recordStart(request);
   clock.advance(60_000);
   const unreachableError = new EngineError('RUNTIME_UNREACHABLE', 'unreachable');
   start.mockRejectedValueOnce(unreachableError);

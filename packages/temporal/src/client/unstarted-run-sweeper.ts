@@ -21,7 +21,7 @@ export class UnstartedRunSweeper {
   readonly #parts: SweeperParts;
   readonly #runs: RemoteRuns;
   /** Open runs that this process need not start. */
-  #ignored = new Set<string>();
+  #ignoredRunIds = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
   #currentSweep: Promise<void> | undefined;
   #isStopped = false;
@@ -52,35 +52,38 @@ export class UnstartedRunSweeper {
     const { runtime } = this.#parts;
     try {
       const openRunIds = await runtime.stores.runs.unfinishedRunIds();
-      const stillOpen = new Set(openRunIds);
-      this.#ignored = new Set([...this.#ignored].filter((runId) => stillOpen.has(runId)));
+      const openRunIdSet = new Set(openRunIds);
+      this.#ignoredRunIds = new Set([...this.#ignoredRunIds].filter((runId) => openRunIdSet.has(runId)));
       for (const runId of openRunIds) {
         if (this.#isStopped) return;
-        if (!this.#ignored.has(runId)) await this.#startIfDue(runId);
+        if (!this.#ignoredRunIds.has(runId)) await this.#startIfDue(runId);
       }
     } catch (error) {
-      if (!this.#isStopped) runtime.report(error, undefined);
+      if (!this.#isStopped) runtime.onError(error, undefined);
     }
   }
 
   async #startIfDue(runId: string): Promise<void> {
     const { runtime, launcher, profile } = this.#parts;
-    const dueTime = await this.#dueTime(runId);
-    if (dueTime === 'later') return;
-    if (dueTime === 'never') return void this.#ignored.add(runId);
+    const timing = await this.#startTiming(runId);
+    if (timing === 'later') return;
+    if (timing === 'never') return void this.#ignoredRunIds.add(runId);
     try {
-      const recorded = await this.#runs.readStart(runId);
-      if (recorded) await launcher.start(runInputOf(recorded.plan, recorded.header, recorded.first, profile));
-      this.#ignored.add(runId);
+      const recordedRun = await this.#runs.readStart(runId);
+      if (recordedRun)
+        await launcher.start(
+          runInputOf(recordedRun.plan, recordedRun.header, recordedRun.startedEntry, profile),
+        );
+      this.#ignoredRunIds.add(runId);
     } catch (error) {
       if (isEngineError(error) && error.code === 'RUNTIME_UNREACHABLE') throw error;
-      this.#ignored.add(runId);
-      runtime.report(error, runId);
+      this.#ignoredRunIds.add(runId);
+      runtime.onError(error, runId);
     }
   }
 
   /** Returns when this process should start the run. `later`: the process that recorded it may still start it. */
-  async #dueTime(runId: string): Promise<'now' | 'later' | 'never'> {
+  async #startTiming(runId: string): Promise<'now' | 'later' | 'never'> {
     const { stores, clock } = this.#parts.runtime;
     const record = await stores.runs.record(runId);
     // A run that has started has more entries than its first.

@@ -11,7 +11,7 @@ const REPORT_INTERVAL_MS = 30_000;
  * every half minute during the build, and after its success.
  */
 export function goInstaller(version: string, env: Env, log: (line: string) => void): Installer {
-  return async (scratch) => {
+  return async (scratchFolder) => {
     const go = findOnPath('go', env);
     if (!go) return { problem: 'go is not on PATH' };
     log(
@@ -23,8 +23,8 @@ export function goInstaller(version: string, env: Env, log: (line: string) => vo
     const timer = setInterval(reportProgress, REPORT_INTERVAL_MS);
     try {
       const result = await runCommand(go, installArgs(version), {
-        cwd: scratch,
-        env: { ...env, ...HOST_BUILD_ENV, GOBIN: join(scratch, 'bin') },
+        cwd: scratchFolder,
+        env: { ...env, ...HOST_BUILD_ENV, GOBIN: join(scratchFolder, 'bin') },
         timeoutMs: BUILD_TIMEOUT_MS,
       });
       if (result.problem !== undefined) return { problem: result.problem };
@@ -32,7 +32,7 @@ export function goInstaller(version: string, env: Env, log: (line: string) => vo
       clearInterval(timer);
     }
     log(`Built Temporal in ${formatElapsed(startMs)}.`);
-    return { file: join(scratch, 'bin', 'temporal') };
+    return { file: join(scratchFolder, 'bin', 'temporal') };
   };
 }
 
@@ -41,7 +41,7 @@ function installArgs(version: string): string[] {
   return ['install', '-ldflags=-s -w', `github.com/temporalio/cli/cmd/temporal@${version}`];
 }
 
-/** Variables that build for this machine, even if the user's environment sets another target, without a C compiler. */
+/** Variables that make Go build for this machine, even if the environment sets another target, and without cgo. */
 const HOST_BUILD_ENV = { GOFLAGS: '', GOOS: '', GOARCH: '', GOWORK: 'off', CGO_ENABLED: '0' };
 
 function formatElapsed(startMs: number): string {

@@ -4,28 +4,31 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env } from './command.ts';
 
-/** Creates the executable in the empty folder `scratch`. Returns its path, or the reason of the failure. */
+/** Creates the executable in the empty folder `scratchFolder`. Returns its path, or the reason for the failure. */
 export type Installer = (
-  scratch: string,
+  scratchFolder: string,
 ) => Promise<{ readonly file: string } | { readonly problem: string }>;
 
 const SQLITE_BUSY = 5;
-const POLL_MS = 250;
+const POLL_INTERVAL_MS = 250;
 
 /** Returns the cache folder for a version of the Temporal CLI, for the user with this environment. */
 export function cacheFolder(env: Env, version: string): string {
-  const configured = env['XDG_CACHE_HOME'];
-  const base = configured && isAbsolute(configured) ? configured : join(env['HOME'] || homedir(), '.cache');
+  const configuredFolder = env['XDG_CACHE_HOME'];
+  const base =
+    configuredFolder && isAbsolute(configuredFolder)
+      ? configuredFolder
+      : join(env['HOME'] || homedir(), '.cache');
   return join(base, 'heddle', 'temporal', version);
 }
 
 /** Returns the path of the executable in its cache folder. */
-export function cachedBinary(folder: string): string {
+export function cachedBinaryPath(folder: string): string {
   return join(folder, 'temporal');
 }
 
 /**
- * Installs the executable into its cache folder. Returns undefined, or the reason of the failure.
+ * Installs the executable into its cache folder. Returns undefined, or the reason for the failure.
  *
  * The finished file is moved into place, so that readers never find a partial file. Several processes take turns: the
  * first one installs, the others wait (`onWait`) and find it ready.
@@ -37,17 +40,17 @@ export async function installOnce(
   mkdirSync(folder, { recursive: true });
   return withFileLock(join(folder, 'lock.db'), options.onWait, async () => {
     if (await options.isReady()) return undefined;
-    const scratch = join(folder, 'making');
+    const scratchFolder = join(folder, 'making');
     // Leftovers of a killed process are safe to delete: only the holder of the lock uses the folder.
-    rmSync(scratch, { recursive: true, force: true });
-    mkdirSync(scratch);
+    rmSync(scratchFolder, { recursive: true, force: true });
+    mkdirSync(scratchFolder);
     try {
-      const result = await options.install(scratch);
+      const result = await options.install(scratchFolder);
       if ('problem' in result) return result.problem;
-      renameSync(result.file, cachedBinary(folder));
+      renameSync(result.file, cachedBinaryPath(folder));
       return undefined;
     } finally {
-      rmSync(scratch, { recursive: true, force: true });
+      rmSync(scratchFolder, { recursive: true, force: true });
     }
   });
 }
@@ -65,7 +68,7 @@ async function withFileLock<T>(file: string, onWait: () => void, work: () => Pro
   try {
     for (let isFirst = true; !tryLock(() => db.exec('BEGIN EXCLUSIVE')); isFirst = false) {
       if (isFirst) onWait();
-      await sleep(POLL_MS);
+      await sleep(POLL_INTERVAL_MS);
     }
     return await work();
   } finally {

@@ -5,13 +5,13 @@ import { delimiter, isAbsolute, join } from 'node:path';
 /** Environment variables. The caller passes them, because only the CLI reads those of the process. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Output of a command, or the reason of its failure. */
+/** Output of a command, or the reason for its failure. */
 export type CommandResult =
   | { readonly output: string; readonly problem?: undefined }
   | { readonly problem: string };
 
 /** Maximum number of characters of the output that are stored, from its end: enough for an error with its cause. */
-const MAX_OUTPUT = 8192;
+const MAX_OUTPUT_LENGTH = 8192;
 
 /** Returns the path of the executable `name` in the folders of PATH, or undefined. */
 export function findOnPath(name: string, env: Env): string | undefined {
@@ -29,7 +29,7 @@ export function isExecutable(file: string): boolean {
   }
 }
 
-/** Runs a command. Returns its output, or the reason of its failure with the last line of its output. */
+/** Runs a command. Returns its output, or the reason for its failure with the last line of its output. */
 export async function runCommand(
   command: string,
   args: readonly string[],
@@ -42,7 +42,7 @@ export async function runCommand(
     const child = spawn(command, args, { ...spawnOptions, signal, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     const append = (text: string): void => {
-      output = (output + text).slice(-MAX_OUTPUT);
+      output = (output + text).slice(-MAX_OUTPUT_LENGTH);
     };
     child.stdout.setEncoding('utf8').on('data', append);
     child.stderr.setEncoding('utf8').on('data', append);
@@ -53,11 +53,11 @@ export async function runCommand(
           : `${command}: ${error.message}`,
       });
     });
-    child.on('close', (code, killedBy) => {
+    child.on('close', (code, exitSignal) => {
       if (code === 0) resolve({ output });
       else
         resolve({
-          problem: `${command} ${args[0] ?? ''} failed with ${code ?? killedBy}: ${lastLine(output)}`,
+          problem: `${command} ${args[0] ?? ''} failed with ${code ?? exitSignal}: ${lastLine(output)}`,
         });
     });
   });

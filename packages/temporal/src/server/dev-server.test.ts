@@ -98,10 +98,10 @@ describe('startDevServer', () => {
   });
 
   it('refuses a port in use, because the other process would be mistaken for the server', async () => {
-    const other = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
-    onTestFinished(() => void other.close());
-    await once(other, 'listening');
-    const { port } = other.address() as AddressInfo;
+    const otherServer = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+    onTestFinished(() => void otherServer.close());
+    await once(otherServer, 'listening');
+    const { port } = otherServer.address() as AddressInfo;
     expect(await startDevServer({ binary: '/nowhere/temporal', namespace: 'loom', port })).toEqual({
       kind: 'failed',
       reason: `127.0.0.1:${port}: address already in use. Use another port.`,

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { dirname } from 'node:path';
 import type { Env } from './command.ts';
-import { type SupervisedProcess, startSupervised } from './process-supervisor.ts';
+import { type SupervisedProcess, startSupervisedProcess } from './process-supervisor.ts';
 import { openLog } from './server-log.ts';
 import { isListening, waitUntilReady } from './ready.ts';
 
@@ -76,15 +76,15 @@ const JOURNAL_MODE = 'journal_mode=WAL';
  * the reason why it did not start.
  */
 export async function startDevServer(options: DevServerOptions): Promise<StartResult<DevServer>> {
-  for (let starts = 1; ; starts++) {
-    const port = options.port ?? (await freePorts(1))[0] ?? 0;
-    const result = await startOn(port, options);
+  for (let attempt = 1; ; attempt++) {
+    const port = options.port ?? (await findFreePorts(1))[0] ?? 0;
+    const result = await startOnPort(port, options);
     const isPortInUse = result.kind === 'failed' && result.reason.includes(PORT_IN_USE);
-    if (!isPortInUse || options.port !== undefined || starts === MAX_STARTS) return result;
+    if (!isPortInUse || options.port !== undefined || attempt === MAX_STARTS) return result;
   }
 }
 
-async function startOn(port: number, options: DevServerOptions): Promise<StartResult<DevServer>> {
+async function startOnPort(port: number, options: DevServerOptions): Promise<StartResult<DevServer>> {
   const { namespace, env } = options;
   const address = `127.0.0.1:${port}`;
   // Otherwise the readiness check would mistake the other process for this server.
@@ -94,8 +94,8 @@ async function startOn(port: number, options: DevServerOptions): Promise<StartRe
   const command = commandOf(port, options);
   const log = openLog(options.logFile);
   try {
-    const child = await startSupervised({ command, log: log.fd, ...(env && { env }) });
-    const problem = await startupProblem(address, child, options);
+    const child = await startSupervisedProcess({ command, logFd: log.fd, ...(env && { env }) });
+    const problem = await findStartupProblem(address, child, options);
     if (problem === undefined) {
       return { kind: 'serving', server: { ...child, address, namespace, command } };
     }
@@ -108,7 +108,7 @@ async function startOn(port: number, options: DevServerOptions): Promise<StartRe
 }
 
 /** Resolves with undefined when the server is ready, or with the reason why it did not become ready. */
-async function startupProblem(
+async function findStartupProblem(
   address: string,
   child: SupervisedProcess,
   { namespace, searchAttributes = {}, readyTimeoutMs = READY_TIMEOUT_MS }: DevServerOptions,
@@ -144,7 +144,7 @@ function commandOf(port: number, options: DevServerOptions): [file: string, ...a
 }
 
 /** Returns free ports of the loopback address. */
-export async function freePorts(count: number): Promise<number[]> {
+export async function findFreePorts(count: number): Promise<number[]> {
   // All servers listen until the end, so that the ports are distinct.
   const servers = Array.from({ length: count }, () => createServer());
   const portPromises = servers.map(async (server) => {

@@ -20,31 +20,31 @@ interface Archive {
 }
 
 /**
- * Returns an installer that downloads the Temporal CLI like the SDK's test environment: it asks `service` for the
+ * Returns an installer that downloads the Temporal CLI like the SDK's test environment: it asks `serviceUrl` for the
  * archive of this platform, downloads it and unpacks the one file. The SDK's own function also starts the server, so it
  * cannot be used here.
  */
-export function downloadInstaller(version: string, options: { service: string; env: Env }): Installer {
-  return async (scratch) => {
+export function downloadInstaller(version: string, options: { serviceUrl: string; env: Env }): Installer {
+  return async (scratchFolder) => {
     try {
-      const archive = await requestArchive(version, options.service);
-      const file = join(scratch, 'archive.tar.gz');
+      const archive = await requestArchive(version, options.serviceUrl);
+      const file = join(scratchFolder, 'archive.tar.gz');
       await downloadTo(archive.archiveUrl, file);
-      const args = ['-xzf', file, '-C', scratch, archive.fileToExtract];
+      const args = ['-xzf', file, '-C', scratchFolder, archive.fileToExtract];
       const result = await runCommand('tar', args, { env: options.env, timeoutMs: UNPACK_TIMEOUT_MS });
       if (result.problem !== undefined) return { problem: result.problem };
-      return { file: join(scratch, archive.fileToExtract) };
+      return { file: join(scratchFolder, archive.fileToExtract) };
     } catch (error) {
       return { problem: messageOf(error) };
     }
   };
 }
 
-async function requestArchive(version: string, service: string): Promise<Archive> {
+async function requestArchive(version: string, serviceUrl: string): Promise<Archive> {
   const arch = ARCHES[process.arch];
   if (!arch) throw new Error(`there is no archive for the architecture ${process.arch}`);
   const query = new URLSearchParams({ arch, platform: process.platform, format: 'tar.gz' });
-  const url = `${service}/cli/${version}?${query.toString()}`;
+  const url = `${serviceUrl}/cli/${version}?${query.toString()}`;
   const response = await fetch(url, { signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
   if (!response.ok) throw new Error(`${url} returned status ${response.status}`);
   const { archiveUrl, fileToExtract } = (await response.json()) as Partial<Archive>;
@@ -52,7 +52,7 @@ async function requestArchive(version: string, service: string): Promise<Archive
     throw new Error(`${url} returned no valid archive`);
   }
   // An HTTPS service must not redirect to an unencrypted archive.
-  if (service.startsWith('https:') && !archiveUrl.startsWith('https:')) {
+  if (serviceUrl.startsWith('https:') && !archiveUrl.startsWith('https:')) {
     throw new Error(`${url} returned an unencrypted archive URL: ${archiveUrl}`);
   }
   return { archiveUrl, fileToExtract };

@@ -28,7 +28,7 @@ function createScript(path: string, body: string): string {
   return file;
 }
 
-const CACHED = 'cache/heddle/temporal/v1.3.0/temporal';
+const CACHED_BINARY_PATH = 'cache/heddle/temporal/v1.3.0/temporal';
 
 /** Creates a `go` that runs `setup`, logs its call to the file `built`, and builds a command with server 3.0.0. */
 function createGo(setup = ''): void {
@@ -50,7 +50,7 @@ async function find(options: Partial<FindOptions> = {}): Promise<FoundServer> {
   messages.length = 0;
   return findServer({
     log: (line) => messages.push(line),
-    downloads: 'http://127.0.0.1:9',
+    downloadServiceUrl: 'http://127.0.0.1:9',
     ...options,
     env: {
       PATH: `${join(folder, 'bin')}:/usr/bin:/bin`,
@@ -84,27 +84,27 @@ describe('the order of the sources', () => {
 
   it('the command on PATH comes before the cache', async () => {
     const path = createScript('bin/temporal', temporalScript('1.0.0'));
-    createScript(CACHED, temporalScript('2.0.0'));
+    createScript(CACHED_BINARY_PATH, temporalScript('2.0.0'));
     expect(await find()).toMatchObject({ source: 'PATH', binary: { path } });
   });
 
   it('the cache comes before a build', async () => {
     createGo();
-    const path = createScript(CACHED, temporalScript('2.0.0'));
+    const path = createScript(CACHED_BINARY_PATH, temporalScript('2.0.0'));
     expect(await find()).toMatchObject({ source: 'cache', binary: { path } });
     expect(readBuilds()).toEqual([]);
   });
 
   it('a build comes before the download, and fills the cache', async () => {
     createGo();
-    const path = join(folder, CACHED);
+    const path = join(folder, CACHED_BINARY_PATH);
     expect(await find()).toEqual({ kind: 'binary', source: 'go', binary: { path, serverVersion: '3.0.0' } });
     expect(await find()).toMatchObject({ source: 'cache' });
     expect(readBuilds()).toEqual(['install -ldflags=-s -w github.com/temporalio/cli/cmd/temporal@v1.3.0']);
   });
 
   it('without XDG_CACHE_HOME the cache is in the home folder', async () => {
-    const path = createScript(`home/.${CACHED}`, temporalScript('2.0.0'));
+    const path = createScript(`home/.${CACHED_BINARY_PATH}`, temporalScript('2.0.0'));
     const env = { XDG_CACHE_HOME: undefined, HOME: join(folder, 'home') };
     expect(await find({ env })).toMatchObject({ source: 'cache', binary: { path } });
   });
@@ -136,12 +136,12 @@ describe('an invalid variable', () => {
 describe('a source that does not work', () => {
   it('a broken command on PATH is skipped', async () => {
     createScript('bin/temporal', 'echo no library >&2; exit 127');
-    createScript(CACHED, temporalScript('2.0.0'));
+    createScript(CACHED_BINARY_PATH, temporalScript('2.0.0'));
     expect(await find()).toMatchObject({ source: 'cache' });
   });
 
   it('a broken command in the cache is rebuilt', async () => {
-    createScript(CACHED, 'exit 1');
+    createScript(CACHED_BINARY_PATH, 'exit 1');
     createGo();
     expect(await find()).toMatchObject({ source: 'go', binary: { serverVersion: '3.0.0' } });
   });
@@ -226,8 +226,8 @@ describe('a download', () => {
     const reply = { archiveUrl: '', fileToExtract: 'temporal' };
     const { url, requests } = await startService(reply, readFileSync(join(folder, 'a.tar.gz')));
     reply.archiveUrl = `${url}/archive`;
-    const path = join(folder, CACHED);
-    expect(await find({ sources: ['download'], downloads: url })).toEqual({
+    const path = join(folder, CACHED_BINARY_PATH);
+    expect(await find({ sources: ['download'], downloadServiceUrl: url })).toEqual({
       kind: 'binary',
       source: 'download',
       binary: { path, serverVersion: '4.0.0' },
@@ -241,7 +241,7 @@ describe('a download', () => {
     [{ archiveUrl: 'http://127.0.0.1:9/a', fileToExtract: '/bin/temporal' }, 'no valid archive'],
   ])('rejects the reply %j', async (reply, reason) => {
     const { url } = await startService(reply);
-    expect(await find({ sources: ['download'], downloads: url })).toEqual({
+    expect(await find({ sources: ['download'], downloadServiceUrl: url })).toEqual({
       kind: 'none',
       reason: expect.stringContaining(reason),
     });
@@ -251,8 +251,8 @@ describe('a download', () => {
     const reply = { archiveUrl: '', fileToExtract: 'temporal' };
     const { url } = await startService(reply, Buffer.from('no archive'));
     reply.archiveUrl = `${url}/archive`;
-    const result = await find({ sources: ['download'], downloads: url });
+    const result = await find({ sources: ['download'], downloadServiceUrl: url });
     expect(result).toMatchObject({ kind: 'none', reason: expect.stringMatching(/tar -xzf failed with/) });
-    expect(existsSync(join(folder, CACHED))).toBe(false);
+    expect(existsSync(join(folder, CACHED_BINARY_PATH))).toBe(false);
   });
 });

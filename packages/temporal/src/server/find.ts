@@ -1,5 +1,5 @@
 import { goInstaller } from './build.ts';
-import { cachedBinary, cacheFolder, installOnce, type Installer } from './cache.ts';
+import { cachedBinaryPath, cacheFolder, installOnce, type Installer } from './cache.ts';
 import { type Env, isExecutable, findOnPath, runCommand } from './command.ts';
 import { DOWNLOAD_SERVICE_URL, downloadInstaller } from './download.ts';
 
@@ -43,7 +43,7 @@ export interface FindOptions {
   /** Sources to try; default all. Without `go` and `download`, all steps are fast. */
   readonly sources?: readonly ServerSource[];
   /** URL of the service that returns the URLs of archives; default Temporal's. */
-  readonly downloads?: string;
+  readonly downloadServiceUrl?: string;
 }
 
 type Attempt =
@@ -79,39 +79,39 @@ function isConfigured(source: ServerSource, env: Env): boolean {
 const FINDERS: Readonly<Record<ServerSource, Finder>> = {
   TEMPORAL_ADDRESS: async ({ env }) => {
     const address = env['TEMPORAL_ADDRESS'];
-    if (!address) return toUnavailable('not set');
+    if (!address) return unavailableAttempt('not set');
     return /^[^\s/]+:\d+$/.test(address)
       ? { kind: 'address', address }
-      : toUnavailable(`"${address}" is not of the form host:port`);
+      : unavailableAttempt(`"${address}" is not of the form host:port`);
   },
   TEMPORAL_CLI: async ({ env }) => {
     const command = env['TEMPORAL_CLI'];
-    if (!command) return toUnavailable('not set');
+    if (!command) return unavailableAttempt('not set');
     const path = command.includes('/') ? command : findOnPath(command, env);
-    return path ? probe(path, 'TEMPORAL_CLI', env) : toUnavailable(`${command} is not on PATH`);
+    return path ? probe(path, 'TEMPORAL_CLI', env) : unavailableAttempt(`${command} is not on PATH`);
   },
   PATH: async ({ env }) => {
     const path = findOnPath('temporal', env);
-    return path ? probe(path, 'PATH', env) : toUnavailable('temporal is not on PATH');
+    return path ? probe(path, 'PATH', env) : unavailableAttempt('temporal is not on PATH');
   },
   cache: async ({ env }) => {
-    const path = cachedBinary(cacheFolder(env, CLI_VERSION));
-    return isExecutable(path) ? probe(path, 'cache', env) : toUnavailable(`${path} does not exist yet`);
+    const path = cachedBinaryPath(cacheFolder(env, CLI_VERSION));
+    return isExecutable(path) ? probe(path, 'cache', env) : unavailableAttempt(`${path} does not exist yet`);
   },
   go: async (options) => install('go', options, goInstaller(CLI_VERSION, options.env, options.log)),
   download: async (options) => {
-    const service = options.downloads ?? DOWNLOAD_SERVICE_URL;
-    return install('download', options, downloadInstaller(CLI_VERSION, { service, env: options.env }));
+    const serviceUrl = options.downloadServiceUrl ?? DOWNLOAD_SERVICE_URL;
+    return install('download', options, downloadInstaller(CLI_VERSION, { serviceUrl, env: options.env }));
   },
 };
 
-function toUnavailable(reason: string): Attempt {
+function unavailableAttempt(reason: string): Attempt {
   return { kind: 'unavailable', reason };
 }
 
 async function probe(path: string, source: ServerSource, env: Env): Promise<Attempt> {
   const result = await serverVersionOf(path, env);
-  if (result.problem !== undefined) return toUnavailable(result.problem);
+  if (result.problem !== undefined) return unavailableAttempt(result.problem);
   return { kind: 'binary', binary: { path, serverVersion: result.serverVersion }, source };
 }
 
@@ -134,15 +134,15 @@ async function install(
   installer: Installer,
 ): Promise<Attempt> {
   const folder = cacheFolder(env, CLI_VERSION);
-  const path = cachedBinary(folder);
+  const path = cachedBinaryPath(folder);
   try {
     const problem = await installOnce(folder, {
       isReady: async () => isExecutable(path) && (await serverVersionOf(path, env)).problem === undefined,
       install: installer,
       onWait: () => log(`Waiting for another process that installs Temporal ${CLI_VERSION} into ${folder}.`),
     });
-    return problem === undefined ? await probe(path, source, env) : toUnavailable(problem);
+    return problem === undefined ? await probe(path, source, env) : unavailableAttempt(problem);
   } catch (error) {
-    return toUnavailable(`cannot use the cache folder ${folder}: ${(error as Error).message}`);
+    return unavailableAttempt(`cannot use the cache folder ${folder}: ${(error as Error).message}`);
   }
 }

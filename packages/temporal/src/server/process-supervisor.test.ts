@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startSupervised } from './process-supervisor.ts';
+import { startSupervisedProcess } from './process-supervisor.ts';
 
 /** Shell code that prints a line and exits at SIGTERM. */
 const EXIT_ON_TERM = `trap 'echo stopping; exit 0' TERM; `;
@@ -30,7 +30,10 @@ function createLog(): { fd: number; read(): string } {
 describe('stopping a server', () => {
   it('sends SIGTERM and resolves when it has ended', async () => {
     const { fd, read } = createLog();
-    const server = await startSupervised({ command: ['/bin/sh', '-c', EXIT_ON_TERM + RUN], log: fd });
+    const server = await startSupervisedProcess({
+      command: ['/bin/sh', '-c', EXIT_ON_TERM + RUN],
+      logFd: fd,
+    });
     await expect.poll(read, POLL_OPTIONS).toBe('up\n');
     await server.stop();
     expect(read()).toBe('up\nstopping\n');
@@ -39,9 +42,9 @@ describe('stopping a server', () => {
 
   it('kills it and its children after the grace period', async () => {
     const { fd, read } = createLog();
-    const server = await startSupervised({
+    const server = await startSupervisedProcess({
       command: ['/bin/sh', '-c', IGNORE_TERM + RUN],
-      log: fd,
+      logFd: fd,
       graceMs: 100,
     });
     await expect.poll(read, POLL_OPTIONS).toBe('up\n');
@@ -50,7 +53,10 @@ describe('stopping a server', () => {
   });
 
   it('can be repeated, even for a server that has ended by itself', async () => {
-    const server = await startSupervised({ command: ['/bin/sh', '-c', 'exit 3'], log: createLog().fd });
+    const server = await startSupervisedProcess({
+      command: ['/bin/sh', '-c', 'exit 3'],
+      logFd: createLog().fd,
+    });
     expect(await server.exited).toBe('exit code 3');
     await Promise.all([server.stop(), server.stop()]);
   });
@@ -60,14 +66,14 @@ describe('a server', () => {
   it('gets the environment of the options and unchanged arguments', async () => {
     const { fd, read } = createLog();
     const command = ['/bin/sh', '-c', 'echo "$A/$1/$2"', '-', `a 'b" $c`, ''] as const;
-    const server = await startSupervised({ command, log: fd, env: { A: 'value' } });
+    const server = await startSupervisedProcess({ command, logFd: fd, env: { A: 'value' } });
     await server.exited;
     expect(read()).toBe(`value/a 'b" $c/\n`);
   });
 
   it('that does not exist ends with the error of the shell', async () => {
     const { fd, read } = createLog();
-    const server = await startSupervised({ command: ['/nowhere/server'], log: fd });
+    const server = await startSupervisedProcess({ command: ['/nowhere/server'], logFd: fd });
     expect(await server.exited).toBe('exit code 127');
     expect(read()).toMatch(/\/nowhere\/server: not found|No such file/);
   });
@@ -75,17 +81,17 @@ describe('a server', () => {
   it.each([
     ['gets SIGTERM', EXIT_ON_TERM, 'up\nstopping\n'],
     ['is killed if it ignores SIGTERM', IGNORE_TERM, 'up\n'],
-  ])('whose starting process is killed with SIGKILL %s', async (_, server, output) => {
+  ])('whose starting process is killed with SIGKILL %s', async (_, shellCode, output) => {
     const module = JSON.stringify(new URL('process-supervisor.ts', import.meta.url).href);
-    const options = JSON.stringify({ command: ['/bin/sh', '-c', server + RUN], log: 1, graceMs: 100 });
-    const code = `import { startSupervised } from ${module}; await startSupervised(${options});`;
+    const options = JSON.stringify({ command: ['/bin/sh', '-c', shellCode + RUN], logFd: 1, graceMs: 100 });
+    const code = `import { startSupervisedProcess } from ${module}; await startSupervisedProcess(${options});`;
     const starter = spawn(process.execPath, ['--input-type=module', '-e', code], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     // The server shares the pipe: it closes when both processes have ended.
-    const printed = text(starter.stdout);
+    const serverOutput = text(starter.stdout);
     await once(starter.stdout, 'readable');
     starter.kill('SIGKILL');
-    expect(await printed).toBe(output);
+    expect(await serverOutput).toBe(output);
   });
 });

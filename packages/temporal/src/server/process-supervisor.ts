@@ -15,7 +15,7 @@ export interface SupervisedProcess {
 export interface SupervisorOptions {
   readonly command: readonly [file: string, ...args: string[]];
   /** File descriptor for its output. */
-  readonly log: number;
+  readonly logFd: number;
   /** Default: the environment of this process. */
   readonly env?: Env;
   /** Grace period between SIGTERM and SIGKILL; default 5 s. */
@@ -56,12 +56,12 @@ exec "$@" 3<&- </dev/null
  *
  * Throws if the shell cannot be started.
  */
-export async function startSupervised(options: SupervisorOptions): Promise<SupervisedProcess> {
-  const { command, log, env, graceMs = GRACE_MS } = options;
+export async function startSupervisedProcess(options: SupervisorOptions): Promise<SupervisedProcess> {
+  const { command, logFd, env, graceMs = GRACE_MS } = options;
   const graceTenths = String(Math.ceil(graceMs / 100));
   const child = spawn('/bin/sh', ['-c', SCRIPT, 'heddle', graceTenths, ...command], {
     detached: true,
-    stdio: ['pipe', log, log],
+    stdio: ['pipe', logFd, logFd],
     ...(env && { env }),
   });
   await once(child, 'spawn');

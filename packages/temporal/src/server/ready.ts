@@ -10,7 +10,7 @@ export interface ExpectedServer {
   readonly searchAttributes: readonly string[];
 }
 
-const POLL_MS = 50;
+const POLL_INTERVAL_MS = 50;
 const CALL_TIMEOUT_MS = 5000;
 
 /** Waits until the server is ready. Returns the last problem after the timeout or an abort, else undefined. */
@@ -20,15 +20,15 @@ export async function waitUntilReady(
 ): Promise<string | undefined> {
   const deadlineMs = performance.now() + limits.timeoutMs;
   for (;;) {
-    const remainingMs = Math.max(deadlineMs - performance.now(), POLL_MS);
-    const problem = await whyNotReady(expected, Math.min(remainingMs, CALL_TIMEOUT_MS));
+    const remainingMs = Math.max(deadlineMs - performance.now(), POLL_INTERVAL_MS);
+    const problem = await findReadinessProblem(expected, Math.min(remainingMs, CALL_TIMEOUT_MS));
     if (problem === undefined || limits.signal.aborted || performance.now() > deadlineMs) return problem;
-    await sleep(POLL_MS);
+    await sleep(POLL_INTERVAL_MS);
   }
 }
 
 /** Returns undefined if the server at `address` is ready, else the reason why it is not. */
-export async function whyNotReady(
+export async function findReadinessProblem(
   expected: ExpectedServer,
   timeoutMs: number = CALL_TIMEOUT_MS,
 ): Promise<string | undefined> {
@@ -43,8 +43,10 @@ export async function whyNotReady(
       await workflowService.describeNamespace({ namespace });
       if (searchAttributes.length === 0) return undefined;
       const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
-      const missing = searchAttributes.filter((name) => !(name in customAttributes));
-      return missing.length === 0 ? undefined : `it does not know the search attribute ${missing.join(', ')}`;
+      const missingAttributes = searchAttributes.filter((name) => !(name in customAttributes));
+      return missingAttributes.length === 0
+        ? undefined
+        : `it does not know the search attribute ${missingAttributes.join(', ')}`;
     });
   } catch (error) {
     const { message, cause } = error as Error;

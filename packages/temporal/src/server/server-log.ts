@@ -17,7 +17,7 @@ const TAIL_BYTES = 4096;
 
 /** Opens the log `file` for appending, or an unnamed file, which the system removes when no process has it open. */
 export function openLog(file: string | undefined): ServerLog {
-  const fd = file === undefined ? openUnnamed() : openNamed(file);
+  const fd = file === undefined ? openUnnamedFile() : openNamedFile(file);
   return {
     fd,
     lastLine() {
@@ -30,12 +30,12 @@ export function openLog(file: string | undefined): ServerLog {
   };
 }
 
-function openNamed(file: string): number {
+function openNamedFile(file: string): number {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   return openSync(file, 'a+', 0o600);
 }
 
-function openUnnamed(): number {
+function openUnnamedFile(): number {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
   try {
     return openSync(join(folder, 'server.log'), 'a+');

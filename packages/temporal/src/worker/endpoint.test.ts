@@ -7,9 +7,9 @@ import type { WorkerStatus } from './status.ts';
 const STATUS: WorkerStatus = {
   state: 'polling',
   roles: ['engine'],
-  activities: 0,
-  workflowTasks: 0,
-  cachedWorkflows: 0,
+  activityCount: 0,
+  workflowTaskCount: 0,
+  cachedWorkflowCount: 0,
   taskCounters: [],
   sandbox: null,
 };
@@ -21,9 +21,9 @@ it('the endpoint still responds after errors of its server, such as a lack of fi
   const collectServer = (message: unknown): void => void servers.push((message as { server: Server }).server);
   subscribe('http.server.request.start', collectServer);
   onTestFinished(() => void unsubscribe('http.server.request.start', collectServer));
-  const status = async (): Promise<number> => (await fetch(`${endpoint.url}/healthz`)).status;
-  expect(await status()).toBe(200);
+  const readStatusCode = async (): Promise<number> => (await fetch(`${endpoint.url}/healthz`)).status;
+  expect(await readStatusCode()).toBe(200);
   for (const code of ['EMFILE', 'EMFILE'])
     servers[0]!.emit('error', Object.assign(new Error(code), { code }));
-  expect(await status()).toBe(200);
+  expect(await readStatusCode()).toBe(200);
 });

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { EngineError } from '@heddle/core';
-import { prometheusText } from './metrics.ts';
+import { formatPrometheusMetrics } from './metrics.ts';
 import type { WorkerStatus } from './status.ts';
 
 /** Address of a worker's health endpoint. */
@@ -18,9 +18,9 @@ export interface Endpoint {
 }
 
 interface EndpointResponse {
-  code: number;
-  type: string;
-  text: string;
+  statusCode: number;
+  contentType: string;
+  body: string;
 }
 
 const PLAIN_TEXT = 'text/plain; charset=utf-8';
@@ -31,8 +31,8 @@ export async function openEndpoint(
   readStatus: () => WorkerStatus,
 ): Promise<Endpoint> {
   const server = createServer((request, response) => {
-    const { code, type, text } = respondTo(request.url, readStatus());
-    response.writeHead(code, { 'content-type': type }).end(text);
+    const { statusCode, contentType, body } = createResponse(request.url, readStatus());
+    response.writeHead(statusCode, { 'content-type': contentType }).end(body);
   });
   const { promise: listening, resolve, reject } = Promise.withResolvers<void>();
   // Stays registered, because an error while the server listens (no free file descriptor) must not end the process.
@@ -51,18 +51,30 @@ export async function openEndpoint(
   return {
     url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actualPort}`,
     close: () =>
-      new Promise((closed) => {
-        server.close(() => closed());
+      new Promise((resolveClosed) => {
+        server.close(() => resolveClosed());
         server.closeAllConnections();
       }),
   };
 }
 
-function respondTo(url: string | undefined, status: WorkerStatus): EndpointResponse {
+function createResponse(url: string | undefined, status: WorkerStatus): EndpointResponse {
   const path = url?.split('?')[0];
   if (path === '/metrics')
-    return { code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', text: prometheusText(status) };
+    return {
+      statusCode: 200,
+      contentType: 'text/plain; version=0.0.4; charset=utf-8',
+      body: formatPrometheusMetrics(status),
+    };
   if (path !== '/healthz')
-    return { code: 404, type: PLAIN_TEXT, text: 'Not found. The endpoints are /healthz and /metrics.\n' };
-  return { code: status.state === 'polling' ? 200 : 503, type: PLAIN_TEXT, text: `${status.state}\n` };
+    return {
+      statusCode: 404,
+      contentType: PLAIN_TEXT,
+      body: 'Not found. The endpoints are /healthz and /metrics.\n',
+    };
+  return {
+    statusCode: status.state === 'polling' ? 200 : 503,
+    contentType: PLAIN_TEXT,
+    body: `${status.state}\n`,
+  };
 }

@@ -14,7 +14,7 @@ it('accepts a configured cache size of at least 2: with a smaller cache the SDK 
   expect(workflowCacheSize(7)).toBe(7);
   expect(workflowCacheSize(undefined)).toBe(defaultCacheSize());
   for (const count of [0, 1, -1, 2.5, Number.NaN])
-    expect(() => workflowCacheSize(count)).toThrow(/tuning\.cachedWorkflows is .*at least 2/);
+    expect(() => workflowCacheSize(count)).toThrow(/tuning\.maxCachedWorkflows is .*at least 2/);
 });
 
 it('detects the memory of this process', () => {

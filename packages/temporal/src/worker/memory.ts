@@ -8,10 +8,10 @@ const BASE_MIB = 400;
 const WORKFLOW_MIB = 0.5;
 /** Share of the V8 heap limit for cached workflows. The process dies if the heap reaches the limit. */
 const HEAP_SHARE = 0.75;
-const MAX_CACHED = 2000;
-const MIN_CACHED = 50;
+const MAX_DEFAULT_CACHE_SIZE = 2000;
+const MIN_DEFAULT_CACHE_SIZE = 50;
 /** Minimum size of a configured cache: see `workflowCacheSize`. */
-const MIN_CONFIGURED = 2;
+const MIN_CONFIGURED_CACHE_SIZE = 2;
 
 /** Memory limits of a process, in MiB. */
 export interface Memory {
@@ -21,22 +21,25 @@ export interface Memory {
   heapMiB: number;
 }
 
-/** Returns the size of a worker's cache: `configured`, or the number that memory allows. Throws OPTIONS_INVALID. */
-export function workflowCacheSize(configured: number | undefined): number {
-  if (configured === undefined) return defaultCacheSize();
-  if (Number.isInteger(configured) && configured >= MIN_CONFIGURED) return configured;
+/** Returns the size of a worker's cache: `configuredSize`, or the number that memory allows. Throws OPTIONS_INVALID. */
+export function workflowCacheSize(configuredSize: number | undefined): number {
+  if (configuredSize === undefined) return defaultCacheSize();
+  if (Number.isInteger(configuredSize) && configuredSize >= MIN_CONFIGURED_CACHE_SIZE) return configuredSize;
   // With a smaller cache, the SDK may evict a run during a workflow task and lose its local activities:
   // github.com/temporalio/sdk-rust/pull/1482.
   throw new EngineError(
     'OPTIONS_INVALID',
-    `tuning.cachedWorkflows is ${configured}. Use a whole number of at least ${MIN_CONFIGURED}, or leave it out.`,
+    `tuning.maxCachedWorkflows is ${configuredSize}. Use a whole number of at least ${MIN_CONFIGURED_CACHE_SIZE}, or leave it out.`,
   );
 }
 
 /** Returns the number of cached workflows that the memory allows. */
 export function defaultCacheSize({ totalMiB, heapMiB }: Memory = memoryOfProcess()): number {
   const availableMiB = Math.min(totalMiB - BASE_MIB, heapMiB * HEAP_SHARE);
-  return Math.max(MIN_CACHED, Math.min(MAX_CACHED, Math.floor(availableMiB / WORKFLOW_MIB)));
+  return Math.max(
+    MIN_DEFAULT_CACHE_SIZE,
+    Math.min(MAX_DEFAULT_CACHE_SIZE, Math.floor(availableMiB / WORKFLOW_MIB)),
+  );
 }
 
 function memoryOfProcess(): Memory {

@@ -31,14 +31,14 @@ const DURATIONS = [
 ] as const;
 
 /** Returns a worker's metrics in the text format of Prometheus (version 0.0.4). */
-export function prometheusText(status: WorkerStatus): string {
+export function formatPrometheusMetrics(status: WorkerStatus): string {
   const sandbox = status.sandbox === null ? [] : sandboxMetrics(status.sandbox);
   return [...workerMetrics(status), ...sandbox, memoryMetric()].flatMap(formatMetric).concat('').join('\n');
 }
 
 function workerMetrics(status: WorkerStatus): Metric[] {
-  const { state, activities, workflowTasks, cachedWorkflows, taskCounters } = status;
-  const gauge = (name: string, help: string, value: number): Metric => ({
+  const { state, activityCount, workflowTaskCount, cachedWorkflowCount, taskCounters } = status;
+  const toGauge = (name: string, help: string, value: number): Metric => ({
     ...{ name, type: 'gauge', help },
     samples: [{ value }],
   });
@@ -47,9 +47,9 @@ function workerMetrics(status: WorkerStatus): Metric[] {
       ...{ name: 'heddle_worker_state', type: 'gauge', help: "1 for the worker's current state." },
       samples: STATES.map((each) => ({ labels: { state: each }, value: each === state ? 1 : 0 })),
     },
-    gauge('heddle_activities_running', 'Running activities.', activities),
-    gauge('heddle_workflow_tasks_running', 'Running workflow tasks.', workflowTasks),
-    gauge('heddle_workflows_cached', 'Workflows cached in memory.', cachedWorkflows),
+    toGauge('heddle_activities_running', 'Running activities.', activityCount),
+    toGauge('heddle_workflow_tasks_running', 'Running workflow tasks.', workflowTaskCount),
+    toGauge('heddle_workflows_cached', 'Workflows cached in memory.', cachedWorkflowCount),
     {
       ...{ name: 'heddle_tasks_total', type: 'counter' },
       help: 'Completed tasks: segments of compute blocks, effects, and written records.',
@@ -71,39 +71,46 @@ function labelsOf({ task, type, local }: TaskCounter): { [name: string]: string 
 
 /** Returns the metrics of the sandbox by language. `native` stands for all code in native images. */
 function sandboxMetrics({ languages, metrics, totals }: SandboxStatus): Metric[] {
-  const names = Object.keys(languages) as (keyof typeof languages)[];
-  const languageMetric = (
+  const languageNames = Object.keys(languages) as (keyof typeof languages)[];
+  const toLanguageMetric = (
     type: Metric['type'],
     name: string,
     help: string,
-    value: (language: (typeof names)[number]) => number,
+    readValue: (language: (typeof languageNames)[number]) => number,
   ): Metric => ({
     ...{ name: `heddle_sandbox_${name}`, type, help },
-    samples: names.map((language) => ({ labels: { language }, value: value(language) })),
+    samples: languageNames.map((language) => ({ labels: { language }, value: readValue(language) })),
   });
-  const endedProcesses = names.flatMap((language) =>
+  const endedProcesses = languageNames.flatMap((language) =>
     Object.entries(metrics[language].ended).map(([reason, value]) => ({
       labels: { language, reason },
       value,
     })),
   );
   return [
-    ...GAUGES.map(([name, key, help]) => languageMetric('gauge', name, help, (lang) => languages[lang][key])),
+    ...GAUGES.map(([name, key, help]) =>
+      toLanguageMetric('gauge', name, help, (lang) => languages[lang][key]),
+    ),
     {
       ...{ name: 'heddle_sandbox_jobs_ended_total', type: 'counter' },
       help: 'Completed jobs, by OK or error code.',
       samples: Object.entries(totals).map(([outcome, value]) => ({ labels: { outcome }, value })),
     },
     ...DURATIONS.flatMap(([name, help]) => [
-      languageMetric('counter', `${name}_seconds_total`, help, (lang) => metrics[lang][name].totalMs / 1000),
-      languageMetric(
+      toLanguageMetric(
+        'counter',
+        `${name}_seconds_total`,
+        help,
+        (lang) => metrics[lang][name].totalMs / 1000,
+      ),
+      toLanguageMetric(
         'counter',
         `${name}_total`,
         `Number of durations in heddle_sandbox_${name}_seconds_total.`,
         (lang) => metrics[lang][name].count,
       ),
     ]),
-    languageMetric('gauge', 'peak_memory_bytes', 'Peak memory of a process.', (lang) => {
+    toLanguageMetric('gauge', 'peak_memory_bytes', 'Peak memory of a process.', (lang) => {
       return metrics[lang].peakRssMiB * MIB;
     }),
     {

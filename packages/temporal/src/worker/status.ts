@@ -9,11 +9,11 @@ export interface WorkerStatus {
   state: 'polling' | 'draining' | 'stopped' | 'failed';
   roles: readonly ProcessRole[];
   /** Running activities, including local ones. */
-  activities: number;
+  activityCount: number;
   /** Running workflow tasks. */
-  workflowTasks: number;
+  workflowTaskCount: number;
   /** Workflows cached in memory. */
-  cachedWorkflows: number;
+  cachedWorkflowCount: number;
   /** Totals since the worker started. */
   taskCounters: readonly TaskCounter[];
   /** Statistics of the sandbox; null before the first code has run. */
@@ -29,14 +29,14 @@ export function statusOf(
   sandbox: WorkerStatus['sandbox'],
 ): WorkerStatus {
   const statuses = group.statuses();
-  const sum = (count: (status: (typeof statuses)[number]) => number): number =>
-    statuses.reduce((total, status) => total + count(status), 0);
+  const sum = (readCount: (status: (typeof statuses)[number]) => number): number =>
+    statuses.reduce((total, status) => total + readCount(status), 0);
   return {
     state,
     roles: group.roles,
-    activities: sum(({ numInFlightActivities }) => numInFlightActivities),
-    workflowTasks: sum(({ numInFlightWorkflowActivations }) => numInFlightWorkflowActivations),
-    cachedWorkflows: sum(({ numCachedWorkflows }) => numCachedWorkflows),
+    activityCount: sum(({ numInFlightActivities }) => numInFlightActivities),
+    workflowTaskCount: sum(({ numInFlightWorkflowActivations }) => numInFlightWorkflowActivations),
+    cachedWorkflowCount: sum(({ numCachedWorkflows }) => numCachedWorkflows),
     taskCounters: group.meter.counters,
     sandbox,
   };

@@ -51,8 +51,8 @@ export class TaskMeter {
     const type = task === 'effect' ? info.activityType : '';
     const counter: TaskCounter = { task, type, local: info.isLocal, done: 0, failed: 0, seconds: 0 };
     const key = keyOf(counter);
-    const existing = this.#taskCounters.get(key);
-    if (existing) return existing;
+    const existingCounter = this.#taskCounters.get(key);
+    if (existingCounter) return existingCounter;
     this.#taskCounters.set(key, counter);
     return counter;
   }

@@ -2,13 +2,13 @@ import { EngineError } from '@heddle/core';
 import type { Deployment } from '../deployment.ts';
 import type { WorkerTuning } from '../options.ts';
 
-export type Version = NonNullable<WorkerTuning['version']>;
+export type DeploymentVersion = NonNullable<WorkerTuning['version']>;
 
 /** The server learns of a version from the worker's first polls of its queues. */
 const VERSION_CHECK = { attempts: 40, intervalMs: 250 };
 
 /** Returns the SDK's options for a versioned worker. Runs stay on the version that started them. */
-export function versioningOptions({ deployment: deploymentName, build: buildId }: Version) {
+export function versioningOptions({ deployment: deploymentName, build: buildId }: DeploymentVersion) {
   return {
     version: { deploymentName, buildId },
     useWorkerVersioning: true,
@@ -22,7 +22,7 @@ export function versioningOptions({ deployment: deploymentName, build: buildId }
  */
 export async function waitForVersion(
   { connection, namespace }: Pick<Deployment, 'connection' | 'namespace'>,
-  { deployment: deploymentName, build }: Version,
+  { deployment: deploymentName, build }: DeploymentVersion,
 ): Promise<void> {
   let cause: unknown;
   for (let attempt = 0; attempt < VERSION_CHECK.attempts; attempt++) {

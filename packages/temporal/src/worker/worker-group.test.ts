@@ -9,7 +9,7 @@ afterEach(() => void vi.useRealTimers());
 /** Behaves like a worker of the SDK: on shutdown it waits for its activities. */
 class FakeWorker {
   state: ReturnType<WorkerGroup['statuses']>[number]['runState'] = 'RUNNING';
-  readonly #ended = Promise.withResolvers<void>();
+  readonly #end = Promise.withResolvers<void>();
   readonly #hangs: boolean;
 
   constructor({ hangs = false } = {}) {
@@ -17,17 +17,17 @@ class FakeWorker {
   }
 
   run(): Promise<void> {
-    return this.#ended.promise;
+    return this.#end.promise;
   }
 
   shutdown(): void {
     this.state = 'DRAINING';
-    if (!this.#hangs) this.#ended.resolve();
+    if (!this.#hangs) this.#end.resolve();
   }
 
   fail(error: Error): void {
     this.state = 'FAILED';
-    this.#ended.reject(error);
+    this.#end.reject(error);
   }
 
   getState(): FakeWorker['state'] {
@@ -48,18 +48,18 @@ function groupOf(...workers: FakeWorker[]): { group: WorkerGroup; shutdown: Abor
 }
 
 it('a failing worker stops the others, and `finished` rejects with its error', async () => {
-  const [one, other] = [new FakeWorker(), new FakeWorker()];
-  const { group } = groupOf(one, other);
+  const [failingWorker, otherWorker] = [new FakeWorker(), new FakeWorker()];
+  const { group } = groupOf(failingWorker, otherWorker);
   expect(group.isPolling).toBe(true);
-  one.fail(new Error('no route to host'));
+  failingWorker.fail(new Error('no route to host'));
   await expect(group.finished).rejects.toThrow('no route to host');
-  expect([group.isPolling, other.state]).toEqual([false, 'DRAINING']);
+  expect([group.isPolling, otherWorker.state]).toEqual([false, 'DRAINING']);
 });
 
 it('reports a failed worker even if another one hangs', async () => {
-  const [one, other] = [new FakeWorker(), new FakeWorker({ hangs: true })];
-  const { group, shutdown } = groupOf(one, other);
-  one.fail(new Error('no route to host'));
+  const [failingWorker, otherWorker] = [new FakeWorker(), new FakeWorker({ hangs: true })];
+  const { group, shutdown } = groupOf(failingWorker, otherWorker);
+  failingWorker.fail(new Error('no route to host'));
   await vi.advanceTimersByTimeAsync(6000);
   expect(shutdown.signal.aborted).toBe(true);
   await vi.advanceTimersByTimeAsync(6000);
@@ -77,13 +77,13 @@ it('detects and abandons a worker that the SDK has stopped and whose block never
 
 it('stop lets blocks finish, then aborts them, then abandons a hanging worker', async () => {
   const { group, shutdown } = groupOf(new FakeWorker({ hangs: true }));
-  const stopped = group.stop({ drainMs: 2000, killMs: 1000 });
+  const stopPromise = group.stop({ drainMs: 2000, killMs: 1000 });
   await vi.advanceTimersByTimeAsync(1900);
   expect(shutdown.signal.aborted).toBe(false);
   await vi.advanceTimersByTimeAsync(200);
   expect(shutdown.signal.aborted).toBe(true);
   await vi.advanceTimersByTimeAsync(1000);
-  expect(await stopped).toBe(true);
+  expect(await stopPromise).toBe(true);
 });
 
 it('stop returns immediately if no block runs, and does not abort blocks later', async () => {

@@ -12,12 +12,12 @@ import { TaskMeter } from './task-meter.ts';
 import { versioningOptions, waitForVersion } from './version.ts';
 
 /** The prebuilt workflows: `npm run build` bundles them with the version of the SDK that runs them. */
-const BUNDLE = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
+const BUNDLE_PATH = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
 
 /** Minimum interval at which the SDK sends heartbeats. The server's responses contain cancel requests. */
 const HEARTBEAT_THROTTLE_MS = 500;
 /** Interval between checks for workers that the SDK has stopped by itself. */
-const CHECK_MS = 500;
+const CHECK_INTERVAL_MS = 500;
 /** Phases of stopping after a worker has failed. Short, because other workers wait to run the blocks. */
 const STOP_AFTER_FAILURE = { drainMs: 5000, killMs: 5000 } as const;
 const ALL_ROLES: readonly ProcessRole[] = ['engine', 'effects', 'segments'];
@@ -53,8 +53,8 @@ export class WorkerGroup {
   readonly finished: Promise<boolean>;
   readonly #workers: readonly PollingWorker[];
   readonly #shutdown: AbortController;
-  readonly #running: Promise<unknown>;
-  readonly #abandoned = Promise.withResolvers<boolean>();
+  readonly #workerRuns: Promise<unknown>;
+  readonly #abandonment = Promise.withResolvers<boolean>();
   #isStopping = false;
   #failure: { error: unknown } | undefined;
 
@@ -71,7 +71,7 @@ export class WorkerGroup {
     this.#shutdown = shutdown;
     this.meter = meter;
     this.roles = roles;
-    this.#running = Promise.all(
+    this.#workerRuns = Promise.all(
       workers.map((worker) => worker.run().catch((error: unknown) => this.#fail(error))),
     );
     this.finished = this.#finish();
@@ -130,7 +130,7 @@ export class WorkerGroup {
     this.#isStopping = true;
     for (const worker of this.#workers) if (worker.getState() === 'RUNNING') worker.shutdown();
     const drainTimer = setTimeout(() => this.#shutdown.abort(new Error('The worker is stopping.')), drainMs);
-    const killTimer = setTimeout(() => this.#abandoned.resolve(true), drainMs + killMs);
+    const killTimer = setTimeout(() => this.#abandonment.resolve(true), drainMs + killMs);
     const clearTimers = (): void => {
       clearTimeout(drainTimer);
       clearTimeout(killTimer);
@@ -148,9 +148,9 @@ export class WorkerGroup {
     const checkTimer = setInterval(() => {
       if (this.#workers.some((worker) => worker.getState() !== 'RUNNING'))
         this.#stopWorkers(STOP_AFTER_FAILURE);
-    }, CHECK_MS);
+    }, CHECK_INTERVAL_MS);
     checkTimer.unref();
-    const isAbandoned = await Promise.race([this.#running.then(() => false), this.#abandoned.promise]);
+    const isAbandoned = await Promise.race([this.#workerRuns.then(() => false), this.#abandonment.promise]);
     clearInterval(checkTimer);
     if (this.#failure) throw this.#failure.error;
     return isAbandoned;
@@ -180,13 +180,13 @@ function commonOptions(
 }
 
 const ROLE_OPTIONS: { [role in ProcessRole]: RoleOptions } = {
-  engine: (activities, { bundle = BUNDLE, tuning }) => ({
+  engine: (activities, { bundle = BUNDLE_PATH, tuning }) => ({
     workflowBundle: { codePath: bundle },
     activities: {
       [SEGMENT_ACTIVITY]: activities[SEGMENT_ACTIVITY],
       [SETTLE_ACTIVITY]: activities[SETTLE_ACTIVITY],
     },
-    maxCachedWorkflows: workflowCacheSize(tuning.cachedWorkflows),
+    maxCachedWorkflows: workflowCacheSize(tuning.maxCachedWorkflows),
     // After the loss of a worker, other workers get its runs within this time.
     stickyQueueScheduleToStartTimeout: '2 s',
     // Bugs in workflow code fail the run. By default the server would retry the workflow task forever.

@@ -19,10 +19,10 @@ const HEARTBEAT_TIMEOUT_MS = 10_000;
 const MAX_DURATION = '30 days';
 
 /** The machine retries blocks. The server retries only activities that a worker lost or could not start. */
-const RETRY = { initialInterval: 200, backoffCoefficient: 2, maximumInterval: 30_000 } as const;
+const RETRY_POLICY = { initialInterval: 200, backoffCoefficient: 2, maximumInterval: 30_000 } as const;
 
 /** Few retries within a workflow task: each one keeps the run on this worker and adds to its history. */
-const LOCAL_RETRY = { ...RETRY, maximumAttempts: 3 } as const;
+const LOCAL_RETRY_POLICY = { ...RETRY_POLICY, maximumAttempts: 3 } as const;
 
 type SegmentActivity = (input: SegmentActivityInput) => Promise<SegmentActivityResult>;
 
@@ -31,13 +31,13 @@ const localActivities = proxyLocalActivities<{
   [SETTLE_ACTIVITY](input: SettleActivityInput): Promise<void>;
 }>({
   startToCloseTimeout: '1 minute',
-  retry: LOCAL_RETRY,
+  retry: LOCAL_RETRY_POLICY,
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 
 const REMOTE_OPTIONS = {
   heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
-  retry: RETRY,
+  retry: RETRY_POLICY,
   // Waits for a cancelled activity, because it returns the results of the commands that it has completed.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 } as const;
@@ -69,22 +69,22 @@ export function runLocally(
   input: SegmentActivityInput,
   fallback: () => Promise<SegmentActivityResult>,
 ): Promise<SegmentActivityResult> {
-  return localActivities[SEGMENT_ACTIVITY](input).catch(unlessCancelled(fallback));
+  return localActivities[SEGMENT_ACTIVITY](input).catch(fallbackUnlessCancelled(fallback));
 }
 
 /**
  * Writes the journal, the record and the logs up to the run's current position. `isDurable`: the history contains all
  * events up to this position, so a local activity may write them.
  */
-export function settle(input: SettleActivityInput, isDurable = true): Promise<void> {
+export function writeRunData(input: SettleActivityInput, isDurable = true): Promise<void> {
   if (!isDurable) return remoteActivities[SETTLE_ACTIVITY](input);
   return localActivities[SETTLE_ACTIVITY](input).catch(
-    unlessCancelled(() => remoteActivities[SETTLE_ACTIVITY](input)),
+    fallbackUnlessCancelled(() => remoteActivities[SETTLE_ACTIVITY](input)),
   );
 }
 
 /** Returns an error handler that calls `fallback`. It rethrows cancellations, and errors of workflow code. */
-function unlessCancelled<T>(fallback: () => Promise<T>): (error: unknown) => Promise<T> {
+function fallbackUnlessCancelled<T>(fallback: () => Promise<T>): (error: unknown) => Promise<T> {
   return (error) => {
     if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
     return fallback();

@@ -40,24 +40,24 @@ interface PendingChild {
 export class ChildRuns {
   readonly #context: ChildRunsContext;
   /** By run id. */
-  readonly #pending = new Map<string, PendingChild>();
+  readonly #pendingChildren = new Map<string, PendingChild>();
 
   constructor(context: ChildRunsContext) {
     this.#context = context;
   }
 
   get size(): number {
-    return this.#pending.size;
+    return this.#pendingChildren.size;
   }
 
   /** Starts a child run. When it ends, its block runs again and reads the child's record. */
   start(child: ChildStart): void {
     const { runId } = child.input;
     const { inbox, history } = this.#context;
-    if (this.#pending.has(runId) || !history.isPending(toRunCommand(child))) return;
-    this.#setTimeout(child);
+    if (this.#pendingChildren.has(runId) || !history.isPending(toRunCommand(child))) return;
+    this.#setBlockTimeout(child);
     const scope = new CancellationScope({ cancellable: true });
-    this.#pending.set(runId, { child, scope, waitReason: null });
+    this.#pendingChildren.set(runId, { child, scope, waitReason: null });
     scope
       .run(() => executeChild(RUN_WORKFLOW, this.#optionsOf(child)))
       .catch((error: unknown) => {
@@ -65,7 +65,7 @@ export class ChildRuns {
         if (!(error instanceof ChildWorkflowFailure)) throw error;
         const { cause } = error;
         if (cause instanceof ApplicationFailure && cause.type === RUN_FAILED) return;
-        // A fault that stops a child run is no failure of its block: it also stops this run, with the same reason.
+        // A fault that stops a child run is not a failure of its block: it also stops this run, with the same reason.
         if (!(cause instanceof TerminatedFailure || cause instanceof TimeoutFailure)) throw cause ?? error;
         inbox.post({ batch: createLostBatch(history.skeleton, toLostChild(child)) });
         // The block has failed and no longer needs its other child runs.
@@ -76,13 +76,13 @@ export class ChildRuns {
 
   /** Records what a child run waits for. A block with several child runs waits only if all of them wait. */
   report(message: ChildMessage): void {
-    const pending = this.#pending.get(message.runId);
-    if (pending) pending.waitReason = message.on;
-    const siblings = pending ? this.#siblingsOf(pending.child) : [];
-    this.#postBlocked({ ...message, on: waitReasonOf([{ waitReason: message.on }, ...siblings]) });
+    const pendingChild = this.#pendingChildren.get(message.runId);
+    if (pendingChild) pendingChild.waitReason = message.on;
+    const siblings = pendingChild ? this.#siblingsOf(pendingChild.child) : [];
+    this.#postBlockedBatch({ ...message, on: waitReasonOf([{ waitReason: message.on }, ...siblings]) });
   }
 
-  #postBlocked(message: ChildMessage, id?: string): void {
+  #postBlockedBatch(message: ChildMessage, id?: string): void {
     const { inbox, history } = this.#context;
     inbox.post({ batch: createBlockedBatch(history.skeleton, message, id) });
   }
@@ -90,8 +90,8 @@ export class ChildRuns {
   #onEnd(child: ChildStart): void {
     const { at, input } = child;
     const { runId } = input;
-    const endedChild = this.#pending.get(runId);
-    this.#pending.delete(runId);
+    const endedChild = this.#pendingChildren.get(runId);
+    this.#pendingChildren.delete(runId);
     const siblings = this.#siblingsOf(child);
     // The block continues when all its child runs have ended.
     const isLast = siblings.length === 0;
@@ -101,12 +101,12 @@ export class ChildRuns {
     const continues = nodeAt(this.#context.history.skeleton, at).class === 'effect';
     const waitReason = isLast ? null : waitReasonOf(siblings);
     if (continues && endedChild && endedChild.waitReason !== waitReason)
-      this.#postBlocked({ at, runId, on: waitReason, atMs: Date.now() }, `ended:${runId}`);
+      this.#postBlockedBatch({ at, runId, on: waitReason, atMs: Date.now() }, `ended:${runId}`);
     if (isLast) this.#context.inbox.post({ retry: [toRunCommand(child)] });
   }
 
   #childrenAt(address: string): PendingChild[] {
-    return [...this.#pending.values()].filter(({ child }) => child.at.join('.') === address);
+    return [...this.#pendingChildren.values()].filter(({ child }) => child.at.join('.') === address);
   }
 
   /** Returns the other child runs of the same attempt. */
@@ -127,7 +127,7 @@ export class ChildRuns {
     };
   }
 
-  #setTimeout({ at, try: attempt }: ChildStart): void {
+  #setBlockTimeout({ at, try: attempt }: ChildStart): void {
     const { history, timers, inbox } = this.#context;
     const work = workAt(history.skeleton, history.state, at);
     if (!work || !('dueMs' in work) || work.dueMs === undefined) return;
@@ -143,7 +143,7 @@ export class ChildRuns {
   }
 
   cancelAll(): void {
-    for (const { scope } of this.#pending.values()) scope.cancel();
+    for (const { scope } of this.#pendingChildren.values()) scope.cancel();
   }
 }
 

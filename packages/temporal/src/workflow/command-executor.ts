@@ -24,9 +24,9 @@ import type { SleepUntil } from './timers.ts';
 type TimerCommand = Extract<Command, { type: 'timer' }>;
 
 /** Time after which a segment starts no more blocks, so that its results become visible. */
-const SOFT_MS = { local: 500, remote: 2000 };
+const SOFT_LIMIT_MS = { local: 500, remote: 2000 };
 /** Workflow tasks must be short. After this time, unfinished blocks of a local segment move to a regular activity. */
-const LOCAL_HARD_MS = 1500;
+const LOCAL_HARD_LIMIT_MS = 1500;
 
 interface ExecutorContext {
   input: RunInput;
@@ -46,9 +46,9 @@ export class CommandExecutor {
   readonly #timers: Timers;
   readonly #children: ChildRuns;
   /** Running activities, with the addresses of their commands. */
-  readonly #running = new Map<CancellationScope, ReadonlySet<string>>();
+  readonly #runningActivities = new Map<CancellationScope, ReadonlySet<string>>();
   /** Commands that wait until fewer activities run than the window allows. */
-  #waiting: ActivityCommand[][] = [];
+  #waitingCommands: ActivityCommand[][] = [];
   /** Addresses of commands that take too long for a workflow task. */
   readonly #slowAddresses = new Set<string>();
 
@@ -61,7 +61,9 @@ export class CommandExecutor {
 
   /** True if no activity or child run is pending. A run that continues as new restores other work from its state. */
   get isIdle(): boolean {
-    return this.#running.size === 0 && this.#waiting.length === 0 && this.#children.size === 0;
+    return (
+      this.#runningActivities.size === 0 && this.#waitingCommands.length === 0 && this.#children.size === 0
+    );
   }
 
   get hasChildren(): boolean {
@@ -95,8 +97,8 @@ export class CommandExecutor {
   /** Cancels everything, because the run has ended. */
   stop(): void {
     this.#timers.clear();
-    this.#waiting = [];
-    for (const scope of this.#running.keys()) scope.cancel();
+    this.#waitingCommands = [];
+    for (const scope of this.#runningActivities.keys()) scope.cancel();
     this.#children.cancelAll();
   }
 
@@ -107,14 +109,14 @@ export class CommandExecutor {
   }
 
   #startActivity(commands: ActivityCommand[]): void {
-    if (this.#running.size >= this.#context.input.profile.window) {
-      this.#waiting.push(commands);
+    if (this.#runningActivities.size >= this.#context.input.profile.window) {
+      this.#waitingCommands.push(commands);
       return;
     }
     this.commandCount++;
     this.activityCount++;
     const scope = new CancellationScope({ cancellable: true });
-    this.#running.set(scope, new Set(commands.map(({ at }) => at.join('.'))));
+    this.#runningActivities.set(scope, new Set(commands.map(({ at }) => at.join('.'))));
     scope
       .run(() => this.#runActivity(commands))
       .then(
@@ -128,18 +130,18 @@ export class CommandExecutor {
 
   /** Removes the activity before its result is posted, so that the driver no longer counts the activity. */
   #onEnd(scope: CancellationScope, item: InboxItem): void {
-    this.#running.delete(scope);
+    this.#runningActivities.delete(scope);
     this.#context.inbox.post(item);
-    const next = this.#waiting.shift();
-    if (next) this.#startActivity(next);
+    const nextCommands = this.#waitingCommands.shift();
+    if (nextCommands) this.#startActivity(nextCommands);
   }
 
   async #runActivity(commands: readonly ActivityCommand[]): Promise<InboxItem> {
     const { input, history, durability } = this.#context;
     const { profile, runId } = input;
     const position = history.position();
-    const [first] = commands as [ActivityCommand];
-    const isSegment = this.#canShareActivity(first);
+    const [firstCommand] = commands as [ActivityCommand];
+    const isSegment = this.#canShareActivity(firstCommand);
     const slowCommands = commands.filter(({ at }) => this.#slowAddresses.delete(at.join('.')));
     const isLocal = isSegment && profile.local && slowCommands.length === 0 && durability.isDurable;
     const remoteInput: SegmentActivityInput = {
@@ -147,13 +149,13 @@ export class CommandExecutor {
       position,
       owed: commands.map((command) => this.#withDeadline(command)),
       beyond: isSegment,
-      softMs: SOFT_MS.remote,
+      softMs: SOFT_LIMIT_MS.remote,
     };
-    const runRemotely = (): Promise<SegmentActivityResult> => this.#runRemotely(first, remoteInput);
+    const runRemotely = (): Promise<SegmentActivityResult> => this.#runRemotely(firstCommand, remoteInput);
     const localInput = {
       ...remoteInput,
-      softMs: SOFT_MS.local,
-      hardMs: LOCAL_HARD_MS,
+      softMs: SOFT_LIMIT_MS.local,
+      hardMs: LOCAL_HARD_LIMIT_MS,
       ...(this.#isAlone && { alone: true as const }),
     };
     const result = await (isLocal ? runLocally(localInput, runRemotely) : runRemotely());
@@ -163,13 +165,15 @@ export class CommandExecutor {
 
   /** True if the activity that is starting is the only pending work. */
   get #isAlone(): boolean {
-    return this.#running.size === 1 && this.#waiting.length === 0 && this.#children.size === 0;
+    return (
+      this.#runningActivities.size === 1 && this.#waitingCommands.length === 0 && this.#children.size === 0
+    );
   }
 
-  #runRemotely(first: ActivityCommand, input: SegmentActivityInput): Promise<SegmentActivityResult> {
+  #runRemotely(firstCommand: ActivityCommand, input: SegmentActivityInput): Promise<SegmentActivityResult> {
     const { profile, effects } = this.#context.input;
     if (input.beyond) return segmentActivity(profile)(input);
-    const { id } = nodeAt(this.#context.history.skeleton, first.at);
+    const { id } = nodeAt(this.#context.history.skeleton, firstCommand.at);
     const { type, name } = effects[id] ?? { type: SEGMENT_ACTIVITY, name: id };
     return remoteActivity(type, profile.queues.effects, name)(input);
   }
@@ -185,9 +189,9 @@ export class CommandExecutor {
   /** Starts the child runs of a result. Returns the other parts of the result as an input of the driver. */
   #toInboxItem(result: SegmentActivityResult, commands: readonly ActivityCommand[]): InboxItem {
     const tokens: { [index: number]: string } = {};
-    result.events.forEach((encoded, index) => {
-      const hash = tokenHashOf(encoded);
-      if (hash !== undefined) tokens[index] = hash;
+    result.events.forEach((encodedEvent, index) => {
+      const tokenHash = tokenHashOf(encodedEvent);
+      if (tokenHash !== undefined) tokens[index] = tokenHash;
     });
     const callerAddresses = new Set(result.children.map(({ at }) => at.join('.')));
     for (const child of result.children) {
@@ -211,7 +215,7 @@ export class CommandExecutor {
     const address = at.join('.');
     for (const timer of ['timeout', 'retry', 'wait']) this.#timers.cancel(`${timer}:${address}`);
     this.#children.cancel(address);
-    for (const [scope, addresses] of this.#running) if (addresses.has(address)) scope.cancel();
+    for (const [scope, addresses] of this.#runningActivities) if (addresses.has(address)) scope.cancel();
   }
 
   #setTimer({ at, timer, dueMs, try: attempt }: TimerCommand): void {

@@ -11,9 +11,9 @@ import {
 } from '@temporalio/workflow';
 import type { ChildMessage, RunInput } from '../messages.ts';
 import { CHILD_SIGNAL, INPUT_FORMAT, RUN_FAILED } from '../messages.ts';
-import { statusAttribute } from '../search-attributes.ts';
+import { toStatusAttribute } from '../search-attributes.ts';
 import type { VisibleStatus } from '../search-attributes.ts';
-import { settle } from './activities.ts';
+import { writeRunData } from './activities.ts';
 import { CommandExecutor } from './command-executor.ts';
 import { drive } from './driver.ts';
 import { DurabilityTracker } from './durability-tracker.ts';
@@ -41,14 +41,14 @@ export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<
     const history = new RunHistory(input);
     const inbox = new Inbox();
     const durability = new DurabilityTracker();
-    const cancels = new CancelTracker(() => inbox.post({ batch: createCancelBatch(Date.now()) }));
+    const cancelTracker = new CancelTracker(() => inbox.post({ batch: createCancelBatch(Date.now()) }));
     const executor = new CommandExecutor({ input, history, inbox, durability, sleepUntil });
-    const onChild = (message: ChildMessage): void => executor.reportChild(message);
-    registerMessageHandlers({ history, inbox, durability, cancels, onChild });
+    const onChildMessage = (message: ChildMessage): void => executor.reportChild(message);
+    registerMessageHandlers({ history, inbox, durability, cancelTracker, onChildMessage });
     // The workflow cancels its blocks itself, and records the cancellation.
     return CancellationScope.nonCancellable(async () => {
       await run(input, { history, inbox, durability, executor });
-      if (history.end?.status === 'cancelled') await cancels.whenRequested();
+      if (history.end?.status === 'cancelled') await cancelTracker.whenRequested();
       return toWorkflowResult(input, history);
     });
   };
@@ -58,7 +58,7 @@ export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<
 async function rejectNewerFormat({ runId, format, begin }: RunInput): Promise<never> {
   const fault = `A newer Heddle started this run (format ${format}; this worker supports ${INPUT_FORMAT}). Update the workers and run it again.`;
   const { seq = 1, tip = 'start' } = 'carried' in begin ? begin.carried : {};
-  await settle({ runId, position: { seq, tip, unwritten: [] }, fault });
+  await writeRunData({ runId, position: { seq, tip, unwritten: [] }, fault });
   throw ApplicationFailure.nonRetryable(fault, 'DATA_FORMAT_UNSUPPORTED');
 }
 
@@ -70,10 +70,10 @@ interface RunContext {
 }
 
 async function run(input: RunInput, { history, inbox, durability, executor }: RunContext): Promise<void> {
-  const write = async (fault?: string): Promise<void> => {
+  const writeRun = async (fault?: string): Promise<void> => {
     if (history.isFullyWritten && fault === undefined) return;
     const position = history.position();
-    await settle(
+    await writeRunData(
       { runId: input.runId, position, ...(fault !== undefined && { fault }) },
       durability.isDurable,
     );
@@ -83,7 +83,7 @@ async function run(input: RunInput, { history, inbox, durability, executor }: Ru
     upsertStatus(input, history, state);
     notifyParent(input, history, state);
   };
-  const parts = { input, history, inbox, executor, writeRun: write, onStateChange };
+  const parts = { input, history, inbox, executor, writeRun, onStateChange };
   try {
     const carried = await drive({ ...parts, areHandlersIdle: allHandlersFinished });
     if (carried)
@@ -92,7 +92,7 @@ async function run(input: RunInput, { history, inbox, durability, executor }: Ru
     // A caller that has waited for the end of a cancelled run may assume that its child runs have ended too.
     if (executor.hasChildren) await condition(() => !executor.hasChildren, CHILDREN_TIMEOUT_MS);
   } catch (error) {
-    if (isEngineFault(error)) await write(error.message);
+    if (isEngineFault(error)) await writeRun(error.message);
     throw error;
   } finally {
     executor.stop();
@@ -100,9 +100,9 @@ async function run(input: RunInput, { history, inbox, durability, executor }: Ru
 }
 
 /** Returns the input of the next history. Fails the run if the server would reject it. */
-function checkSize(next: RunInput): RunInput {
-  const bytes = new TextEncoder().encode(JSON.stringify(next)).length;
-  if (bytes <= MAX_INPUT_BYTES) return next;
+function checkSize(nextInput: RunInput): RunInput {
+  const bytes = new TextEncoder().encode(JSON.stringify(nextInput)).length;
+  if (bytes <= MAX_INPUT_BYTES) return nextInput;
   throw ApplicationFailure.nonRetryable(
     `The run is too large for Temporal: its state for a new history takes ${bytes} bytes, and the limit is ${MAX_INPUT_BYTES}. Split the workflow into workflows that call each other.`,
     'RUN_TOO_LARGE',
@@ -132,7 +132,7 @@ function toWorkflowResult({ profile }: RunInput, { end, skeleton }: RunHistory):
 /** Sets the run's status as a search attribute, if the deployment uses them. Each call adds an event to the history. */
 function upsertStatus({ profile }: RunInput, { end }: RunHistory, state: IdleState): void {
   if (profile.attributes !== true) return;
-  upsertSearchAttributes([statusAttribute(statusOf(end?.status, state))]);
+  upsertSearchAttributes([toStatusAttribute(statusOf(end?.status, state))]);
 }
 
 function statusOf(endStatus: VisibleStatus | undefined, state: IdleState): VisibleStatus {

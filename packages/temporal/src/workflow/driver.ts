@@ -16,7 +16,7 @@ const MAX_CARRIED_CHARACTERS = 65_536;
 /** Bytes of history after which a run continues as new. The server suggests it at 4 MB. */
 const MAX_HISTORY_BYTES = 2_000_000;
 /** Multiple of the budget that a run may spend while long work keeps it from continuing as new. */
-const BUDGET_OVERRUN = 4;
+const BUDGET_OVERRUN_FACTOR = 4;
 
 export interface DriverParts {
   input: RunInput;
@@ -38,26 +38,26 @@ export interface DriverParts {
  */
 export async function drive(parts: DriverParts): Promise<CarriedState | undefined> {
   const { history, inbox, executor } = parts;
-  let commands = firstCommands(parts);
+  let commands = beginRun(parts);
   /** Commands for activities that start only after the run has continued as new. */
   const postponedCommands: Command[] = [];
   let reportedState: IdleState = 'running';
   for (;;) {
     if (inbox.fault !== undefined) throw inbox.fault;
-    commands = commands.concat(processInbox(parts)).filter((command) => history.isDue(command));
+    commands = commands.concat(processInbox(parts)).filter((command) => history.mustExecute(command));
     const state = idleState(history.state);
     // Readers of a paused or ended run must find its pauses or its end in the stores.
     if (state !== 'running') await parts.writeRun();
     if (state !== reportedState) parts.onStateChange((reportedState = state));
     if (history.end) return undefined;
-    const budget = historyBudget(parts.input.profile, executor.commandCount);
-    if (budget !== 'available' && executor.isIdle && parts.areHandlersIdle()) {
+    const budgetLevel = historyBudgetLevel(parts.input.profile, executor.commandCount);
+    if (budgetLevel !== 'available' && executor.isIdle && parts.areHandlersIdle()) {
       await parts.writeRun();
       // The next history does not get the messages that have arrived in the meantime.
       if (hasMessages(parts)) continue;
       return history.carriedState([...postponedCommands, ...commands]);
     }
-    const isAtHardLimit = budget === 'hard-limit';
+    const isAtHardLimit = budgetLevel === 'hard-limit';
     if (isAtHardLimit) postponedCommands.push(...commands.filter(isForActivity));
     await execute(parts, isAtHardLimit ? commands.filter((command) => !isForActivity(command)) : commands);
     commands = [];
@@ -79,10 +79,10 @@ async function execute(
   if (history.unwrittenLength * commands.length > MAX_CARRIED_CHARACTERS) await writeRun();
   const { activityCount } = executor;
   executor.execute(commands);
-  if (history.hasUnwritten && executor.activityCount === activityCount) await writeRun();
+  if (history.hasUnwrittenBatches && executor.activityCount === activityCount) await writeRun();
 }
 
-function firstCommands({ input, history }: DriverParts): Command[] {
+function beginRun({ input, history }: DriverParts): Command[] {
   const { begin } = input;
   return 'started' in begin ? history.begin(begin.started) : history.carriedCommands();
 }
@@ -91,12 +91,12 @@ function firstCommands({ input, history }: DriverParts): Command[] {
 function processInbox({ history, inbox, executor }: DriverParts): Command[] {
   const commands: Command[] = [];
   for (const { batch, retry = [], isSlow, onRecorded } of inbox.take()) {
-    const result = batch ? history.feed(batch) : { commands: [], seq: 0 };
+    const result = batch ? history.applyBatch(batch) : { commands: [], seq: 0 };
     onRecorded?.(result.seq);
-    const pending = retry.filter((command) => history.isPending(command));
-    const next = result.commands.concat(pending);
-    if (isSlow) executor.markSlow(next);
-    for (const command of next) commands.push(command);
+    const pendingRetries = retry.filter((command) => history.isPending(command));
+    const nextCommands = result.commands.concat(pendingRetries);
+    if (isSlow) executor.markSlow(nextCommands);
+    for (const command of nextCommands) commands.push(command);
   }
   return commands;
 }
@@ -106,8 +106,11 @@ function processInbox({ history, inbox, executor }: DriverParts): Command[] {
  * `hard-limit`: the run starts no more activities until then. Commands are counted here, because the SDK's figures do
  * not change within a workflow task.
  */
-function historyBudget({ budget }: Profile, commandCount: number): 'available' | 'soft-limit' | 'hard-limit' {
-  if (commandCount >= budget * BUDGET_OVERRUN) return 'hard-limit';
+function historyBudgetLevel(
+  { budget }: Profile,
+  commandCount: number,
+): 'available' | 'soft-limit' | 'hard-limit' {
+  if (commandCount >= budget * BUDGET_OVERRUN_FACTOR) return 'hard-limit';
   const { historySize, continueAsNewSuggested } = workflowInfo();
   const isAtSoftLimit = commandCount >= budget || historySize >= MAX_HISTORY_BYTES || continueAsNewSuggested;
   return isAtSoftLimit ? 'soft-limit' : 'available';

@@ -25,25 +25,25 @@ const childSignal = defineSignal<[ChildMessage]>(CHILD_SIGNAL);
  * announces a cancel request, which its sender sends next.
  */
 export class CancelTracker {
-  #announced = false;
-  #requested = false;
+  #isAnnounced = false;
+  #isRequested = false;
 
   /** `onUnannounced`: called if the workflow is cancelled without a signal. */
   constructor(onUnannounced: () => void) {
     CancellationScope.current().cancelRequested.catch(() => {
-      this.#requested = true;
-      if (!this.#announced) onUnannounced();
+      this.#isRequested = true;
+      if (!this.#isAnnounced) onUnannounced();
     });
   }
 
   /** Records that a cancel request follows the signal. */
   announce(): void {
-    this.#announced = true;
+    this.#isAnnounced = true;
   }
 
   /** Resolves when the announced request has arrived, or after `REQUEST_TIMEOUT_MS` if its sender has died. */
   async whenRequested(): Promise<void> {
-    if (this.#announced && !this.#requested) await condition(() => this.#requested, REQUEST_TIMEOUT_MS);
+    if (this.#isAnnounced && !this.#isRequested) await condition(() => this.#isRequested, REQUEST_TIMEOUT_MS);
   }
 }
 
@@ -52,14 +52,14 @@ export function registerMessageHandlers({
   history,
   inbox,
   durability,
-  cancels,
-  onChild,
+  cancelTracker,
+  onChildMessage,
 }: {
   history: RunHistory;
   inbox: Inbox;
   durability: DurabilityTracker;
-  cancels: CancelTracker;
-  onChild: (message: ChildMessage) => void;
+  cancelTracker: CancelTracker;
+  onChildMessage: (message: ChildMessage) => void;
 }): void {
   setHandler(
     resumeUpdate,
@@ -67,11 +67,14 @@ export function registerMessageHandlers({
       if (!history.hasReached(seq)) await history.whenReached(seq);
       return new Promise<number>((onRecorded) => {
         durability.markVolatile();
-        const fields = {
+        const attemptFields = {
           ...(attempt !== undefined && { attempt }),
           ...(resumes !== undefined && { resumes }),
         };
-        inbox.post({ batch: { id, chunk, events: [{ type: 'resumed', at, atMs, ...fields }] }, onRecorded });
+        inbox.post({
+          batch: { id, chunk, events: [{ type: 'resumed', at, atMs, ...attemptFields }] },
+          onRecorded,
+        });
       });
     },
     {
@@ -84,8 +87,8 @@ export function registerMessageHandlers({
     },
   );
   setHandler(cancelSignal, ({ id, chunk, atMs, announced }) => {
-    if (announced) cancels.announce();
+    if (announced) cancelTracker.announce();
     inbox.post({ batch: { id, chunk, events: [{ type: 'cancelled', atMs }] } });
   });
-  setHandler(childSignal, onChild);
+  setHandler(childSignal, onChildMessage);
 }

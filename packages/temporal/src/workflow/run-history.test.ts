@@ -17,7 +17,7 @@ const FORK: Region = { nodes: [node('S', [], [1, 2]), node('A', [0], []), node('
 const STARTED = { type: 'started', atMs: 1, start: 0, graceMs: 0 } as const;
 
 const completedEvent = (at: number[], atMs = 2): Event => ({ type: 'completed', at, atMs, attempt: 1 });
-const batchOf = (id: string, events: Event[]) => ({ id, chunk: { v: events.map(() => ({})) }, events });
+const createBatch = (id: string, events: Event[]) => ({ id, chunk: { v: events.map(() => ({})) }, events });
 
 describe('RunHistory', () => {
   const startHistory = (): RunHistory => {
@@ -28,8 +28,8 @@ describe('RunHistory', () => {
 
   it('numbers batches in order, after the first entry', () => {
     const history = startHistory();
-    expect(history.feed(batchOf('one', [completedEvent([0])])).seq).toBe(2);
-    expect(history.feed(batchOf('two', [completedEvent([1]), completedEvent([2])])).seq).toBe(4);
+    expect(history.applyBatch(createBatch('one', [completedEvent([0])])).seq).toBe(2);
+    expect(history.applyBatch(createBatch('two', [completedEvent([1]), completedEvent([2])])).seq).toBe(4);
     expect(history.position()).toMatchObject({
       seq: 4,
       tip: 'two',
@@ -54,70 +54,72 @@ describe('RunHistory', () => {
 
   it('skips late events, and lists them', () => {
     const history = startHistory();
-    history.feed(batchOf('one', [completedEvent([0]), completedEvent([1])]));
-    expect(history.feed(batchOf('late', [completedEvent([1])])).seq).toBe(0);
-    expect(history.feed(batchOf('half', [completedEvent([1]), completedEvent([2])])).seq).toBe(4);
+    history.applyBatch(createBatch('one', [completedEvent([0]), completedEvent([1])]));
+    expect(history.applyBatch(createBatch('late', [completedEvent([1])])).seq).toBe(0);
+    expect(history.applyBatch(createBatch('half', [completedEvent([1]), completedEvent([2])])).seq).toBe(4);
     expect(history.position().unwritten).toMatchObject([{ id: 'one' }, { id: 'half', seq: 4, skip: [0] }]);
   });
 
-  it('reports a command as due unless a later event of the same batch has answered it', () => {
+  it('requires the execution of a command unless a later event of the same batch has answered it', () => {
     const history = startHistory();
-    const { commands } = history.feed(batchOf('one', [completedEvent([0]), completedEvent([2])]));
-    expect(commands.filter((command) => history.isDue(command))).toEqual([{ type: 'run', at: [1], try: 1 }]);
+    const { commands } = history.applyBatch(createBatch('one', [completedEvent([0]), completedEvent([2])]));
+    expect(commands.filter((command) => history.mustExecute(command))).toEqual([
+      { type: 'run', at: [1], try: 1 },
+    ]);
   });
 
   it('drops written batches and measures unwritten ones', () => {
     const history = startHistory();
-    history.feed(batchOf('one', [completedEvent([0])]));
+    history.applyBatch(createBatch('one', [completedEvent([0])]));
     const position = history.position();
-    history.feed(batchOf('two', [completedEvent([1])]));
+    history.applyBatch(createBatch('two', [completedEvent([1])]));
     const { unwrittenLength } = history;
     history.markWritten(position);
     expect(history.position().unwritten).toMatchObject([{ id: 'two', seq: 3 }]);
     expect(history.unwrittenLength).toBeGreaterThan(0);
     expect(history.unwrittenLength).toBeLessThan(unwrittenLength);
     history.markWritten(history.position());
-    expect([history.hasUnwritten, history.unwrittenLength]).toEqual([false, 0]);
+    expect([history.hasUnwrittenBatches, history.unwrittenLength]).toEqual([false, 0]);
   });
 
   it('behaves the same after it continues from the carried state', () => {
     const history = startHistory();
-    history.feed(batchOf('one', [completedEvent([0], 7), completedEvent([1], 8)]));
+    history.applyBatch(createBatch('one', [completedEvent([0], 7), completedEvent([1], 8)]));
     const carried = JSON.parse(JSON.stringify(history.carriedState([]))) as ReturnType<
       RunHistory['carriedState']
     >;
-    const next = new RunHistory({ skeleton: FORK, begin: { carried } });
-    expect(next.position()).toEqual({ seq: 3, tip: 'one', unwritten: [] });
-    expect(next.feed(batchOf('two', [completedEvent([2])])).commands).toEqual([
+    const nextHistory = new RunHistory({ skeleton: FORK, begin: { carried } });
+    expect(nextHistory.position()).toEqual({ seq: 3, tip: 'one', unwritten: [] });
+    expect(nextHistory.applyBatch(createBatch('two', [completedEvent([2])])).commands).toEqual([
       { type: 'end', status: 'completed' },
     ]);
-    expect(next.end).toMatchObject({ status: 'completed' });
+    expect(nextHistory.end).toMatchObject({ status: 'completed' });
   });
 
   it('continues with the issued commands in the order in which they were issued', () => {
     const history = startHistory();
-    history.feed(batchOf('one', [completedEvent([0])]));
-    const run = (at: number): Command => ({ type: 'run', at: [at], try: 1 });
-    const carry = (issued: Command[]): Command[] => {
-      const carried = JSON.parse(JSON.stringify(history.carriedState(issued))) as CarriedState;
+    history.applyBatch(createBatch('one', [completedEvent([0])]));
+    const runCommand = (index: number): Command => ({ type: 'run', at: [index], try: 1 });
+    const carry = (issuedCommands: Command[]): Command[] => {
+      const carried = JSON.parse(JSON.stringify(history.carriedState(issuedCommands))) as CarriedState;
       return new RunHistory({ skeleton: FORK, begin: { carried } }).carriedCommands();
     };
-    expect(carry([run(2), run(1), run(2)])).toEqual([run(2), run(1)]);
-    expect(carry([run(2), run(0)])).toEqual([run(1), run(2)]);
-    expect(history.carriedState([run(1), run(2)])).not.toHaveProperty('order');
+    expect(carry([runCommand(2), runCommand(1), runCommand(2)])).toEqual([runCommand(2), runCommand(1)]);
+    expect(carry([runCommand(2), runCommand(0)])).toEqual([runCommand(1), runCommand(2)]);
+    expect(history.carriedState([runCommand(1), runCommand(2)])).not.toHaveProperty('order');
   });
 
   it('accepts the token of a pause point until it is answered', () => {
     const history = startHistory();
-    history.feed(batchOf('one', [completedEvent([0])]));
+    history.applyBatch(createBatch('one', [completedEvent([0])]));
     const paused: Event = { type: 'paused', at: [1], atMs: 3, attempt: 1, kind: 'human' };
-    history.feed({ ...batchOf('two', [paused]), tokens: { 0: 'hash' } });
+    history.applyBatch({ ...createBatch('two', [paused]), tokens: { 0: 'hash' } });
     expect([history.isOpen([1], 'hash'), history.isOpen([1], 'other'), history.isOpen([2], 'hash')]).toEqual([
       true,
       false,
       false,
     ]);
-    history.feed(batchOf('three', [{ type: 'resumed', at: [1], atMs: 4 }]));
+    history.applyBatch(createBatch('three', [{ type: 'resumed', at: [1], atMs: 4 }]));
     expect(history.isOpen([1], 'hash')).toBe(false);
   });
 });

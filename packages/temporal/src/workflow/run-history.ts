@@ -9,7 +9,7 @@ export class RunHistory {
   readonly skeleton: Region;
   readonly state: State;
   /** Hashes of the tokens of open pause points, by address. */
-  tokens: { [address: string]: string };
+  tokenHashes: { [address: string]: string };
   /** The command with which the machine ended the run. */
   end: Extract<Command, { type: 'end' }> | undefined;
   /** The store has the whole run, including its end. */
@@ -20,7 +20,7 @@ export class RunHistory {
   #seq: number;
   #lastItemId: string;
   /** Batches that the store does not have yet, with their length as JSON. */
-  #unwritten: { item: JournalItem; length: number }[] = [];
+  #unwrittenBatches: { item: JournalItem; length: number }[] = [];
   #waiters: { seq: number; resolve: () => void }[] = [];
   readonly #carried: CarriedState | undefined;
 
@@ -28,7 +28,7 @@ export class RunHistory {
     const carried = 'carried' in begin ? begin.carried : undefined;
     this.skeleton = skeleton;
     this.state = carried?.state ?? initialState();
-    this.tokens = carried?.tokens ?? {};
+    this.tokenHashes = carried?.tokens ?? {};
     this.#carried = carried;
     // The client writes the first entry when it records the run, before the workflow starts.
     this.#seq = carried?.seq ?? 1;
@@ -37,8 +37,8 @@ export class RunHistory {
   }
 
   /** Applies the first event, whose entry the store already has. Returns the commands that follow. */
-  begin(started: StartedEvent): Command[] {
-    const { commands } = advance(this.skeleton, this.state, started);
+  begin(startedEvent: StartedEvent): Command[] {
+    const { commands } = advance(this.skeleton, this.state, startedEvent);
     this.#recordEnd(commands);
     return commands;
   }
@@ -61,7 +61,7 @@ export class RunHistory {
    * Applies a batch of events. `commands`: every command that the events caused; a later event of the batch may already
    * have answered one. `seq`: the length of the journal, or 0 if no event of the batch changed the state.
    */
-  feed({ id, chunk, events, tokens, written }: EventBatch): { commands: Command[]; seq: number } {
+  applyBatch({ id, chunk, events, tokens, written }: EventBatch): { commands: Command[]; seq: number } {
     const commands: Command[] = [];
     const skip: number[] = [];
     events.forEach((event, index) => {
@@ -74,7 +74,7 @@ export class RunHistory {
     const appliedCount = events.length - skip.length;
     if (appliedCount > 0) {
       const item = { seq: this.#seq + 1, id, chunk, ...(skip.length > 0 && { skip }) };
-      this.#unwritten.push({ item, length: JSON.stringify(item).length });
+      this.#unwrittenBatches.push({ item, length: JSON.stringify(item).length });
       this.#seq += appliedCount;
       this.#lastItemId = id;
       for (const { resolve } of this.#waiters.filter(({ seq }) => this.hasReached(seq))) resolve();
@@ -90,8 +90,8 @@ export class RunHistory {
   }
 
   #recordTokenHash(event: Event, tokenHash: string | undefined): void {
-    if (event.type === 'paused' && tokenHash !== undefined) this.tokens[event.at.join('.')] = tokenHash;
-    else if (event.type === 'resumed') delete this.tokens[event.at.join('.')];
+    if (event.type === 'paused' && tokenHash !== undefined) this.tokenHashes[event.at.join('.')] = tokenHash;
+    else if (event.type === 'resumed') delete this.tokenHashes[event.at.join('.')];
   }
 
   /** True if the journal has at least `seq` entries. */
@@ -105,7 +105,7 @@ export class RunHistory {
   }
 
   /** True if `command` must still be executed: no later event has answered or voided it. */
-  isDue(command: Command): boolean {
+  mustExecute(command: Command): boolean {
     return command.type === 'abort' || command.type === 'end' || this.isPending(command);
   }
 
@@ -116,7 +116,9 @@ export class RunHistory {
 
   /** True if the pause point at `at` is open and its token has this hash. */
   isOpen(at: Address, tokenHash: string): boolean {
-    return this.tokens[at.join('.')] === tokenHash && workAt(this.skeleton, this.state, at)?.w === 'pause';
+    return (
+      this.tokenHashes[at.join('.')] === tokenHash && workAt(this.skeleton, this.state, at)?.w === 'pause'
+    );
   }
 
   /** Returns the end of the journal, with the batches that the store does not have yet. */
@@ -124,48 +126,48 @@ export class RunHistory {
     return {
       seq: this.#seq,
       tip: this.#lastItemId,
-      unwritten: this.#unwritten.map(({ item }) => item),
+      unwritten: this.#unwrittenBatches.map(({ item }) => item),
     };
   }
 
   /** Length of the unwritten batches as JSON, in characters. */
   get unwrittenLength(): number {
-    return this.#unwritten.reduce((sum, { length }) => sum + length, 0);
+    return this.#unwrittenBatches.reduce((sum, { length }) => sum + length, 0);
   }
 
-  get hasUnwritten(): boolean {
-    return this.#unwritten.length > 0;
+  get hasUnwrittenBatches(): boolean {
+    return this.#unwrittenBatches.length > 0;
   }
 
   /** Records that the store has all entries up to a position. */
   markWritten({ seq }: Position): void {
-    this.#unwritten = this.#unwritten.filter(({ item }) => item.seq > seq);
+    this.#unwrittenBatches = this.#unwrittenBatches.filter(({ item }) => item.seq > seq);
   }
 
   /**
-   * Returns the state that the run carries over when it continues as new. `issued`: the issued commands that the run
-   * has not started, in their order.
+   * Returns the state that the run carries over when it continues as new. `issuedCommands`: the issued
+   * commands that the run has not started, in their order.
    */
-  carriedState(issued: readonly Command[]): CarriedState {
-    const order = this.#orderOf(issued);
+  carriedState(issuedCommands: readonly Command[]): CarriedState {
+    const order = this.#orderOf(issuedCommands);
     return {
       ...(order.some((index, position) => index < (order[position - 1] ?? 0)) && { order }),
       state: this.state,
       seq: this.#seq,
       atMs: this.atMs,
       tip: this.#lastItemId,
-      tokens: this.tokens,
+      tokens: this.tokenHashes,
     };
   }
 
   /** Returns the indexes, among the pending commands, of the issued commands that activities execute. */
-  #orderOf(issued: readonly Command[]): number[] {
-    const indexes = new Map(
+  #orderOf(issuedCommands: readonly Command[]): number[] {
+    const indexByKey = new Map(
       pendingCommands(this.skeleton, this.state).flatMap((command, index) =>
         isForActivity(command) ? [[keyOf(command), index]] : [],
       ),
     );
-    const order = issued.filter(isForActivity).map((command) => indexes.get(keyOf(command)));
+    const order = issuedCommands.filter(isForActivity).map((command) => indexByKey.get(keyOf(command)));
     return [...new Set(order)].filter((index) => index !== undefined);
   }
 }

@@ -14,7 +14,7 @@ export class Timers {
     this.#onError = onError;
   }
 
-  set(name: string, dueMs: number, fire: () => void): void {
+  set(name: string, dueMs: number, onFire: () => void): void {
     this.cancel(name);
     const scope = new CancellationScope({ cancellable: true });
     this.#scopes.set(name, scope);
@@ -23,7 +23,7 @@ export class Timers {
       .then(() => {
         if (this.#scopes.get(name) !== scope) return;
         this.#scopes.delete(name);
-        fire();
+        onFire();
       })
       .catch((error: unknown) => {
         if (!isCancellation(error)) this.#onError(error);

@@ -1,5 +1,5 @@
 import type { Engine, EngineOptions } from '@heddle/engine';
-import type { RuntimeUnderTest } from '../suite.ts';
+import type { RuntimeUnderTest } from '../runtime-under-test.ts';
 
 /** Opens engines one after another on the same stores; each is closed before the next opens. */
 export class EngineSequence {
@@ -10,7 +10,7 @@ export class EngineSequence {
     this.runtime = runtime;
   }
 
-  async next(options: EngineOptions = {}): Promise<Engine> {
+  async openNext(options: EngineOptions = {}): Promise<Engine> {
     await this.#engine?.close({ graceMs: 0 });
     this.#engine = await this.runtime.open(options);
     return this.#engine;

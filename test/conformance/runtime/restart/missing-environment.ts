@@ -3,17 +3,17 @@ import { Script, work } from '../../../support/script.ts';
 import { block, fn, workflow } from '../../../support/workflow.ts';
 import type { EngineSequence } from './engine-sequence.ts';
 
-const human = (name: string) => block(name, 'human_in_the_loop', {});
+const humanBlock = (name: string) => block(name, 'human_in_the_loop', {});
 
 /** Defines the tests of runs that lack an environment value: they are suspended and do not fail. */
-export function describeMissingEnvironment(makeEngines: () => EngineSequence): void {
+export function describeMissingEnvironment(makeEngineSequence: () => EngineSequence): void {
   it('a run without a required environment value is suspended with the name of the value, and continues once it is available', async () => {
-    const engines = makeEngines();
+    const engines = makeEngineSequence();
     const env = { API_KEY: { value: 'k-1', secret: false as const } };
-    const definition = workflow([human('H'), fn('Z', 'return {{API_KEY}}')], ['Start -> H -> Z']);
-    const run = await (await engines.next({ env })).start({ workflow: definition });
+    const definition = workflow([humanBlock('H'), fn('Z', 'return {{API_KEY}}')], ['Start -> H -> Z']);
+    const run = await (await engines.openNext({ env })).start({ workflow: definition });
     await run.result();
-    const engineWithoutKey = await engines.next();
+    const engineWithoutKey = await engines.openNext();
     expect(await engineWithoutKey.getRun(run.runId)).toMatchObject({
       status: 'paused',
       suspended: expect.stringContaining('{{API_KEY}}') as string,
@@ -22,43 +22,43 @@ export function describeMissingEnvironment(makeEngines: () => EngineSequence): v
       code: 'ENV_MISSING',
       message: expect.stringContaining('{{API_KEY}}') as string,
     });
-    const after = await engines.next({ env });
-    expect(await after.getRun(run.runId)).toMatchObject({ status: 'paused', suspended: null });
-    expect(await after.resume(run.runId, { input: {} })).toMatchObject({
+    const lastEngine = await engines.openNext({ env });
+    expect(await lastEngine.getRun(run.runId)).toMatchObject({ status: 'paused', suspended: null });
+    expect(await lastEngine.resume(run.runId, { input: {} })).toMatchObject({
       status: 'completed',
       output: { result: 'k-1' },
     });
   });
 
   it('a running block whose environment value is missing waits for it and does not fail', async () => {
-    const engines = makeEngines();
+    const engines = makeEngineSequence();
     const env = { API_KEY: 'very secret value' };
-    const first = new Script();
-    const before = await engines.next({ env, blocks: [first.executor] });
+    const firstScript = new Script();
+    const firstEngine = await engines.openNext({ env, blocks: [firstScript.executor] });
     const definition = workflow([work('A'), fn('Z', 'return {{API_KEY}}.length')], ['Start -> A -> Z']);
-    const { runId } = await before.start({ workflow: definition });
-    await first.nextCall('A');
-    const second = new Script();
-    const engineWithoutKey = await engines.next({ blocks: [second.executor] });
+    const { runId } = await firstEngine.start({ workflow: definition });
+    await firstScript.nextCall('A');
+    const secondScript = new Script();
+    const engineWithoutKey = await engines.openNext({ blocks: [secondScript.executor] });
     const waitingRun = await engineWithoutKey.attach(runId);
     expect(await waitingRun.result()).toMatchObject({ status: 'running', error: null });
     expect((await engineWithoutKey.getRun(runId)).suspended).toContain('{{API_KEY}}');
-    expect(second.calls).toEqual([]);
-    const third = new Script({ A: () => ({ output: {} }) });
-    const after = await engines.next({ env, blocks: [third.executor] });
+    expect(secondScript.calls).toEqual([]);
+    const thirdScript = new Script({ A: () => ({ output: {} }) });
+    const lastEngine = await engines.openNext({ env, blocks: [thirdScript.executor] });
     await expect
-      .poll(() => after.getRun(runId))
+      .poll(() => lastEngine.getRun(runId))
       .toMatchObject({ status: 'completed', output: { result: 17 } });
   });
 
   it('a suspended run can be cancelled', async () => {
-    const engines = makeEngines();
-    const definition = workflow([human('H'), fn('Z', 'return {{API_KEY}}')], ['Start -> H -> Z']);
+    const engines = makeEngineSequence();
+    const definition = workflow([humanBlock('H'), fn('Z', 'return {{API_KEY}}')], ['Start -> H -> Z']);
     const run = await (
-      await engines.next({ env: { API_KEY: 'very secret value' } })
+      await engines.openNext({ env: { API_KEY: 'very secret value' } })
     ).start({ workflow: definition });
     await run.result();
-    const engineWithoutKey = await engines.next();
+    const engineWithoutKey = await engines.openNext();
     expect(await engineWithoutKey.cancel(run.runId)).toBe(true);
     expect(await engineWithoutKey.getRun(run.runId)).toMatchObject({ status: 'cancelled', suspended: null });
   });

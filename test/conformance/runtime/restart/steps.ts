@@ -4,28 +4,28 @@ import { workflow } from '../../../support/workflow.ts';
 import type { EngineSequence } from './engine-sequence.ts';
 
 /** Defines the tests of steps of a block across a restart. */
-export function describeInterruptedSteps(makeEngines: () => EngineSequence): void {
+export function describeInterruptedSteps(makeEngineSequence: () => EngineSequence): void {
   it('a block continues after its finished steps, and repeats an interrupted step only if it is idempotent', async () => {
-    const engines = makeEngines();
-    const first = new Script();
-    const before = await engines.next({ blocks: [first.executor] });
-    const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
-    const { context } = await first.nextCall('A');
+    const engines = makeEngineSequence();
+    const firstScript = new Script();
+    const firstEngine = await engines.openNext({ blocks: [firstScript.executor] });
+    const { runId } = await firstEngine.start({ workflow: workflow([work('A')], ['Start -> A']) });
+    const { context } = await firstScript.nextCall('A');
     for (const key of ['one', 'two', 'three']) await context.step(key, () => key);
-    const stepsBegun = ['post', 'put'].map((key) => {
+    const stepStarts = ['post', 'put'].map((key) => {
       const { promise, resolve } = Promise.withResolvers<void>();
-      const endless = (): Promise<null> => {
+      const waitForever = (): Promise<null> => {
         resolve();
         return new Promise(() => undefined);
       };
-      void context.step(key, endless, { idempotent: key === 'put' });
+      void context.step(key, waitForever, { idempotent: key === 'put' });
       return promise;
     });
-    await Promise.all(stepsBegun);
-    const second = new Script();
-    const after = await engines.next({ blocks: [second.executor] });
-    const run = await after.attach(runId);
-    const repeatedCall = await second.nextCall('A');
+    await Promise.all(stepStarts);
+    const secondScript = new Script();
+    const secondEngine = await engines.openNext({ blocks: [secondScript.executor] });
+    const run = await secondEngine.attach(runId);
+    const repeatedCall = await secondScript.nextCall('A');
     const calls: string[] = [];
     const step = (key: string, idempotent = false) =>
       repeatedCall.context.step(

@@ -1,8 +1,8 @@
-import { heddle } from '../../heddle.ts';
+import { getHeddleApi } from '../../heddle.ts';
 
 export const runtime = 'nodejs';
 export const dynamic = 'force-dynamic';
 
 export async function GET(request: Request): Promise<Response> {
-  return (await heddle()).fetch(request);
+  return (await getHeddleApi()).fetch(request);
 }

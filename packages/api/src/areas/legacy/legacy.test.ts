@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, BROKEN, GREETING, LONG } from '../../../../../test/support/api-workflows.ts';
+import { createTestApi } from '../../../../../test/support/api.ts';
+import {
+  APPROVAL,
+  FAILING_WORKFLOW,
+  GREETING_WORKFLOW,
+  LONG_WORKFLOW,
+} from '../../../../../test/support/api-workflows.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 const { call, fetch } = api;
 
 const PLAIN = workflow([block('Words', 'variables', {})], ['Start -> Words']);
@@ -16,7 +21,7 @@ async function run(id: string, body: object = {}, headers: { [name: string]: str
 
 describe('the legacy API', () => {
   it('returns the status, headers and data of a Response block', async () => {
-    const id = await api.deploy(GREETING);
+    const id = await api.deploy(GREETING_WORKFLOW);
     const response = await run(id, { name: 'Ada' });
     expect(response).toMatchObject({ status: 418, body: { hello: 'Ada' } });
     expect(response.headers.get('x-execution-id')).toMatch(/./);
@@ -24,7 +29,7 @@ describe('the legacy API', () => {
   });
 
   it('returns the response of a run with an id of the caller', async () => {
-    const id = await api.deploy(GREETING);
+    const id = await api.deploy(GREETING_WORKFLOW);
     const response = await run(id, { name: 'Ada' }, { 'X-Run-Id': 'greeting-1' });
     expect(response).toMatchObject({ status: 418, body: { hello: 'Ada' } });
     expect(response.headers.get('x-execution-id')).toBe('greeting-1');
@@ -44,17 +49,17 @@ describe('the legacy API', () => {
   });
 
   it('returns the message of a failed run, and 408 after a timeout', async () => {
-    expect(await run(await api.deploy(BROKEN))).toMatchObject({
+    expect(await run(await api.deploy(FAILING_WORKFLOW))).toMatchObject({
       status: 200,
       body: { success: false, error: expect.stringContaining('127.0.0.1') },
     });
-    const limitedApi = await testApi({ policy: { syncSeconds: 0.05 } });
-    const id = await limitedApi.deploy(LONG);
+    const limitedApi = await createTestApi({ timeouts: { syncSeconds: 0.05 } });
+    const id = await limitedApi.deploy(LONG_WORKFLOW);
     expect((await limitedApi.fetch('POST', `/api/workflows/${id}/execute`, { body: {} })).status).toBe(408);
   });
 
   it('accepts an asynchronous run, and returns the URL of its job', async () => {
-    const id = await api.deploy(GREETING);
+    const id = await api.deploy(GREETING_WORKFLOW);
     const response = await run(id, { name: 'Ada' }, { 'X-Execution-Mode': 'async' });
     const { jobId, statusUrl } = response.body as { jobId: string; statusUrl: string };
     expect(response).toMatchObject({ status: 202, body: { success: true, async: true, executionId: jobId } });
@@ -65,7 +70,7 @@ describe('the legacy API', () => {
   });
 
   it('shows executions, and cancels them', async () => {
-    const id = await api.deploy(LONG);
+    const id = await api.deploy(LONG_WORKFLOW);
     const { body } = await run(id, {}, { 'X-Execution-Mode': 'async' });
     const path = `/api/workflows/${id}/executions/${String(body['executionId'])}`;
     await expect
@@ -100,12 +105,12 @@ describe('the legacy API', () => {
 
   it('returns errors as strings, with details if there are any', async () => {
     expect((await call('GET', '/api/jobs/nothing')).body).toEqual({ error: 'Job not found' });
-    const id = await api.createDraft(GREETING);
+    const id = await api.createDraft(GREETING_WORKFLOW);
     expect(await run(id)).toMatchObject({
       status: 403,
       body: { error: 'Workflow is not deployed', details: { code: 'WORKFLOW_NOT_DEPLOYED' } },
     });
-    const deployedId = await api.deploy(GREETING);
+    const deployedId = await api.deploy(GREETING_WORKFLOW);
     expect(await run(deployedId, { selectedOutputs: 7 })).toMatchObject({ status: 400 });
   });
 
@@ -113,7 +118,7 @@ describe('the legacy API', () => {
     const id = await api.deploy(PLAIN);
     const { body } = await run(id);
     const { engine, store } = api;
-    const otherApi = await testApi({ engine, store });
+    const otherApi = await createTestApi({ engine, store });
     const path = `/api/jobs/${String(body['executionId'])}`;
     expect((await call('GET', path)).status).toBe(200);
     expect((await otherApi.call('GET', path)).status).toBe(404);

@@ -2,30 +2,30 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { AreaContext } from '../../context.ts';
 import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import { validate } from '../../http/parse.ts';
-import { operationsOf } from '../../operation.ts';
+import { operationFactory } from '../../operation.ts';
 import type { Reply } from '../../operation.ts';
 import { areaResource, workflow as workflowResource } from '../../resource.ts';
-import { emptyBody, noQuery, workflowPath } from '../shapes.ts';
+import { emptyBody, noQuery, workflowPath } from '../common-schemas.ts';
 import { executeWorkflow } from '../runs/execute.ts';
 import { findReservation } from '../runs/find.ts';
 import { cancelRun, getWorkflowRun } from '../runs/operations.ts';
 import { resumeRun } from '../runs/resume.ts';
-import { expectValidCombination, expectValidRunId } from '../runs/rules.ts';
+import { requireValidCombination, requireValidRunId } from '../runs/rules.ts';
 import { cancelResult, executeBody } from '../runs/schemas.ts';
 import type { ExecuteBody, RunResult } from '../runs/schemas.ts';
 import { executionBody, executionResponse } from './response.ts';
 import * as schemas from './schemas.ts';
 
-const defineOperation = operationsOf<AreaContext>();
-const SHARED = {
+const defineOperation = operationFactory<AreaContext>();
+const COMMON_FIELDS = {
   tag: 'Legacy API',
   principals: AUTHENTICATED_PRINCIPALS,
   resource: workflowResource,
   legacy: true,
   query: noQuery,
 } as const;
-const READ = { ...SHARED, scope: 'api:read', role: 'read' } as const;
-const WRITE = { ...SHARED, scope: 'api:write', role: 'write' } as const;
+const READ = { ...COMMON_FIELDS, scope: 'api:read', role: 'read' } as const;
+const WRITE = { ...COMMON_FIELDS, scope: 'api:write', role: 'write' } as const;
 const EXECUTE_ERRORS = [400, 401, 402, 403, 404, 409, 413, 415, 429, 503] as const;
 
 /** Returns the data of a reply of the v2 API. Throws a TypeError for a reply without data. */
@@ -62,8 +62,8 @@ export const executeLegacy = defineOperation({
   errors: EXECUTE_ERRORS,
   executes: true,
   check({ headers, body, principal }) {
-    expectValidRunId(headers);
-    expectValidCombination(toExecuteBody(body, modesOf(headers)), headers, principal);
+    requireValidRunId(headers);
+    requireValidCombination(toExecuteBody(body, modesOf(headers)), headers, principal);
   },
   async handle(services, call, workflow) {
     const modes = modesOf(call.headers);
@@ -77,7 +77,7 @@ export const executeLegacy = defineOperation({
     if (!isAsync) {
       const result = dataOf<RunResult>(reply);
       const response = await executionResponse(services.engine, result, async () => {
-        const [reservation] = await services.reservations.byRunId(result.runId, [workflow.workspaceId]);
+        const [reservation] = await services.reservations.findByRunId(result.runId, [workflow.workspaceId]);
         return reservation?.engineRunId ?? result.runId;
       });
       response.headers.set('X-Execution-Id', result.runId);

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { ORIGIN, testApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, GREETING } from '../../../../../test/support/api-workflows.ts';
+import { ORIGIN, createTestApi } from '../../../../../test/support/api.ts';
+import { APPROVAL, GREETING_WORKFLOW } from '../../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { block, parallel, workflow } from '../../../../../test/support/workflow.ts';
 import { memoryLimiter } from '../../admission/limiter.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 const { call } = api;
 
 interface PausePoint {
@@ -40,7 +40,7 @@ describe('paused executions', () => {
     const otherStatus = await call('GET', `/api/workflows/${id}/paused?status=partially_resumed`);
     expect(otherStatus.body).toEqual({ pausedExecutions: [] });
     expect((await call('GET', `/api/workflows/${id}/paused?status=running`)).status).toBe(400);
-    const emptyId = await api.deploy(GREETING);
+    const emptyId = await api.deploy(GREETING_WORKFLOW);
     expect((await call('GET', `/api/workflows/${emptyId}/paused`)).body).toEqual({ pausedExecutions: [] });
   });
 
@@ -80,7 +80,7 @@ describe('paused executions', () => {
     expect((await call('GET', `/api/resume/${id}/${runId}/wrong`)).body).toEqual({
       error: 'Pause point not found',
     });
-    const endedId = await api.deploy(GREETING);
+    const endedId = await api.deploy(GREETING_WORKFLOW);
     expect((await call('GET', `/api/resume/${endedId}/${await startRun(endedId)}`)).body).toEqual({
       error: 'Paused execution not found',
     });
@@ -91,29 +91,29 @@ describe('the limits of a caller', () => {
   const path = '/api/users/me/usage-limits';
 
   it('are null if nothing is counted', async () => {
-    const unlimited = {
+    const unlimitedBucket = {
       ...{ isLimited: false, requestsPerMinute: null, maxBurst: null },
       ...{ remaining: null, resetAt: null },
     };
     expect((await call('GET', path)).body).toEqual({
       success: true,
-      rateLimit: { sync: unlimited, async: unlimited, authType: 'api' },
+      rateLimit: { sync: unlimitedBucket, async: unlimitedBucket, authType: 'api' },
       usage: null,
     });
   });
 
   it('are shown with the remaining tokens; reading them takes no token', async () => {
     const usageSummary = { currentPeriodCost: 3, limit: 10, plan: 'team' };
-    const limitedApi = await testApi({
+    const limitedApi = await createTestApi({
       limiter: memoryLimiter({ sync: { capacity: 2, perMinute: 60 } }, () => 0),
-      usage: { reserve: () => ({}), summary: () => usageSummary },
+      usage: { reserve: () => ({}), getSummary: () => usageSummary },
       now: () => 0,
     });
-    const id = await limitedApi.deploy(GREETING);
+    const id = await limitedApi.deploy(GREETING_WORKFLOW);
     const readSyncLimit = async () =>
       ((await limitedApi.call('GET', path)).body as { rateLimit: { sync: object } }).rateLimit.sync;
-    const full = { isLimited: false, requestsPerMinute: 60, maxBurst: 2, remaining: 2 };
-    expect(await readSyncLimit()).toEqual({ ...full, resetAt: '1970-01-01T00:00:00.000Z' });
+    const fullBucket = { isLimited: false, requestsPerMinute: 60, maxBurst: 2, remaining: 2 };
+    expect(await readSyncLimit()).toEqual({ ...fullBucket, resetAt: '1970-01-01T00:00:00.000Z' });
     for (let runs = 0; runs < 2; runs += 1)
       await limitedApi.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     expect(await readSyncLimit()).toMatchObject({ isLimited: true, remaining: 0 });

@@ -1,13 +1,13 @@
 import type { Json } from '@heddle/core';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Engine, RunDetail, LogDetail } from '@heddle/engine';
 import type { AreaContext } from '../../context.ts';
 import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import { notFound } from '../../errors.ts';
-import { operationsOf } from '../../operation.ts';
+import { operationFactory } from '../../operation.ts';
 import type { Definition } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
-import { noQuery, workflowPath } from '../shapes.ts';
+import { noQuery, workflowPath } from '../common-schemas.ts';
 import { findRun } from '../runs/find.ts';
 import { pauseLinks } from '../runs/pause-point-ref.ts';
 import * as schemas from './schemas.ts';
@@ -18,10 +18,10 @@ interface PageOption {
 }
 
 // `PageOption` is not used here: the exported type of an area must not refer to a type of this file.
-const defineOperation = operationsOf<AreaContext & { hasResumePage: boolean }>();
+const defineOperation = operationFactory<AreaContext & { hasResumePage: boolean }>();
 
 /** Reading needs the right to resume: the responses contain the resume tokens. */
-const SHARED = {
+const COMMON_FIELDS = {
   method: 'GET',
   tag: 'Legacy API',
   legacy: true,
@@ -38,7 +38,7 @@ const MAX_LISTED_RUNS = 1000;
 const PAGE_SIZE = 100;
 
 export const listPausedExecutions = defineOperation({
-  ...SHARED,
+  ...COMMON_FIELDS,
   id: 'listPausedExecutions',
   path: '/api/workflows/{workflowId}/paused',
   summary: 'List the paused executions, newest first',
@@ -48,7 +48,7 @@ export const listPausedExecutions = defineOperation({
   async handle(services, { query, origin }, workflow) {
     const { engine, reservations: reservationStore } = services;
     const runs = await listPausedRuns(engine, workflow.id);
-    const reservations = await reservationStore.byEngineRunIds(runs.map(({ runId }) => runId));
+    const reservations = await reservationStore.findByEngineRunIds(runs.map(({ runId }) => runId));
     const executions = await Promise.all(
       runs.map((run) => {
         const runId = reservations.get(run.runId)?.runId ?? run.runId;
@@ -62,7 +62,7 @@ export const listPausedExecutions = defineOperation({
 });
 
 export const getPausedExecution = defineOperation({
-  ...SHARED,
+  ...COMMON_FIELDS,
   id: 'getPausedExecution',
   path: '/api/workflows/{workflowId}/paused/{executionId}',
   summary: 'Get the pause points of an execution',
@@ -71,7 +71,7 @@ export const getPausedExecution = defineOperation({
     { status: 200, schema: schemas.pausedExecution, description: 'The pause points of the execution' },
   ],
   async handle(services, { path, origin }, workflow) {
-    const pausedRun = await expectPausedRun(services, workflow, path.executionId);
+    const pausedRun = await requirePausedRun(services, workflow, path.executionId);
     return { raw: Response.json(await pausedExecutionOf(services, pausedRun, origin)) };
   },
 });
@@ -84,14 +84,14 @@ export const getPausedExecutionByResumePath = defineOperation({
 });
 
 export const getPauseContext = defineOperation({
-  ...SHARED,
+  ...COMMON_FIELDS,
   id: 'getPauseContext',
   path: '/api/resume/{workflowId}/{executionId}/{contextId}',
   summary: 'Get one pause point',
   params: schemas.contextPath,
   success: [{ status: 200, schema: schemas.pauseContext, description: 'The pause point and its execution' }],
   async handle(services, { path, origin }, workflow) {
-    const pausedRun = await expectPausedRun(services, workflow, path.executionId);
+    const pausedRun = await requirePausedRun(services, workflow, path.executionId);
     const { pausePoints, ...execution } = await pausedExecutionOf(services, pausedRun, origin);
     const pausePoint = pausePoints.find(({ contextId }) => contextId === path.contextId);
     if (!pausePoint) throw notFound('Pause point');
@@ -106,7 +106,7 @@ interface PausedRun {
 }
 
 /** Returns the paused run. Throws 404. */
-async function expectPausedRun(services: AreaContext, workflow: Definition, id: string): Promise<PausedRun> {
+async function requirePausedRun(services: AreaContext, workflow: Definition, id: string): Promise<PausedRun> {
   const { run, runId } = await findRun(services, workflow, id);
   if (run?.status !== 'paused') throw notFound('Paused execution');
   return { run, runId };
@@ -164,7 +164,7 @@ function pausePointOf(
 
 /** Returns true for a pause in which an agent asks about tool calls. The page has no form for it. */
 function isAgentPause(output: Json): boolean {
-  return isJsonObject(output) && own(output, 'calls') !== undefined;
+  return isJsonObject(output) && getOwn(output, 'calls') !== undefined;
 }
 
 /** Returns the innermost iteration and branch in which the block waits, each null if there is none. */

@@ -1,10 +1,10 @@
 import { createServer } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { testApi } from '../../../../../test/support/api.ts';
+import { createTestApi } from '../../../../../test/support/api.ts';
 import { egressTo, listenOnFreePort } from '../../../../../test/support/call-chain.ts';
 import { block, fn, workflow } from '../../../../../test/support/workflow.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 
 const headerRows = (headers: { [name: string]: string }) =>
   Object.entries(headers).map(([Key, Value], index) => ({ id: `${index}`, cells: { Key, Value } }));
@@ -35,7 +35,7 @@ describe('headers of a Response block', () => {
     expect(headers.get('content-type')).toBe('text/html');
   });
 
-  const reserved = {
+  const reservedHeaders = {
     ...{
       'Content-Length': '3',
       'Transfer-Encoding': 'chunked',
@@ -53,12 +53,15 @@ describe('headers of a Response block', () => {
     ...{ 'Service-Worker-Allowed': '/', 'WWW-Authenticate': 'Basic', 'X-RateLimit-Limit': '1' },
     ...{ 'X-Request-Id': 'forged', 'X-Execution-Id': 'forged', 'X-Run-Id': 'forged' },
   };
-  it.each(Object.entries(reserved))('are omitted if reserved for the server: %s', async (name, value) => {
-    const response = await respondWith({ [name]: value, 'X-Own': 'yes' });
-    expect(response.headers.get('x-own')).toBe('yes');
-    expect(response.headers.get(name)).not.toBe(value);
-    expect(await response.json()).toEqual({ a: 1 });
-  });
+  it.each(Object.entries(reservedHeaders))(
+    'are omitted if reserved for the server: %s',
+    async (name, value) => {
+      const response = await respondWith({ [name]: value, 'X-Own': 'yes' });
+      expect(response.headers.get('x-own')).toBe('yes');
+      expect(response.headers.get(name)).not.toBe(value);
+      expect(await response.json()).toEqual({ a: 1 });
+    },
+  );
 
   it('cannot make HTML run scripts in this origin', async () => {
     const response = await respondWith({
@@ -83,7 +86,7 @@ describe('an output shaped like that of a Response block', () => {
     });
     onTestFinished(() => server.close().closeAllConnections());
     const url = await listenOnFreePort(server);
-    const egressApi = await testApi({ engineOptions: { egress: egressTo(url) } });
+    const egressApi = await createTestApi({ engineOptions: { egress: egressTo(url) } });
     const fetch = block('Fetch', 'api', { url, method: 'GET' });
     const id = await egressApi.deploy(workflow([fetch], ['Start -> Fetch']));
     const response = await egressApi.fetch('POST', `/api/workflows/${id}/execute`, { body: {} });

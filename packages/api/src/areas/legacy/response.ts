@@ -3,11 +3,11 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { Engine } from '@heddle/engine';
 import type { RunResult } from '../runs/schemas.ts';
 
-const TIMED_OUT = 408;
+const TIMEOUT_STATUS = 408;
 const MIN_STATUS = 200;
 const MAX_STATUS = 599;
 /** Statuses of responses without a body. */
-const BODILESS_STATUSES = new Set([204, 205, 304]);
+const NULL_BODY_STATUSES = new Set([204, 205, 304]);
 
 /**
  * Returns the response to an execution: the response of the run's Response block, else the result of the run.
@@ -26,7 +26,9 @@ export async function executionResponse(
     (await hasResponseBlock(engine, await findEngineRunId()))
   )
     return responseOf(output);
-  return Response.json(executionBody(result), { status: result.error?.code === 'TIMEOUT' ? TIMED_OUT : 200 });
+  return Response.json(executionBody(result), {
+    status: result.error?.code === 'TIMEOUT' ? TIMEOUT_STATUS : 200,
+  });
 }
 
 interface ResponseOutput {
@@ -49,7 +51,7 @@ async function hasResponseBlock(engine: Pick<Engine, 'getLogs'>, engineRunId: st
 }
 
 function responseOf({ data, status, headers }: ResponseOutput): Response {
-  const isUsable = status >= MIN_STATUS && status <= MAX_STATUS && !BODILESS_STATUSES.has(status);
+  const isUsable = status >= MIN_STATUS && status <= MAX_STATUS && !NULL_BODY_STATUSES.has(status);
   const response = Response.json(data, { status: isUsable ? status : 200 });
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value === 'string' && !isReserved(name)) setHeader(response.headers, name, value);

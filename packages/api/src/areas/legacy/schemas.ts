@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { json, timestamp } from '../shapes.ts';
+import { json, timestamp } from '../common-schemas.ts';
 
 /** The input itself, or an object with `input` and options. */
 export const anyBody = z.looseObject({});

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { talkExecutor } from '../../../../../test/streams/talk.ts';
-import { testApi } from '../../../../../test/support/api.ts';
+import { createTalkExecutor } from '../../../../../test/streams/talk.ts';
+import { createTestApi } from '../../../../../test/support/api.ts';
 import {
   APPROVAL,
-  BROKEN,
-  GREETING,
-  LONG,
+  FAILING_WORKFLOW,
+  GREETING_WORKFLOW,
+  LONG_WORKFLOW,
   waitForStatus,
 } from '../../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { block, loop, workflow } from '../../../../../test/support/workflow.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 const { call, fetch } = api;
 
 interface LegacyEvent {
@@ -35,9 +35,9 @@ function eventsIn(text: string): LegacyEvent[] {
 }
 
 async function runWorkflow(
-  exported: Parameters<typeof api.deploy>[0],
+  definition: Parameters<typeof api.deploy>[0],
 ): Promise<{ path: string; runId: string; id: string }> {
-  const id = await api.deploy(exported);
+  const id = await api.deploy(definition);
   const { data } = await call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
   return { path: `/api/workflows/${id}/executions/${data.runId}/stream`, runId: data.runId, id };
 }
@@ -51,7 +51,7 @@ async function follow(path: string, headers: { [name: string]: string } = {}): P
 
 describe('an execution stream', () => {
   it('sends all events from the beginning, in order', async () => {
-    const { path, runId, id } = await runWorkflow(GREETING);
+    const { path, runId, id } = await runWorkflow(GREETING_WORKFLOW);
     const events = await follow(path);
     expect(events.map(({ type, data }) => `${type} ${data.blockName ?? ''}`.trim())).toEqual([
       'execution:started',
@@ -69,7 +69,7 @@ describe('an execution stream', () => {
   });
 
   it('continues after the last event that the client received', async () => {
-    const { path } = await runWorkflow(GREETING);
+    const { path } = await runWorkflow(GREETING_WORKFLOW);
     const allEvents = await follow(path);
     const lastId = Number(allEvents.at(-3)?.eventId);
     expect(await follow(`${path}?from=${lastId}`)).toEqual(allEvents.slice(-2));
@@ -80,7 +80,7 @@ describe('an execution stream', () => {
   });
 
   it('ends with an error, or with a pause that needs a person', async () => {
-    const lastEvents = (await follow((await runWorkflow(BROKEN)).path)).slice(-2);
+    const lastEvents = (await follow((await runWorkflow(FAILING_WORKFLOW)).path)).slice(-2);
     expect(lastEvents).toMatchObject([
       { type: 'block:error', data: { blockName: 'Fetch', error: expect.stringContaining('127.0.0.1') } },
       { type: 'execution:error', data: { error: expect.any(String) } },
@@ -94,7 +94,7 @@ describe('an execution stream', () => {
   });
 
   it('sends events while the execution runs', async () => {
-    const id = await api.deploy(LONG);
+    const id = await api.deploy(LONG_WORKFLOW);
     const workflowPath = `/api/v2/workflows/${id}`;
     const { data } = await call<RunResponse>('POST', `${workflowPath}/execute`, { body: { async: true } });
     await waitForStatus(api, `${workflowPath}/runs/${data.runId}`, 'paused');
@@ -116,14 +116,14 @@ describe('an execution stream', () => {
   });
 
   it('returns 404 for an unknown execution', async () => {
-    const { id } = await runWorkflow(GREETING);
+    const { id } = await runWorkflow(GREETING_WORKFLOW);
     expect(await call('GET', `/api/workflows/${id}/executions/nothing/stream`)).toMatchObject({
       status: 404,
     });
   });
 
   it('does not cancel the execution when the client disconnects', async () => {
-    const id = await api.deploy(LONG);
+    const id = await api.deploy(LONG_WORKFLOW);
     const workflowPath = `/api/v2/workflows/${id}`;
     const { data } = await call<RunResponse>('POST', `${workflowPath}/execute`, { body: { async: true } });
     await waitForStatus(api, `${workflowPath}/runs/${data.runId}`, 'paused');
@@ -137,7 +137,7 @@ describe('an execution stream', () => {
 });
 
 it('an execution is streamed when a header requests it', async () => {
-  const id = await api.deploy(GREETING);
+  const id = await api.deploy(GREETING_WORKFLOW);
   const path = `/api/workflows/${id}/execute`;
   const response = await fetch('POST', path, { body: {}, headers: { 'X-Stream-Response': 'true' } });
   expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -148,7 +148,7 @@ it('an execution is streamed when a header requests it', async () => {
 
 describe('an execution stream of blocks that emit text', () => {
   it('has the text between the start and the end of its block, and resumes after each event', async () => {
-    const talkApi = await testApi({ engineOptions: { blocks: [talkExecutor()] } });
+    const talkApi = await createTestApi({ engineOptions: { blocks: [createTalkExecutor()] } });
     const id = await talkApi.deploy(workflow([block('T', 'talk'), block('Z', 'talk')], ['Start -> T -> Z']));
     const { data } = await talkApi.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
@@ -182,7 +182,7 @@ describe('an execution stream of blocks that emit text', () => {
   });
 
   it('is not readable from another workspace, even with a Last-Event-ID', async () => {
-    const talkApi = await testApi({ engineOptions: { blocks: [talkExecutor()] } });
+    const talkApi = await createTestApi({ engineOptions: { blocks: [createTalkExecutor()] } });
     const id = await talkApi.deploy(workflow([block('T', 'talk')], ['Start -> T']));
     const { data } = await talkApi.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     const { store } = talkApi;

@@ -6,14 +6,14 @@ import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import { badRequest, notFound, refusalOf } from '../../errors.ts';
 import { eventStream } from '../../http/stream.ts';
 import type { ServerSentEvent } from '../../http/stream.ts';
-import { operationsOf } from '../../operation.ts';
+import { operationFactory } from '../../operation.ts';
 import { workflow as workflowResource } from '../../resource.ts';
 import { findRun } from '../runs/find.ts';
 import type { RunIds } from '../runs/ids.ts';
 import { progressOf } from '../runs/output-events.ts';
 import { executionPath } from './schemas.ts';
 
-export const streamExecution = operationsOf<AreaContext>()({
+export const streamExecution = operationFactory<AreaContext>()({
   id: 'streamExecution',
   method: 'GET',
   path: '/api/workflows/{workflowId}/executions/{executionId}/stream',
@@ -38,9 +38,10 @@ export const streamExecution = operationsOf<AreaContext>()({
     const { run, engineRunId, runId } = await findRun(services, workflow, path.executionId);
     // A queued run has no events yet.
     if (!run) throw notFound('Execution');
-    const received = query.from === undefined ? parseReceived(headers) : { events: query.from, emissions: 0 };
+    const receivedCounts =
+      query.from === undefined ? parseReceivedCounts(headers) : { events: query.from, emissions: 0 };
     const cancellation = new AbortController();
-    const events = eventsAfter(services, { ...run, engineRunId, runId }, received, cancellation.signal);
+    const events = eventsAfter(services, { ...run, engineRunId, runId }, receivedCounts, cancellation.signal);
     return { raw: eventStream(events, { onCancel: () => cancellation.abort() }) };
   },
 });
@@ -54,7 +55,7 @@ interface ReceivedCounts {
 }
 
 /** Returns how many events a reconnecting client has received. */
-function parseReceived(headers: Headers): ReceivedCounts {
+function parseReceivedCounts(headers: Headers): ReceivedCounts {
   const id = headers.get('last-event-id') ?? '0';
   const match = /^(\d{1,15})(?:\.(\d{1,15}))?$/.exec(id);
   if (match) return { events: Number(match[1]), emissions: Number(match[2] ?? 0) };
@@ -72,12 +73,12 @@ function eventIdOf({ events, emissions }: ReceivedCounts): number | string {
 async function* eventsAfter(
   services: AreaContext,
   run: FollowedRun,
-  received: ReceivedCounts,
+  receivedCounts: ReceivedCounts,
   signal: AbortSignal,
 ): AsyncGenerator<ServerSentEvent> {
   try {
     const events = services.engine.follow(run.engineRunId, { signal });
-    for await (const [id, event] of unreadEvents(events, received)) {
+    for await (const [id, event] of unreadEvents(events, receivedCounts)) {
       const data = toLegacyEvent(event, run);
       if (!data) continue;
       if (id === undefined) yield { data };
@@ -85,7 +86,7 @@ async function* eventsAfter(
     }
   } catch (error) {
     // A shutdown of this process is not an error: clients reconnect to another process.
-    if (!refusalOf(error)) services.report(error);
+    if (!refusalOf(error)) services.onError(error);
   }
   yield { data: '[DONE]' };
 }
@@ -97,20 +98,20 @@ async function* eventsAfter(
  */
 async function* unreadEvents(
   events: AsyncIterable<RunEvent>,
-  received: ReceivedCounts,
+  receivedCounts: ReceivedCounts,
 ): AsyncGenerator<[id: number | string | undefined, event: RunEvent]> {
   let count = 0;
-  const counts = { ...received };
+  const counts = { ...receivedCounts };
   for await (const event of events) {
     if (event.type === 'run:paused' || event.type === 'run:resumed') {
       yield [undefined, event];
     } else if (event.type === 'block:emission') {
-      if (event.number <= received.emissions) continue;
+      if (event.number <= receivedCounts.emissions) continue;
       counts.emissions = event.number;
       yield [eventIdOf(counts), event];
     } else {
       count += 1;
-      if (count <= received.events) continue;
+      if (count <= receivedCounts.events) continue;
       counts.events = count;
       yield [eventIdOf(counts), event];
     }
@@ -143,7 +144,10 @@ function typeAndDataOf(event: RunEvent): [type: string, data: Fields] | undefine
       return ['block:completed', { ...blockFieldsOf(event), ...timeFieldsOf(event), output: event.output }];
     case 'block:failed':
     case 'block:cancelled':
-      return ['block:error', { ...blockFieldsOf(event), ...timeFieldsOf(event), error: failureOf(event) }];
+      return [
+        'block:error',
+        { ...blockFieldsOf(event), ...timeFieldsOf(event), error: failureMessageOf(event) },
+      ];
     case 'block:emission':
       return emissionOf(event);
     default:
@@ -194,6 +198,6 @@ function timeFieldsOf({ log }: BlockEvent): Fields {
   return { startedAt: new Date(startedMs).toISOString(), endedAt, durationMs: durationMs ?? null };
 }
 
-function failureOf({ log }: BlockEvent): Json {
+function failureMessageOf({ log }: BlockEvent): Json {
   return log.error?.message ?? 'The block was cancelled.';
 }

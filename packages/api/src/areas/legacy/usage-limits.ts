@@ -2,9 +2,9 @@ import * as z from 'zod';
 import type { LimitState } from '../../admission/limiter.ts';
 import type { AreaContext } from '../../context.ts';
 import { AUTHENTICATED_PRINCIPALS, accountOf } from '../../auth/principal.ts';
-import { operationsOf } from '../../operation.ts';
+import { operationFactory } from '../../operation.ts';
 import { noResource } from '../../resource.ts';
-import { noQuery, timestamp } from '../shapes.ts';
+import { noQuery, timestamp } from '../common-schemas.ts';
 
 const bucket = z.object({
   isLimited: z.boolean(),
@@ -22,7 +22,7 @@ const limits = z.object({
     .nullable(),
 });
 
-export const getUsageLimits = operationsOf<AreaContext>()({
+export const getUsageLimits = operationFactory<AreaContext>()({
   id: 'getUsageLimits',
   method: 'GET',
   path: '/api/users/me/usage-limits',
@@ -46,7 +46,7 @@ export const getUsageLimits = operationsOf<AreaContext>()({
       limiter.peek?.('async', account),
     ]);
     const { userId, workspaceId } = principal;
-    const summary = (await usage?.summary?.({ userId, workspaceId })) ?? null;
+    const summary = (await usage?.getSummary?.({ userId, workspaceId })) ?? null;
     const rateLimit = { sync: bucketOf(sync), async: bucketOf(async), authType: 'api' };
     return { raw: Response.json({ success: true, rateLimit, usage: summary }) };
   },

@@ -52,8 +52,8 @@ describe('the text of a block', () => {
 
   it('is sent only at the end of an iteration once a reset would repeat too much text', () => {
     const text = new BlockText();
-    const long = 'x'.repeat(300_000);
-    expect([...text.add('0', long), ...end(text, '0', long)]).toEqual([chunk(long)]);
+    const longText = 'x'.repeat(300_000);
+    expect([...text.add('0', longText), ...end(text, '0', longText)]).toEqual([chunk(longText)]);
     expect([...text.add('1', 'two'), ...text.reset('1')]).toEqual([]);
     expect(end(text, '1', 'two')).toEqual([chunk('two')]);
   });
@@ -67,13 +67,13 @@ describe('the text of a block', () => {
         const texts: { [scope: string]: string } = {};
         const endedValues: string[] = [];
         const events: TextEvent[] = [];
-        for (const [nth, [key, kind]] of steps.entries()) {
+        for (const [index, [key, kind]] of steps.entries()) {
           if (kind === 'add') {
-            const part = `<${nth}>`;
+            const part = `<${index}>`;
             texts[key] = (texts[key] ?? '') + part;
             events.push(...text.add(key, part));
           } else if (kind === 'end') {
-            const content = valuesDiffer && nth % 3 === 0 ? `[${nth}]` : (texts[key] ?? `[${nth}]`);
+            const content = valuesDiffer && index % 3 === 0 ? `[${index}]` : (texts[key] ?? `[${index}]`);
             delete texts[key];
             endedValues.push(content);
             events.push(...end(text, key, content));

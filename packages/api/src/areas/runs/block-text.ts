@@ -14,38 +14,38 @@ export class BlockText {
   /** Text of scopes that have not ended. */
   readonly #texts = new Map<string, string>();
   /** The scope whose text is sent as it arrives. */
-  #liveScope: string | undefined;
+  #streamedScope: string | undefined;
   /** False: the text of a scope is sent only when the scope ends. */
-  #isLive = true;
-  /** Text of ended scopes that the client has. It is sent again after a reset. Empty once `#isLive` is false. */
+  #isStreaming = true;
+  /** Text of ended scopes that the client has. It is sent again after a reset. Empty once `#isStreaming` is false. */
   #endedTexts: string[] = [];
   #endedChars = 0;
-  /** Text that waits for the end of the live scope. */
+  /** Text that waits for the end of the streamed scope. */
   #waitingTexts: string[] = [];
 
   *add(scope: string, text: string): Generator<TextEvent> {
-    if (!this.#isLive) return;
+    if (!this.#isStreaming) return;
     const textSoFar = this.#texts.get(scope) ?? '';
     this.#texts.set(scope, textSoFar + text);
-    if (this.#liveScope !== undefined && this.#liveScope !== scope) return;
-    yield { chunk: this.#liveScope === scope ? text : textSoFar + text };
-    this.#liveScope = scope;
+    if (this.#streamedScope !== undefined && this.#streamedScope !== scope) return;
+    yield { chunk: this.#streamedScope === scope ? text : textSoFar + text };
+    this.#streamedScope = scope;
   }
 
   /** Discards the text of the scope so far. If the client has that text, it gets a `chunk_reset`. */
   *reset(scope: string): Generator<TextEvent> {
     this.#texts.delete(scope);
-    if (this.#liveScope !== scope) return;
-    this.#liveScope = undefined;
+    if (this.#streamedScope !== scope) return;
+    this.#streamedScope = undefined;
     yield { event: 'chunk_reset' };
     for (const chunk of this.#endedTexts) yield { chunk };
-    if (this.#endedTexts.length > 0) this.#stopLive();
+    if (this.#endedTexts.length > 0) this.#stopStreaming();
     yield* this.flush();
   }
 
   /** Returns true if the value is the text of the scope and has been sent. */
   hasSent(scope: string, value: unknown): boolean {
-    return this.#liveScope === scope && this.#texts.get(scope) === value;
+    return this.#streamedScope === scope && this.#texts.get(scope) === value;
   }
 
   /**
@@ -56,10 +56,10 @@ export class BlockText {
     if (hasText) {
       this.#recordSent(this.#texts.get(scope) ?? '');
       this.#texts.delete(scope);
-      this.#liveScope = undefined;
+      this.#streamedScope = undefined;
     } else yield* this.reset(scope);
     this.#waitingTexts.push(...values);
-    if (this.#liveScope === undefined) yield* this.flush();
+    if (this.#streamedScope === undefined) yield* this.flush();
   }
 
   /** Yields the waiting text. Also called after the last event. */
@@ -71,14 +71,14 @@ export class BlockText {
   }
 
   #recordSent(chunk: string): void {
-    if (!this.#isLive) return;
+    if (!this.#isStreaming) return;
     this.#endedTexts.push(chunk);
     this.#endedChars += chunk.length;
-    if (this.#endedChars > MAX_REPEATED_CHARS) this.#stopLive();
+    if (this.#endedChars > MAX_REPEATED_CHARS) this.#stopStreaming();
   }
 
-  #stopLive(): void {
-    this.#isLive = false;
+  #stopStreaming(): void {
+    this.#isStreaming = false;
     this.#endedTexts = [];
   }
 }

@@ -1,13 +1,13 @@
 import type { Json } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import { describe, expect, it } from 'vitest';
-import { errorIn, testApi } from '../../../../../test/support/api.ts';
-import { BROKEN } from '../../../../../test/support/api-workflows.ts';
-import { ECHO, FILE } from '../../../../../test/support/api-files.ts';
+import { errorIn, createTestApi } from '../../../../../test/support/api.ts';
+import { FAILING_WORKFLOW } from '../../../../../test/support/api-workflows.ts';
+import { ECHO_WORKFLOW, FILE } from '../../../../../test/support/api-files.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 const { call, store, workspaceId } = api;
-const path = `/api/v2/workflows/${await api.deploy(ECHO)}`;
+const path = `/api/v2/workflows/${await api.deploy(ECHO_WORKFLOW)}`;
 
 interface RunResult {
   runId: string;
@@ -61,11 +61,11 @@ describe('the download of a file', () => {
     expect(await store.audit.listByResource(file.id)).toEqual([]);
     expect(await api.fetch('HEAD', `${path}/runs/none/files/none`)).toMatchObject({ status: 404 });
     expect(await api.fetch('HEAD', filePath, { key: null })).toMatchObject({ status: 401 });
-    const run = await api.fetch(
+    const runResponse = await api.fetch(
       'HEAD',
       filePath.replace(/\/files\/.*$/, '?includeOutput=true&includeFileBase64=true'),
     );
-    expect([run.status, await run.text()]).toEqual([200, '']);
+    expect([runResponse.status, await runResponse.text()]).toEqual([200, '']);
   });
 
   it('is allowed for readers and workspace keys', async () => {
@@ -81,7 +81,7 @@ describe('the download of a file', () => {
   it('returns the same 404 for a file of another run, workflow or workspace', async () => {
     const ownRun = await runWithFile({ doc: FILE });
     const otherRun = await runWithFile({ doc: FILE });
-    const otherWorkflow = `/api/v2/workflows/${await api.deploy(ECHO)}`;
+    const otherWorkflow = `/api/v2/workflows/${await api.deploy(ECHO_WORKFLOW)}`;
     const wrongPaths = [
       `${path}/runs/${otherRun.runId}/files/${ownRun.file.id}`,
       `${path}/runs/${ownRun.runId}/files/ghost`,
@@ -100,12 +100,15 @@ describe('the download of a file', () => {
   });
 
   it('returns 404 for a run that failed, or failed to start', async () => {
-    const brokenPath = `/api/v2/workflows/${await api.deploy(BROKEN)}`;
+    const brokenPath = `/api/v2/workflows/${await api.deploy(FAILING_WORKFLOW)}`;
     const failedRun = await call<RunResult>('POST', `${brokenPath}/execute`, { body: {} });
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     await call('POST', `${path}/execute`, { headers, body: { input: { doc: { ...FILE, data: '' } } } });
-    for (const run of [`${brokenPath}/runs/${failedRun.data.runId}`, `${path}/runs/${headers['X-Run-Id']}`]) {
-      expect(await call('GET', `${run}/files/x`)).toMatchObject({ status: 404 });
+    for (const runPath of [
+      `${brokenPath}/runs/${failedRun.data.runId}`,
+      `${path}/runs/${headers['X-Run-Id']}`,
+    ]) {
+      expect(await call('GET', `${runPath}/files/x`)).toMatchObject({ status: 404 });
     }
   });
 

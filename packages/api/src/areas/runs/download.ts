@@ -1,17 +1,17 @@
-import { fileName, filesIn, mediaType } from '@heddle/core/files';
+import { sanitizeFileName, filesIn, toMediaType } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { AreaContext } from '../../context.ts';
 import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import { isApiError, notFound } from '../../errors.ts';
-import { operationsOf } from '../../operation.ts';
+import { operationFactory } from '../../operation.ts';
 import type { Definition } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
-import { noQuery } from '../shapes.ts';
+import { noQuery } from '../common-schemas.ts';
 import { findRun } from './find.ts';
 import type { FoundRun } from './find.ts';
 import * as schemas from './schemas.ts';
 
-export const downloadRunFile = operationsOf<AreaContext>()({
+export const downloadRunFile = operationFactory<AreaContext>()({
   id: 'downloadWorkflowRunFileV2',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/runs/{runId}/files/{fileId}',
@@ -27,11 +27,11 @@ export const downloadRunFile = operationsOf<AreaContext>()({
   success: [],
   streams: [{ type: '*/*', description: 'The content of the file, as an attachment of its media type' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { path, runAudited, head }, workflow) {
+  async handle(services, { path, runAudited, isHead }, workflow) {
     const foundRun = await findRunIfAny(services, workflow, path.runId);
     const file = foundRun?.run && filesIn(foundRun.run.output).find(({ id }) => id === path.fileId);
     if (!file) throw notFound('File');
-    if (head) return { raw: new Response(null, { headers: headersOf(file) }) };
+    if (isHead) return { raw: new Response(null, { headers: headersOf(file) }) };
     const content = await services.engine.openFile(foundRun.engineRunId, file);
     if (!content) throw notFound('File');
     const details = { workflowId: workflow.id, runId: path.runId, name: file.name };
@@ -60,8 +60,8 @@ async function findRunIfAny(
 /** Returns the headers of a file. A workflow can forge a record, so its values are sanitized. */
 function headersOf({ name, type }: FileRecord): { [name: string]: string } {
   return {
-    'Content-Type': mediaType(type),
-    'Content-Disposition': `attachment; ${fileNameParameters(fileName(name))}`,
+    'Content-Type': toMediaType(type),
+    'Content-Disposition': `attachment; ${fileNameParameters(sanitizeFileName(name))}`,
     // If a browser displays the file anyway, it runs no scripts and treats the file as a separate origin.
     'Content-Security-Policy': "default-src 'none'; sandbox",
   };

@@ -4,7 +4,7 @@ import { admitRun } from '../../admission/admit-run.ts';
 import { callChainOf } from '../../admission/call-chain.ts';
 import type { Release, RunRequest } from '../../admission/usage.ts';
 import type { AreaContext } from '../../context.ts';
-import { expectAccess } from '../../auth/authorize.ts';
+import { requireAccess } from '../../auth/authorize.ts';
 import { AUTHENTICATED_PRINCIPALS, USER_PRINCIPALS, accountOf } from '../../auth/principal.ts';
 import {
   ApiError,
@@ -15,31 +15,31 @@ import {
   runIdConflict,
 } from '../../errors.ts';
 import { accepts } from '../../http/parse.ts';
-import { operationsOf } from '../../operation.ts';
+import { operationFactory } from '../../operation.ts';
 import type { Call, Reply } from '../../operation.ts';
 import type { Definition, QueuedStart } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
-import { noQuery, workflowPath } from '../shapes.ts';
-import { MAX_INLINE_BYTES, base64Inliner, openFileReader } from './files.ts';
-import { engineRunIds, withCallerId } from './ids.ts';
+import { noQuery, workflowPath } from '../common-schemas.ts';
+import { MAX_INLINE_BYTES, createBase64Inliner, openFileReader } from './files.ts';
+import { runIdOptions, withCallerRunId } from './ids.ts';
 import type { RunIds } from './ids.ts';
-import { publicRefusal, publicResult } from './public-result.ts';
-import { redactedMessage } from './redacted-message.ts';
+import { toPublicRefusal, toPublicResult } from './public-result.ts';
+import { redactMessage } from './redacted-message.ts';
 import { modeOf, reserveRunId } from './reserve-run-id.ts';
 import {
   agentEventsOf,
-  expectValidCombination,
-  expectConnected,
-  expectValidRunId,
+  requireValidCombination,
+  requireConnected,
+  requireValidRunId,
   isManual,
 } from './rules.ts';
 import * as schemas from './schemas.ts';
 import type { ExecuteBody, RunResult } from './schemas.ts';
-import { resolveSelectors } from './selected.ts';
-import type { ResolvedSelector } from './selected.ts';
-import { draftOf, originFrom, sourceOf, startRun } from './start.ts';
+import { resolveSelectors } from './selected-outputs.ts';
+import type { ResolvedSelector } from './selected-outputs.ts';
+import { draftOf, resolveStart, sourceOf, startRun } from './start.ts';
 import type { PageTrigger, RunOrigin } from './start.ts';
-import { finalResult, resultEvents, resultLines } from './streams.ts';
+import { waitForResult, respondWithEvents, respondWithLines } from './streams.ts';
 import type { StreamedRun } from './streams.ts';
 import { acceptedRunOf } from './views.ts';
 
@@ -63,7 +63,7 @@ class ReservationKeptError extends Error {
   }
 }
 
-export const executeWorkflow = operationsOf<AreaContext>()({
+export const executeWorkflow = operationFactory<AreaContext>()({
   id: 'executeWorkflowV2',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/execute',
@@ -97,8 +97,8 @@ export const executeWorkflow = operationsOf<AreaContext>()({
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
   executes: true,
   check({ body, headers, principal }) {
-    expectValidRunId(headers);
-    expectValidCombination(body, headers, principal);
+    requireValidRunId(headers);
+    requireValidCombination(body, headers, principal);
   },
   handle: (services, call, workflow) => executeCall(services, call, workflow),
 });
@@ -110,7 +110,7 @@ export async function executeCall(
   workflow: Definition,
 ): Promise<Reply> {
   const { body, principal, headers } = call;
-  await expectMode(services, workflow, call);
+  await requireModeAllowed(services, workflow, call);
   const ids = await reserveRunId(services, workflow, call);
   const { reservations, publicRuns } = services;
   try {
@@ -124,27 +124,27 @@ export async function executeCall(
       if (principal.anonymous) await publicRuns?.release(ids.engineRunId);
     }
     const reason = error instanceof ReservationKeptError ? error.reason : error;
-    throw principal.anonymous ? publicRefusal(reason) : reason;
+    throw principal.anonymous ? toPublicRefusal(reason) : reason;
   }
 }
 
 /** Throws 403 for a caller who may not run drafts, 400 for an asynchronous run if there is no queue. */
-async function expectMode(
+async function requireModeAllowed(
   services: AreaContext,
   { workspaceId }: Definition,
   { body, principal }: Pick<ExecuteCall, 'body' | 'principal'>,
 ): Promise<void> {
   if (isManual(body)) {
     const requirement = { role: 'write', principals: USER_PRINCIPALS, displayName: 'Workflow' } as const;
-    await expectAccess(services, principal, workspaceId, requirement);
+    await requireAccess(services, principal, workspaceId, requirement);
   }
   if (body.async && !services.queue) throw badRequest('Runs cannot be started asynchronously here');
 }
 
 async function execute(services: AreaContext, workflow: Definition, call: ReservedCall): Promise<Reply> {
   const { body, principal, page } = call;
-  const definition = await definitionFor(services, workflow, body);
-  const runOrigin = await originFrom(services, definition, { run: body.run, page });
+  const originWithoutStart = await findRunOrigin(services, workflow, body);
+  const runOrigin = await resolveStart(services, originWithoutStart, { run: body.run, page });
   const release = await admitRun(services, runRequestOf(workflow, call), accountOf(principal));
   try {
     return await startOrQueue(services, runOrigin, { ...call, release });
@@ -168,27 +168,27 @@ async function startOrQueue(services: AreaContext, runOrigin: RunOrigin, call: A
     await enqueue(services, runOrigin, { ...call, body });
     return { status: 202, headers, data: acceptedRunOf(runOrigin.workflow.id, runId, origin) };
   }
-  const selected = await selectionOf(services, runOrigin, body);
-  expectConnected(signal);
-  const cancellation = runSignal(signal);
-  const { syncSeconds } = services.policy;
+  const selectors = await selectionOf(services, runOrigin, body);
+  requireConnected(signal);
+  const cancellation = createCancellation(signal);
+  const { syncSeconds } = services.timeouts;
   const timeout = syncSeconds === undefined ? {} : { timeoutMs: syncSeconds * 1000 };
   const run = await startRun(services, runOrigin, body, {
-    ...{ ...engineRunIds(ids), via: callChainOf(call.headers), signal: cancellation.signal },
+    ...{ ...runIdOptions(ids), via: callChainOf(call.headers), signal: cancellation.signal },
     ...timeout,
   });
   if (release) void run.result().then(release, release);
-  const inlineFiles = fileInliner(services, body, call);
+  const inlineFiles = createFileInliner(services, body, call);
   const agentEvents = streamedAgentEvents(call, body);
-  const restrict = isPublic ? publicResult : (result: RunResult): RunResult => result;
+  const restrict = isPublic ? toPublicResult : (result: RunResult): RunResult => result;
   const streamedRun = {
-    ...{ run, runId, selected, agentEvents, inlineFiles, restrict, headers },
+    ...{ run, runId, selectors, agentEvents, inlineFiles, restrict, headers },
     cancel: cancellation.abort,
   };
-  if (body.stream) return { raw: resultEvents(services, streamedRun) };
-  if (call.wantsNdjson) return { raw: resultLines(services, streamedRun) };
+  if (body.stream) return { raw: respondWithEvents(services, streamedRun) };
+  if (call.wantsNdjson) return { raw: respondWithLines(services, streamedRun) };
   try {
-    const result = await withCallerId(ids, () => finalResult(services, streamedRun));
+    const result = await withCallerRunId(ids, () => waitForResult(services, streamedRun));
     if (!signal.aborted || result.status !== 'cancelled') return { headers, data: result };
   } catch (error) {
     throw new ReservationKeptError(error);
@@ -211,15 +211,15 @@ function streamedAgentEvents(
 }
 
 /** Returns the live version or the draft to run. Throws 403 for a workflow that is not deployed. */
-async function definitionFor(
+async function findRunOrigin(
   services: AreaContext,
   workflow: Definition,
   body: ExecuteBody,
 ): Promise<Omit<RunOrigin, 'start'>> {
-  if (isManual(body)) return { workflow, from: await draftOf(services, workflow) };
-  const { live: version } = workflow;
+  if (isManual(body)) return { workflow, versionOrDraft: await draftOf(services, workflow) };
+  const { liveVersion: version } = workflow;
   if (version === undefined) throw forbidden('WORKFLOW_NOT_DEPLOYED', 'Workflow is not deployed');
-  return { workflow, from: { version } };
+  return { workflow, versionOrDraft: { version } };
 }
 
 /**
@@ -234,7 +234,7 @@ async function storeInputFiles(
 ): Promise<ExecuteBody> {
   if (body.input === undefined || runOrigin.start === undefined) return body;
   const [workflow, versionOption] = sourceOf(runOrigin);
-  const { files, fileBytes: bytes } = services.publicInputs;
+  const { files, fileBytes: bytes } = services.publicInputLimits;
   const storedKeys: string[] = [];
   const options = {
     ...versionOption,
@@ -248,8 +248,8 @@ async function storeInputFiles(
     return { ...body, input: input as ExecuteBody['input'] };
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'INPUT_INVALID') throw error;
-    expectConnected(signal);
-    const reason = await redactedMessage(services.engine, workflow, error.message, versionOption);
+    requireConnected(signal);
+    const reason = await redactMessage(services.engine, workflow, error.message, versionOption);
     const message = `File processing failed: ${reason}`;
     await services.reservations.fail(engineRunId, { reason: 'INVALID_INPUT', message });
     const errorOptions = { details: { runId }, headers: { 'X-Run-Id': runId } };
@@ -265,22 +265,22 @@ async function enqueue(services: AreaContext, runOrigin: RunOrigin, call: Admitt
   const { queue } = services;
   if (!queue) throw new TypeError('There is no queue.');
   const via = callChainOf(headers);
-  const timeoutSeconds = [services.policy.asyncSeconds, body.executionTimeoutSeconds].filter(
+  const timeoutsInSeconds = [services.timeouts.asyncSeconds, body.executionTimeoutSeconds].filter(
     (each) => each !== undefined,
   );
-  const version = runOrigin.workflow.live ?? 0;
+  const version = runOrigin.workflow.liveVersion ?? 0;
   const start: QueuedStart = {
     input: await services.engine.redact(runOrigin.workflow.id, (body.input ?? {}) as Json, { version }),
     version,
     ownsFiles: true,
     ...(runOrigin.start !== undefined && { start: runOrigin.start }),
     ...(via.length > 0 && { via }),
-    ...(timeoutSeconds.length > 0 && { timeoutMs: Math.min(...timeoutSeconds) * 1000 }),
+    ...(timeoutsInSeconds.length > 0 && { timeoutMs: Math.min(...timeoutsInSeconds) * 1000 }),
   };
   try {
     await queue.add(engineRunId, start);
   } catch (error) {
-    services.report(error);
+    services.onError(error);
     throw new ReservationKeptError(
       new ApiError(503, 'The run may or may not have been accepted', {
         details: { code: 'ASYNC_ENQUEUE_AMBIGUOUS', runId },
@@ -292,14 +292,17 @@ async function enqueue(services: AreaContext, runOrigin: RunOrigin, call: Admitt
   queue.submit({ engineRunId, runId, workflowId, workspaceId, start, release });
 }
 
-/** Returns a function that adds the contents of files to values of the run, unless the body declines them. */
-function fileInliner(
+/** Returns a function that adds the contents of files to values of the run, unless the body excludes them. */
+function createFileInliner(
   { engine }: AreaContext,
   { includeFileBase64, base64MaxBytes }: ExecuteBody,
   { engineRunId, signal }: Pick<AdmittedCall, 'engineRunId' | 'signal'>,
 ): StreamedRun['inlineFiles'] {
   if (includeFileBase64 === false) return (value) => Promise.resolve(value);
-  return base64Inliner(() => openFileReader(engine, engineRunId, signal), base64MaxBytes ?? MAX_INLINE_BYTES);
+  return createBase64Inliner(
+    () => openFileReader(engine, engineRunId, signal),
+    base64MaxBytes ?? MAX_INLINE_BYTES,
+  );
 }
 
 async function selectionOf(
@@ -326,7 +329,11 @@ function wantsNdjson(headers: Headers, body: ExecuteBody): boolean {
  * Returns a signal that follows the signal of the request until it is detached: a connection that closes long after its
  * response must not cancel a paused run.
  */
-function runSignal(signal: AbortSignal): { signal: AbortSignal; abort: () => void; detach: () => void } {
+function createCancellation(signal: AbortSignal): {
+  signal: AbortSignal;
+  abort: () => void;
+  detach: () => void;
+} {
   const controller = new AbortController();
   const abort = (): void => controller.abort();
   signal.addEventListener('abort', abort, { once: true });

@@ -1,11 +1,11 @@
 import PQueue from 'p-queue';
 import { describe, expect, it } from 'vitest';
 import { FairQueue } from './fair-queue.ts';
-import type { FairOptions } from './fair-queue.ts';
+import type { FairQueueOptions } from './fair-queue.ts';
 
 describe('a fair queue', () => {
   it('takes work of several groups in turn, and work of one group in order', async () => {
-    const queue = new PQueue<FairQueue, FairOptions>({ concurrency: 1, queueClass: FairQueue });
+    const queue = new PQueue<FairQueue, FairQueueOptions>({ concurrency: 1, queueClass: FairQueue });
     const order: string[] = [];
     const add = (group: string, name: string) => queue.add(async () => void order.push(name), { group });
     const gate = Promise.withResolvers<void>();
@@ -19,7 +19,7 @@ describe('a fair queue', () => {
   });
 
   it('removes work that is aborted before it begins', async () => {
-    const queue = new PQueue<FairQueue, FairOptions>({ concurrency: 1, queueClass: FairQueue });
+    const queue = new PQueue<FairQueue, FairQueueOptions>({ concurrency: 1, queueClass: FairQueue });
     const gate = Promise.withResolvers<void>();
     const first = queue.add(() => gate.promise, { group: 'a' });
     const controller = new AbortController();

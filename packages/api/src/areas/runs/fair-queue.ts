@@ -2,7 +2,7 @@ import type { Queue, QueueAddOptions } from 'p-queue';
 
 type Task = () => Promise<unknown>;
 
-export interface FairOptions extends QueueAddOptions {
+export interface FairQueueOptions extends QueueAddOptions {
   /** Work of one group is taken in order, work of several groups in turn. */
   readonly group?: string;
 }
@@ -11,7 +11,7 @@ export interface FairOptions extends QueueAddOptions {
  * The queue of a `PQueue` that takes work of each group in turn: a burst of one group does not delay the work of other
  * groups.
  */
-export class FairQueue implements Queue<Task, FairOptions> {
+export class FairQueue implements Queue<Task, FairQueueOptions> {
   readonly #groups = new Map<string, { task: Task; id: string | undefined }[]>();
   #size = 0;
 
@@ -19,7 +19,7 @@ export class FairQueue implements Queue<Task, FairOptions> {
     return this.#size;
   }
 
-  enqueue(task: Task, { id, group = '' }: Partial<FairOptions> = {}): void {
+  enqueue(task: Task, { id, group = '' }: Partial<FairQueueOptions> = {}): void {
     const entries = this.#groups.get(group);
     if (entries) entries.push({ task, id });
     else this.#groups.set(group, [{ task, id }]);
@@ -38,7 +38,7 @@ export class FairQueue implements Queue<Task, FairOptions> {
     return next?.task;
   }
 
-  filter({ group = '' }: Readonly<Partial<FairOptions>>): Task[] {
+  filter({ group = '' }: Readonly<Partial<FairQueueOptions>>): Task[] {
     return (this.#groups.get(group) ?? []).map(({ task }) => task);
   }
 

@@ -3,9 +3,9 @@ import type { AddressInfo } from 'node:net';
 import type { Json } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import { afterAll, describe, expect, it } from 'vitest';
-import { errorIn, queuedStart, testApi } from '../../../../../test/support/api.ts';
+import { errorIn, findQueuedStart, createTestApi } from '../../../../../test/support/api.ts';
 import { waitForStatus } from '../../../../../test/support/api-workflows.ts';
-import { ECHO, FILE, FILE_BASE64 } from '../../../../../test/support/api-files.ts';
+import { ECHO_WORKFLOW, FILE, FILE_BASE64 } from '../../../../../test/support/api-files.ts';
 
 const MiB = 1024 * 1024;
 
@@ -19,9 +19,11 @@ await new Promise<void>((resolve) => {
 afterAll(() => server.close());
 const { port } = server.address() as AddressInfo;
 
-const api = await testApi({ engineOptions: { egress: { allowPrivate: ['127.0.0.1/32'], ports: [port] } } });
+const api = await createTestApi({
+  engineOptions: { egress: { allowPrivate: ['127.0.0.1/32'], ports: [port] } },
+});
 const { call, store } = api;
-const id = await api.deploy(ECHO);
+const id = await api.deploy(ECHO_WORKFLOW);
 const path = `/api/v2/workflows/${id}`;
 
 interface RunResult {
@@ -42,9 +44,9 @@ function run(body: { [key: string]: Json }, headers: { [name: string]: string } 
 async function runWithFile(doc: Json = FILE, name = 'doc') {
   const { data } = await run({ input: { [name]: doc } });
   const runPath = `${path}/runs/${data.runId}`;
-  const read = await call<RunResult>('GET', `${runPath}?includeOutput=true`);
-  const file = read.data.files?.[0];
-  if (!file) throw new Error(JSON.stringify(read.body));
+  const readResponse = await call<RunResult>('GET', `${runPath}?includeOutput=true`);
+  const file = readResponse.data.files?.[0];
+  if (!file) throw new Error(JSON.stringify(readResponse.body));
   return { runPath, runId: data.runId, file };
 }
 
@@ -75,8 +77,8 @@ describe('a file of an input', () => {
   });
 
   it('is stored for drafts, with and without a chosen trigger', async () => {
-    const manual = { run: { source: 'manual' }, input: { doc: FILE } };
-    expect((await run(manual)).data.output.data).toMatchObject({ text: FILE_BASE64 });
+    const manualBody = { run: { source: 'manual' }, input: { doc: FILE } };
+    expect((await run(manualBody)).data.output.data).toMatchObject({ text: FILE_BASE64 });
     const state = await call<{ blocks: { [block: string]: { type: string } } }>('GET', `${path}/state`);
     const [blockId = ''] =
       Object.entries(state.data.blocks).find(([, { type }]) => type === 'start_trigger') ?? [];
@@ -90,10 +92,10 @@ describe('a file of an input', () => {
   it('is stored before a run is queued: the queue has only the record', async () => {
     const { status, data } = await run({ async: true, input: { doc: FILE } });
     expect(status).toBe(202);
-    expect(JSON.stringify((await queuedStart(store, data.runId)) ?? {})).not.toContain(FILE_BASE64);
+    expect(JSON.stringify((await findQueuedStart(store, data.runId)) ?? {})).not.toContain(FILE_BASE64);
     await waitForStatus(api, `${path}/runs/${data.runId}`, 'completed');
-    const read = await call<RunResult>('GET', `${path}/runs/${data.runId}?includeOutput=true`);
-    expect(read.data.output.data).toMatchObject({ text: FILE_BASE64 });
+    const readResponse = await call<RunResult>('GET', `${path}/runs/${data.runId}?includeOutput=true`);
+    expect(readResponse.data.output.data).toMatchObject({ text: FILE_BASE64 });
   });
 
   it('is accepted by the legacy API, whose responses have its content', async () => {
@@ -104,11 +106,11 @@ describe('a file of an input', () => {
       text: FILE_BASE64,
     });
     const headers = { 'X-Execution-Mode': 'async' };
-    const accepted = await call('POST', `/api/workflows/${id}/execute`, {
+    const acceptedResponse = await call('POST', `/api/workflows/${id}/execute`, {
       headers,
       body: { input: { doc: FILE } },
     });
-    const { jobId } = accepted.body as { jobId: string };
+    const { jobId } = acceptedResponse.body as { jobId: string };
     await waitForStatus(api, `${path}/runs/${jobId}`, 'completed');
   });
 
@@ -141,8 +143,8 @@ describe('a file that cannot be stored', () => {
     const message = expect.stringContaining(`File processing failed: Failed to upload file: ${reason}`);
     expect(body).toMatchObject({ error: { code: 'BAD_REQUEST', message, details: { runId } } });
     expect(responseHeaders.get('x-run-id')).toBe(runId);
-    const read = await call('GET', `${path}/runs/${runId}?includeOutput=true`);
-    expect(read.data).toMatchObject({
+    const readResponse = await call('GET', `${path}/runs/${runId}?includeOutput=true`);
+    expect(readResponse.data).toMatchObject({
       status: 'failed',
       error: { code: 'INVALID_INPUT', message },
       files: [],
@@ -195,17 +197,20 @@ describe('files of an output', () => {
 
   it('are shown in streams', async () => {
     const body = { stream: true, input: { doc: FILE }, selectedOutputs: ['Start.doc'] };
-    const chunks = await (await api.fetch('POST', `${path}/execute`, { body })).text();
-    expect(chunks).toContain('base64');
-    const final = await api.fetch('POST', `${path}/execute`, {
+    const streamText = await (await api.fetch('POST', `${path}/execute`, { body })).text();
+    expect(streamText).toContain('base64');
+    const finalResponse = await api.fetch('POST', `${path}/execute`, {
       body: { stream: true, input: { doc: FILE } },
     });
-    expect(await final.text()).toContain(`"base64":"${FILE_BASE64}"`);
+    expect(await finalResponse.text()).toContain(`"base64":"${FILE_BASE64}"`);
     const headers = { Accept: 'application/x-ndjson' };
-    const lines = await api.fetch('POST', `${path}/execute`, { headers, body: { input: { doc: FILE } } });
-    expect(await lines.text()).toContain(`"base64":"${FILE_BASE64}"`);
-    const withoutContents = { stream: true, includeFileBase64: false, input: { doc: FILE } };
-    const response = await api.fetch('POST', `${path}/execute`, { body: withoutContents });
+    const ndjsonResponse = await api.fetch('POST', `${path}/execute`, {
+      headers,
+      body: { input: { doc: FILE } },
+    });
+    expect(await ndjsonResponse.text()).toContain(`"base64":"${FILE_BASE64}"`);
+    const bodyWithoutContents = { stream: true, includeFileBase64: false, input: { doc: FILE } };
+    const response = await api.fetch('POST', `${path}/execute`, { body: bodyWithoutContents });
     expect(await response.text()).not.toContain('"base64"');
   });
 
@@ -223,13 +228,15 @@ describe('files of an output', () => {
   it('are at most 16 MiB in a response; the run has the paths of the other files', async () => {
     const doc = [remoteFile('a', 9 * MiB), remoteFile('b', 9 * MiB), FILE];
     const { data } = await run({ input: { doc } });
-    const result = (data.output.data as { doc: { base64?: string }[] }).doc;
-    expect(result.map(({ base64 }) => base64 !== undefined)).toEqual([true, false, true]);
+    const docs = (data.output.data as { doc: { base64?: string }[] }).doc;
+    expect(docs.map(({ base64 }) => base64 !== undefined)).toEqual([true, false, true]);
     const query = 'includeOutput=true&includeFileBase64=true';
-    const read = await call('GET', `${path}/runs/${data.runId}?${query}`);
-    expect(read).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });
-    const [, second] = filesIn(data.output.data);
-    expect(errorIn(read.body).message).toContain(`GET ${path}/runs/${data.runId}/files/${second?.id}`);
+    const readResponse = await call('GET', `${path}/runs/${data.runId}?${query}`);
+    expect(readResponse).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });
+    const [, secondFile] = filesIn(data.output.data);
+    expect(errorIn(readResponse.body).message).toContain(
+      `GET ${path}/runs/${data.runId}/files/${secondFile?.id}`,
+    );
   });
 
   it('are refused with 413 if an output has more than 100 files', async () => {

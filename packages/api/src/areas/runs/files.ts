@@ -25,7 +25,7 @@ export function openFileReader(
  * that would bring the total over all values above 16 MiB, and files that the reader does not return. Each occurrence
  * of a file counts. Files that are omitted because of a limit can be downloaded.
  */
-export function base64Inliner(
+export function createBase64Inliner(
   openReader: () => Promise<FileReader>,
   maxBytes: number,
 ): (value: Json) => Promise<Json> {
@@ -84,9 +84,9 @@ export async function runFilesOf(
   for (const file of files) {
     const { id, name, size, type } = file;
     const runFile = { id, name, size, type, downloadPath: downloadPath(run, id) };
-    const expectFits = (bytes: number): void =>
-      expectInlineLimits(runFile, bytes, { maxBytes: maxBytes ?? 0, bytesLeft });
-    const base64 = read && (await contentOf(read, file, expectFits));
+    const requireAllowedSize = (bytes: number): void =>
+      requireInlineLimits(runFile, bytes, { maxBytes: maxBytes ?? 0, bytesLeft });
+    const base64 = read && (await contentOf(read, file, requireAllowedSize));
     if (base64 !== undefined) bytesLeft -= Buffer.byteLength(base64, 'base64');
     runFiles.push({ ...runFile, ...(base64 !== undefined && { base64 }) });
   }
@@ -96,17 +96,17 @@ export async function runFilesOf(
 async function contentOf(
   read: FileReader,
   file: FileRecord,
-  expectFits: (bytes: number) => void,
+  requireAllowedSize: (bytes: number) => void,
 ): Promise<string> {
-  expectFits(file.size);
+  requireAllowedSize(file.size);
   const content = await read(file);
   if (content === undefined) throw notFound('File');
   // A workflow can forge a record, so its `size` is not trusted.
-  expectFits(Buffer.byteLength(content, 'base64'));
+  requireAllowedSize(Buffer.byteLength(content, 'base64'));
   return content;
 }
 
-function expectInlineLimits(
+function requireInlineLimits(
   { name, downloadPath: path }: RunFile,
   bytes: number,
   { maxBytes, bytesLeft }: { maxBytes: number; bytesLeft: number },

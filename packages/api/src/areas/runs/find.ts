@@ -18,8 +18,8 @@ export async function findRun(
 ): Promise<FoundRun> {
   // The reservation is read first: if the run starts between the two reads, the engine has it.
   const reservation =
-    (await reservations.byRunId(runId, [workspaceId]))[0] ??
-    (await reservations.byEngineRunIds([runId])).get(runId);
+    (await reservations.findByRunId(runId, [workspaceId]))[0] ??
+    (await reservations.findByEngineRunIds([runId])).get(runId);
   if (reservation && reservation.workflowId !== id) throw notFound('Run');
   const ids = reservation
     ? { engineRunId: reservation.engineRunId, runId: reservation.runId }
@@ -40,7 +40,7 @@ export async function findReservation(
   runId: string,
 ): Promise<Reservation | undefined> {
   const workspaceIds = await workspacesOf(context, principal);
-  const [first, second] = await context.reservations.byRunId(runId, workspaceIds);
+  const [first, second] = await context.reservations.findByRunId(runId, workspaceIds);
   return second ? undefined : first;
 }
 

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import type { Json } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../../test/support/api.ts';
+import { createTestApi } from '../../../../../test/support/api.ts';
 import type { TestApi } from '../../../../../test/support/api.ts';
 import { queueRun, waitForStatus } from '../../../../../test/support/api-workflows.ts';
-import { ECHO, FILE, FILE_BASE64 } from '../../../../../test/support/api-files.ts';
+import { ECHO_WORKFLOW, FILE, FILE_BASE64 } from '../../../../../test/support/api-files.ts';
 
 const MiB = 1024 * 1024;
 
-const api: TestApi = await testApi({
+const api: TestApi = await createTestApi({
   engineOptions: { tenant: (workflowId) => api.store.definitions.tenant(workflowId) },
 });
 /** Another workspace of the same service, with its own members. */
-const otherApi = await testApi({ engine: api.engine, store: api.store });
+const otherApi = await createTestApi({ engine: api.engine, store: api.store });
 
 interface RunResult {
   runId: string;
@@ -22,7 +22,7 @@ interface RunResult {
 }
 
 async function deployEcho(client: TestApi): Promise<string> {
-  return `/api/v2/workflows/${await client.deploy(ECHO)}`;
+  return `/api/v2/workflows/${await client.deploy(ECHO_WORKFLOW)}`;
 }
 
 const ownPath = await deployEcho(api);
@@ -54,9 +54,9 @@ describe('a file record', () => {
     expect(output.data).toEqual({ doc: [record], any: { deep: record }, text: '' });
     const runPath = `${otherPath}/runs/${runId}`;
     expect((await otherApi.fetch('GET', `${runPath}/files/${record.id}`)).status).toBe(404);
-    const read = await otherApi.call('GET', `${runPath}?includeOutput=true&includeFileBase64=true`);
-    expect(read.status).toBe(404);
-    expect(JSON.stringify(read.body)).not.toContain(FILE_BASE64);
+    const readResponse = await otherApi.call('GET', `${runPath}?includeOutput=true&includeFileBase64=true`);
+    expect(readResponse.status).toBe(404);
+    expect(JSON.stringify(readResponse.body)).not.toContain(FILE_BASE64);
     for (const headers of [{ Accept: 'application/x-ndjson' }, {}]) {
       const body = { input: { doc: [record] }, ...(headers.Accept === undefined && { stream: true }) };
       const stream = await otherApi.fetch('POST', `${otherPath}/execute`, { body, headers });
@@ -75,7 +75,7 @@ describe('a file record', () => {
   it('is plain data for a draft that claims the id of a workflow of another workspace', async () => {
     const record = await storeRecord();
     const workflowId = ownPath.split('/').at(-1) ?? '';
-    const draft = await otherApi.createDraft({ ...(ECHO as object), id: workflowId } as Json);
+    const draft = await otherApi.createDraft({ ...(ECHO_WORKFLOW as object), id: workflowId } as Json);
     const { data } = await otherApi.call<RunResult>('POST', `/api/v2/workflows/${draft}/execute`, {
       body: { run: { source: 'manual' }, input: { doc: [record] } },
     });
@@ -114,11 +114,11 @@ describe('a file that an older version stored without an owner', () => {
     return { id, name: 'old.txt', size: 9000, type: 'text/plain', key };
   }
 
-  it('is open to the queued run that stored it, and plain data for later runs', async () => {
+  it('can be read by the queued run that stored it, and is plain data for later runs', async () => {
     const record = await storeOlderRecord();
     const workflowId = ownPath.split('/').at(-1) ?? '';
     const runId = await queueRun(api, workflowId, { doc: [record] });
-    await testApi({ engine: api.engine, store: api.store });
+    await createTestApi({ engine: api.engine, store: api.store });
     await waitForStatus(api, `${ownPath}/runs/${runId}`, 'completed');
     const query = 'includeOutput=true&includeFileBase64=true';
     const { data } = await api.call<{ files: { base64: string }[] }>(

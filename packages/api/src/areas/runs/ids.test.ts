@@ -1,17 +1,22 @@
 import type { JsonObject } from '@heddle/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ORIGIN, testApi } from '../../../../../test/support/api.ts';
+import { ORIGIN, createTestApi } from '../../../../../test/support/api.ts';
 import type { CallOptions, TestApi } from '../../../../../test/support/api.ts';
 import { FILE } from '../../../../../test/support/api-files.ts';
-import { GREETING, deployGreeting, LONG, waitForStatus } from '../../../../../test/support/api-workflows.ts';
+import {
+  GREETING_WORKFLOW,
+  deployGreeting,
+  LONG_WORKFLOW,
+  waitForStatus,
+} from '../../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
 /**
  * A workflow that waits for a person and responds with its file. Its start block outputs the ids that the run knows.
  */
-const REPORTS_IDS = withMetadata(
+const ID_REPORTING_WORKFLOW = withMetadata(
   workflow(
     [
       block('Ask', 'human_in_the_loop', {
@@ -27,13 +32,13 @@ const REPORTS_IDS = withMetadata(
   ) as JsonObject,
 );
 
-function withMetadata(exported: JsonObject): JsonObject {
-  const { state } = exported as { state: { blocks: { Start: { subBlocks: JsonObject } } } };
+function withMetadata(definition: JsonObject): JsonObject {
+  const { state } = definition as { state: { blocks: { Start: { subBlocks: JsonObject } } } };
   state.blocks.Start.subBlocks['runMetadata'] = { id: 'runMetadata', type: 'switch', value: true };
-  return exported;
+  return definition;
 }
 
-const api = await testApi();
+const api = await createTestApi();
 const { call, fetch } = api;
 
 describe('a run id', () => {
@@ -41,15 +46,15 @@ describe('a run id', () => {
     const path = await deployGreeting(api);
     const runId = `mine.${crypto.randomUUID()}`;
     const headers = { 'X-Run-Id': runId };
-    const first = await call('POST', `${path}/execute`, { headers, body: {} });
-    expect(first).toMatchObject({ status: 200, data: { runId } });
+    const firstResponse = await call('POST', `${path}/execute`, { headers, body: {} });
+    expect(firstResponse).toMatchObject({ status: 200, data: { runId } });
     for (const body of [{}, { async: true }, { stream: true }]) {
-      const second = await call('POST', `${path}/execute`, { headers, body });
-      expect(second).toMatchObject({
+      const secondResponse = await call('POST', `${path}/execute`, { headers, body });
+      expect(secondResponse).toMatchObject({
         status: 409,
         body: { error: { code: 'CONFLICT', details: { code: 'RUN_ID_CONFLICT', runId } } },
       });
-      expect(second.headers.get('x-run-id')).toBe(runId);
+      expect(secondResponse.headers.get('x-run-id')).toBe(runId);
     }
   });
 
@@ -78,7 +83,7 @@ describe('a run id', () => {
   });
 
   it('is free again if its run is refused before it starts', async () => {
-    const id = await api.createDraft(GREETING);
+    const id = await api.createDraft(GREETING_WORKFLOW);
     const headers = { 'X-Run-Id': crypto.randomUUID() };
     const path = `/api/v2/workflows/${id}`;
     expect(await call('POST', `${path}/execute`, { headers, body: {} })).toMatchObject({ status: 403 });
@@ -96,19 +101,19 @@ const character = fc.oneof(
 describe('a well-formed run id', () => {
   it('identifies its run in every URL', async () => {
     const path = await deployGreeting(api);
-    const ids = fc.string({ unit: character, minLength: 1, maxLength: 6 });
+    const prefixes = fc.string({ unit: character, minLength: 1, maxLength: 6 });
     const suffix = crypto.randomUUID();
     await fc.assert(
-      fc.asyncProperty(ids, fc.boolean(), async (start, isLong) => {
-        const runId = isLong ? `${start}${suffix}` : start;
+      fc.asyncProperty(prefixes, fc.boolean(), async (prefix, isLong) => {
+        const runId = isLong ? `${prefix}${suffix}` : prefix;
         const response = await call<RunResponse>('POST', `${path}/execute`, {
           headers: { 'X-Run-Id': runId },
           body: { async: true },
         });
         if (response.status === 400 || response.status === 409) return;
         expect(response.status).toBe(202);
-        const read = await call<RunResponse>('GET', new URL(response.data.statusUrl).pathname);
-        expect(read).toMatchObject({ status: 200, data: { runId } });
+        const readResponse = await call<RunResponse>('GET', new URL(response.data.statusUrl).pathname);
+        expect(readResponse).toMatchObject({ status: 200, data: { runId } });
       }),
       {
         numRuns: 60,
@@ -126,7 +131,7 @@ describe('a well-formed run id', () => {
 describe('the run ids of a workspace', () => {
   it('can be used by another workspace, which learns nothing about them', async () => {
     const { engine, store } = api;
-    const otherApi = await testApi({ engine, store });
+    const otherApi = await createTestApi({ engine, store });
     const headers = { 'X-Run-Id': `order.${crypto.randomUUID()}` };
     const runId = headers['X-Run-Id'];
     const responses = [];
@@ -137,42 +142,42 @@ describe('the run ids of a workspace', () => {
       const path = await deployGreeting(client);
       const body = { input: { name } };
       responses.push(await client.call('POST', `${path}/execute`, { headers, body }));
-      const read = await client.call('GET', `${path}/runs/${runId}?includeOutput=true`);
-      expect(read).toMatchObject({ status: 200, data: { runId, output: { data: { hello: name } } } });
+      const readResponse = await client.call('GET', `${path}/runs/${runId}?includeOutput=true`);
+      expect(readResponse).toMatchObject({ status: 200, data: { runId, output: { data: { hello: name } } } });
       expect((await client.call('POST', `${path}/execute`, { headers, body })).status).toBe(409);
     }
     expect(responses).toMatchObject([
       { status: 200, data: { runId, output: { data: { hello: 'Ada' } } } },
       { status: 200, data: { runId, output: { data: { hello: 'Bob' } } } },
     ]);
-    expect([...api.faults, ...otherApi.faults]).toEqual([]);
+    expect([...api.reportedErrors, ...otherApi.reportedErrors]).toEqual([]);
   });
 
-  it('find a job by its id alone, unless two workspaces of the caller use the id', async () => {
+  it('identify a job without its workspace, unless two workspaces of the caller use the id', async () => {
     const { engine, store } = api;
-    const otherApi = await testApi({ engine, store });
+    const otherApi = await createTestApi({ engine, store });
     const headers = { 'X-Run-Id': `job.${crypto.randomUUID()}` };
-    const job = `/api/jobs/${headers['X-Run-Id']}`;
+    const jobPath = `/api/jobs/${headers['X-Run-Id']}`;
     const execute = async (client: TestApi): Promise<unknown> =>
       client.call('POST', `${await deployGreeting(client)}/execute`, {
         headers,
         body: { input: { name: client.userId } },
       });
     await execute(api);
-    // Ids of other people's workspaces do not matter.
+    // Ids of other users' workspaces do not matter.
     await execute(otherApi);
-    expect(await call('GET', job)).toMatchObject({
+    expect(await call('GET', jobPath)).toMatchObject({
       status: 200,
       body: { taskId: headers['X-Run-Id'], output: { data: { hello: api.userId } } },
     });
     const { key } = await store.keys.create({ workspaceId: api.workspaceId }, 'of the workspace');
     await store.workspaces.setMember(otherApi.workspaceId, api.userId, 'read');
-    expect(await call('GET', job)).toMatchObject({ status: 404, body: { error: 'Job not found' } });
-    expect(await call('GET', job, { key })).toMatchObject({ status: 200 });
+    expect(await call('GET', jobPath)).toMatchObject({ status: 404, body: { error: 'Job not found' } });
+    expect(await call('GET', jobPath, { key })).toMatchObject({ status: 200 });
   });
 
   it('cannot be ids of runs that the host has started', async () => {
-    const id = await api.deploy(GREETING);
+    const id = await api.deploy(GREETING_WORKFLOW);
     const runId = `nightly.${crypto.randomUUID()}`;
     await api.engine.execute(id, {}, { runId });
     const path = `/api/v2/workflows/${id}`;
@@ -180,7 +185,7 @@ describe('the run ids of a workspace', () => {
     expect((await call('POST', `${path}/execute`, { headers, body: {} })).status).toBe(409);
     expect(await call('GET', `${path}/runs/${runId}`)).toMatchObject({ status: 200, data: { runId } });
     const { engine, store } = api;
-    const otherApi = await testApi({ engine, store });
+    const otherApi = await createTestApi({ engine, store });
     const otherPath = await deployGreeting(otherApi);
     expect((await otherApi.call('POST', `${otherPath}/execute`, { headers, body: {} })).status).toBe(200);
   });
@@ -191,8 +196,8 @@ describe('a run with an id that the caller chose', () => {
 
   /** Returns every response about the run as text, after its request. */
   async function collectResponses(id: string, runId: string): Promise<string[]> {
-    const v2 = `/api/v2/workflows/${id}`;
-    const olderPath = `/api/workflows/${id}`;
+    const v2Path = `/api/v2/workflows/${id}`;
+    const legacyPath = `/api/workflows/${id}`;
     const headers = { 'X-Run-Id': runId };
     const responses: string[] = [];
     const send = async (method: string, path: string, options: CallOptions = {}): Promise<Response> => {
@@ -202,32 +207,34 @@ describe('a run with an id that the caller chose', () => {
       responses.push(`${method} ${path}\n${JSON.stringify([...response.headers])}\n${text}`);
       return response;
     };
-    await send('POST', `${v2}/execute`, { headers, body: { input: { doc: FILE } } });
-    const run = `${v2}/runs/${runId}?includeOutput=true&selectedOutputs=Start`;
-    const { data } = (await (await send('GET', run)).json()) as { data: RunResponse };
+    await send('POST', `${v2Path}/execute`, { headers, body: { input: { doc: FILE } } });
+    const runPath = `${v2Path}/runs/${runId}?includeOutput=true&selectedOutputs=Start`;
+    const { data } = (await (await send('GET', runPath)).json()) as { data: RunResponse };
     const contextId = data.paused?.contextId ?? '';
     for (const path of [
-      `${v2}/runs`,
-      `${olderPath}/executions/${runId}`,
+      `${v2Path}/runs`,
+      `${legacyPath}/executions/${runId}`,
       `/api/jobs/${runId}`,
-      `${olderPath}/paused`,
+      `${legacyPath}/paused`,
     ])
       await send('GET', path);
-    for (const path of [`${olderPath}/paused/${runId}`, `/api/resume/${id}/${runId}/${contextId}`])
+    for (const path of [`${legacyPath}/paused/${runId}`, `/api/resume/${id}/${runId}/${contextId}`])
       await send('GET', path);
-    await send('POST', `${v2}/runs/${runId}/resume`, { body: { contextId, input: answer } });
-    await send('GET', `${olderPath}/executions/${runId}/stream`);
-    const result = (await (await send('GET', run)).json()) as { data: { files: { downloadPath: string }[] } };
+    await send('POST', `${v2Path}/runs/${runId}/resume`, { body: { contextId, input: answer } });
+    await send('GET', `${legacyPath}/executions/${runId}/stream`);
+    const result = (await (await send('GET', runPath)).json()) as {
+      data: { files: { downloadPath: string }[] };
+    };
     await send('GET', result.data.files[0]?.downloadPath ?? '');
-    await send('POST', `${v2}/runs/${runId}/cancel`);
+    await send('POST', `${v2Path}/runs/${runId}/cancel`);
     return responses;
   }
 
   it('has only this id in every response', async () => {
-    const id = await api.deploy(REPORTS_IDS);
+    const id = await api.deploy(ID_REPORTING_WORKFLOW);
     const runId = `reported.${crypto.randomUUID()}`;
     const responses = await collectResponses(id, runId);
-    const reservation = (await api.store.reservations.byRunId(runId, [api.workspaceId]))[0];
+    const reservation = (await api.store.reservations.findByRunId(runId, [api.workspaceId]))[0];
     expect(reservation?.engineRunId).toMatch(/^[\da-f-]{36}$/);
     for (const text of responses) expect(text).not.toContain(reservation?.engineRunId);
     for (const text of responses.filter((each) => !each.includes('/files/')))
@@ -237,7 +244,7 @@ describe('a run with an id that the caller chose', () => {
   });
 
   it('has this id in refusals', async () => {
-    const id = await api.deploy(GREETING);
+    const id = await api.deploy(GREETING_WORKFLOW);
     const runId = `ended.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;
     await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
@@ -249,31 +256,36 @@ describe('a run with an id that the caller chose', () => {
   });
 
   it('can be the source run of a run that starts at a block', async () => {
-    const id = await api.deploy(GREETING);
+    const id = await api.deploy(GREETING_WORKFLOW);
     const runId = `source.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;
     const headers = { 'X-Run-Id': runId };
     await call('POST', `${path}/execute`, { headers, body: { input: { name: 'Ada' } } });
     const blocks = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
     const [blockId] = Object.entries(blocks.data.blocks).find(([, { name }]) => name === 'Reply') ?? [];
-    const startFrom = (sourceRunId: string) => ({
+    const createStartOptions = (sourceRunId: string) => ({
       body: { run: { source: 'manual', entry: { type: 'block', blockId, sourceRunId } } },
     });
-    expect(await call('POST', `${path}/execute`, startFrom(runId))).toMatchObject({
+    expect(await call('POST', `${path}/execute`, createStartOptions(runId))).toMatchObject({
       status: 200,
       data: { status: 'completed', output: { data: { hello: 'Ada' } } },
     });
-    expect(await call('POST', `${path}/execute`, startFrom('of-nobody'))).toMatchObject({ status: 404 });
+    expect(await call('POST', `${path}/execute`, createStartOptions('of-nobody'))).toMatchObject({
+      status: 404,
+    });
   });
 
   it('is started, listed and cancelled by this id when queued', async () => {
-    const id = await api.deploy(LONG);
+    const id = await api.deploy(LONG_WORKFLOW);
     const runId = `accepted.${crypto.randomUUID()}`;
     const path = `/api/v2/workflows/${id}`;
     const headers = { 'X-Run-Id': runId };
-    const accepted = await call<RunResponse>('POST', `${path}/execute`, { headers, body: { async: true } });
-    expect(accepted).toMatchObject({ status: 202, data: { runId } });
-    expect(accepted.data.statusUrl).toBe(`${ORIGIN}${path}/runs/${runId}`);
+    const acceptedResponse = await call<RunResponse>('POST', `${path}/execute`, {
+      headers,
+      body: { async: true },
+    });
+    expect(acceptedResponse).toMatchObject({ status: 202, data: { runId } });
+    expect(acceptedResponse.data.statusUrl).toBe(`${ORIGIN}${path}/runs/${runId}`);
     await waitForStatus(api, `${path}/runs/${runId}`, 'paused');
     expect(await call('GET', `${path}/runs`)).toMatchObject({ data: [{ runId, trigger: 'api' }] });
     expect(await call('POST', `${path}/runs/${runId}/cancel`)).toMatchObject({
@@ -285,7 +297,7 @@ describe('a run with an id that the caller chose', () => {
     const path = await deployGreeting(api);
     const runId = `both.${crypto.randomUUID()}`;
     await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
-    const reservation = (await api.store.reservations.byRunId(runId, [api.workspaceId]))[0];
+    const reservation = (await api.store.reservations.findByRunId(runId, [api.workspaceId]))[0];
     expect(await call('GET', `${path}/runs/${reservation?.engineRunId}`)).toMatchObject({
       status: 200,
       data: { runId, trigger: 'api' },
@@ -294,11 +306,11 @@ describe('a run with an id that the caller chose', () => {
 });
 
 describe('options of an execution', () => {
-  const manual = { source: 'manual' };
-  const mock = { source: 'manual', entry: { type: 'trigger', useMockPayload: true } };
+  const manualRun = { source: 'manual' };
+  const mockRun = { source: 'manual', entry: { type: 'trigger', useMockPayload: true } };
   it.each([
-    [{ run: manual, async: true }, 'Manual execution does not support async mode'],
-    [{ run: mock, input: {} }, 'input and run.entry.useMockPayload cannot be combined'],
+    [{ run: manualRun, async: true }, 'Manual execution does not support async mode'],
+    [{ run: mockRun, input: {} }, 'input and run.entry.useMockPayload cannot be combined'],
     [{ async: true, stream: true }, 'async and stream cannot be combined'],
     [{ executionTimeoutSeconds: 5 }, 'executionTimeoutSeconds is supported only for async execution'],
     [
@@ -327,11 +339,11 @@ describe('options of an execution', () => {
     const headers = { 'X-Sim-Stream-Protocol': 'x, Agent-Events-V1' };
     const body = { stream: true, includeToolCalls: true };
     expect((await fetch('POST', `${path}/execute`, { headers, body })).status).toBe(200);
-    const bounds = [0, 604_801, 1.5].map((executionTimeoutSeconds) => ({
+    const outOfBoundsBodies = [0, 604_801, 1.5].map((executionTimeoutSeconds) => ({
       async: true,
       executionTimeoutSeconds,
     }));
-    for (const each of bounds)
+    for (const each of outOfBoundsBodies)
       expect(await call('POST', `${path}/execute`, { body: each })).toMatchObject({ status: 400 });
   });
 

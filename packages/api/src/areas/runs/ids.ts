@@ -11,12 +11,12 @@ export interface RunIds {
 }
 
 /** Returns the ids as options of the engine. */
-export function engineRunIds({ engineRunId, runId }: RunIds): Pick<ExecuteOptions, 'runId' | 'callerId'> {
+export function runIdOptions({ engineRunId, runId }: RunIds): Pick<ExecuteOptions, 'runId' | 'callerId'> {
   return engineRunId === runId ? { runId } : { runId: engineRunId, callerId: runId };
 }
 
 /** Runs `work`. In engine errors that it throws, the caller's run id replaces the engine's. */
-export async function withCallerId<T>(ids: RunIds, work: () => Promise<T>): Promise<T> {
+export async function withCallerRunId<T>(ids: RunIds, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

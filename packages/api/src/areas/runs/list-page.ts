@@ -23,14 +23,14 @@ export async function listRunsPage(
   workflow: Definition,
   query: RunsQuery,
   startCursor: string | undefined,
-): Promise<{ items: Item[]; next: string | undefined }> {
+): Promise<{ items: Item[]; nextCursor: string | undefined }> {
   // No run of the engine has the status `pending`.
-  if (query.status === 'pending') return { items: [], next: undefined };
+  if (query.status === 'pending') return { items: [], nextCursor: undefined };
   const items: Item[] = [];
   let cursor = startCursor;
   for (let pageCount = 0; pageCount < MAX_PAGES; pageCount += 1) {
     const page = await listEngineRuns(services, workflow, query, { limit: query.limit, cursor });
-    const reservations = await services.reservations.byEngineRunIds(page.runs.map(({ runId }) => runId));
+    const reservations = await services.reservations.findByEngineRunIds(page.runs.map(({ runId }) => runId));
     const pageItems = page.runs.map((run) => itemOf(run, reservations.get(run.runId)));
     const matchingItems = pageItems.filter(
       (item) => query.trigger === undefined || item.trigger === query.trigger,
@@ -40,15 +40,15 @@ export async function listRunsPage(
     const last = addedItems.at(-1);
     if (items.length === query.limit && last) {
       const readCount = pageItems.indexOf(last) + 1;
-      if (readCount === pageItems.length) return { items, next: page.nextCursor ?? undefined };
+      if (readCount === pageItems.length) return { items, nextCursor: page.nextCursor ?? undefined };
       // A page that ends right after the last returned item has the cursor that continues there.
       const shorterPage = await listEngineRuns(services, workflow, query, { limit: readCount, cursor });
-      return { items, next: shorterPage.nextCursor ?? undefined };
+      return { items, nextCursor: shorterPage.nextCursor ?? undefined };
     }
-    if (page.nextCursor === null) return { items, next: undefined };
+    if (page.nextCursor === null) return { items, nextCursor: undefined };
     cursor = page.nextCursor;
   }
-  return { items, next: cursor };
+  return { items, nextCursor: cursor };
 }
 
 async function listEngineRuns(

@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../../test/support/api.ts';
+import { createTestApi } from '../../../../../test/support/api.ts';
 import { deployGreeting } from '../../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 const { call } = api;
 
 describe('runs of a workflow', () => {
   it('are listed by time, status and trigger, in pages', async () => {
     const path = await deployGreeting(api);
     const ids: string[] = [];
-    for (const run of [{}, { run: { source: 'manual' } }, {}, { run: { source: 'manual' } }, {}]) {
-      ids.push((await call<RunResponse>('POST', `${path}/execute`, { body: run })).data.runId);
+    for (const executeBody of [{}, { run: { source: 'manual' } }, {}, { run: { source: 'manual' } }, {}]) {
+      ids.push((await call<RunResponse>('POST', `${path}/execute`, { body: executeBody })).data.runId);
     }
-    const list = async (query: string): Promise<string[][]> => {
+    const listPages = async (query: string): Promise<string[][]> => {
       const pages: string[][] = [];
       for (let cursor: string | null = ''; cursor !== null;) {
         const cursorParameter: string = cursor === '' ? '' : `&cursor=${cursor}`;
@@ -25,16 +25,18 @@ describe('runs of a workflow', () => {
       return pages;
     };
     const sortIds = (pages: string[][]) => pages.flat().toSorted();
-    expect(sortIds(await list('limit=2'))).toEqual(ids.toSorted());
-    expect((await list('limit=2')).flat()).toEqual((await list('limit=3&order=asc')).flat().toReversed());
-    expect(sortIds(await list('trigger=manual&limit=1'))).toEqual(
+    expect(sortIds(await listPages('limit=2'))).toEqual(ids.toSorted());
+    expect((await listPages('limit=2')).flat()).toEqual(
+      (await listPages('limit=3&order=asc')).flat().toReversed(),
+    );
+    expect(sortIds(await listPages('trigger=manual&limit=1'))).toEqual(
       ids.filter((_, index) => index % 2 === 1).toSorted(),
     );
-    expect(sortIds(await list('status=completed'))).toEqual(ids.toSorted());
-    expect(await list('status=failed')).toEqual([[]]);
-    expect(await list('status=pending')).toEqual([[]]);
-    expect(await list('startDate=2999-01-01T00:00:00Z')).toEqual([[]]);
-    expect(sortIds(await list('endDate=2999-01-01T00:00:00Z'))).toEqual(ids.toSorted());
+    expect(sortIds(await listPages('status=completed'))).toEqual(ids.toSorted());
+    expect(await listPages('status=failed')).toEqual([[]]);
+    expect(await listPages('status=pending')).toEqual([[]]);
+    expect(await listPages('startDate=2999-01-01T00:00:00Z')).toEqual([[]]);
+    expect(sortIds(await listPages('endDate=2999-01-01T00:00:00Z'))).toEqual(ids.toSorted());
   });
 
   it.each([
@@ -56,8 +58,8 @@ describe('runs of a workflow', () => {
     const runPath = `${path}/runs/${data.runId}`;
     const expected = { data: { blockOutputs: { 'Start.name': 'Ada', 'Reply.data': { hello: 'Ada' } } } };
     expect(await call('GET', `${runPath}?selectedOutputs=Start.name,Reply.data`)).toMatchObject(expected);
-    const repeated = `${runPath}?selectedOutputs=Start.name&selectedOutputs=Reply.data`;
-    expect(await call('GET', repeated)).toMatchObject(expected);
+    const repeatedPath = `${runPath}?selectedOutputs=Start.name&selectedOutputs=Reply.data`;
+    expect(await call('GET', repeatedPath)).toMatchObject(expected);
     expect(await call('GET', `${runPath}?selectedOutputs=Ghost.x`)).toMatchObject({ status: 400 });
     expect(await call('GET', runPath)).toMatchObject({ data: { blockOutputs: null, output: null } });
   });

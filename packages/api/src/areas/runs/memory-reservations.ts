@@ -36,14 +36,14 @@ export function memoryReservations(): Reservations {
       if (reservation) reservation.failure = failure;
       return Promise.resolve();
     },
-    byEngineRunIds(engineRunIds) {
+    findByEngineRunIds(engineRunIds) {
       const entries = engineRunIds.flatMap((id): [string, Reservation][] => {
         const reservation = byEngineRunId.get(id);
         return reservation ? [[id, reservation]] : [];
       });
       return Promise.resolve(new Map(entries));
     },
-    byRunId(runId, workspaceIds) {
+    findByRunId(runId, workspaceIds) {
       const keys = workspaceIds.map((workspaceId) => keyOf({ workspaceId, runId }));
       return Promise.resolve(keys.flatMap((key) => byRunId.get(key) ?? []));
     },

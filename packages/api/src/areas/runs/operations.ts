@@ -2,18 +2,18 @@ import type { AreaContext } from '../../context.ts';
 import { mayWrite } from '../../auth/authorize.ts';
 import { cursorCodec } from '../../cursor.ts';
 import { badRequest } from '../../errors.ts';
-import { operationsOf } from '../../operation.ts';
+import { operationFactory } from '../../operation.ts';
 import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import type { Definition } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
-import { workflowPath } from '../shapes.ts';
+import { workflowPath } from '../common-schemas.ts';
 import { MAX_INLINE_BYTES, openFileReader, runFilesOf } from './files.ts';
 import { findRun } from './find.ts';
 import type { FoundRun } from './find.ts';
-import { withCallerId } from './ids.ts';
+import { withCallerRunId } from './ids.ts';
 import { listRunsPage } from './list-page.ts';
 import * as schemas from './schemas.ts';
-import { resolveSelectors, selectedValues } from './selected.ts';
+import { resolveSelectors, selectedValues } from './selected-outputs.ts';
 import { pauseStateOf, resultOf, triggerOf, unstartedRun } from './views.ts';
 
 const TAG = 'Workflow Runs';
@@ -23,7 +23,7 @@ const READ = {
   role: 'read',
   resource: workflowResource,
 } as const;
-const defineOperation = operationsOf<AreaContext>();
+const defineOperation = operationFactory<AreaContext>();
 
 export const getWorkflowRun = defineOperation({
   id: 'getWorkflowRunV2',
@@ -38,11 +38,11 @@ export const getWorkflowRun = defineOperation({
   success: [{ status: 200, schema: schemas.runStatus, description: 'The run' }],
   errors: [400, 401, 403, 404, 413, 429],
   check({ query }) {
-    expectFileOptions(query);
+    requireFileOptions(query);
   },
-  async handle(services, { path, query, principal, basePath, head, signal }, workflow) {
+  async handle(services, { path, query, principal, basePath, isHead, signal }, workflow) {
     const foundRun = await findRun(services, workflow, path.runId);
-    if (head) return { data: null };
+    if (isHead) return { data: null };
     if (!foundRun.run)
       return { data: { ...unstartedRun(foundRun.reservation), files: query.includeOutput ? [] : null } };
     const { run, reservation } = foundRun;
@@ -78,7 +78,7 @@ async function filesOf(
 }
 
 /** Throws 400 for file options without `includeOutput`. */
-function expectFileOptions(query: schemas.RunQuery): void {
+function requireFileOptions(query: schemas.RunQuery): void {
   const option = (['includeFileBase64', 'base64MaxBytes'] as const).find((name) => query[name] !== undefined);
   if (option === undefined || query.includeOutput) return;
   throw badRequest(`${option} is only accepted with includeOutput=true: the files are those of the output`);
@@ -95,7 +95,7 @@ export const listWorkflowRuns = defineOperation({
   ...READ,
   params: workflowPath,
   query: schemas.runsQuery,
-  success: [{ status: 200, schema: schemas.runItem, page: true, description: 'A page of runs' }],
+  success: [{ status: 200, schema: schemas.runItem, isPage: true, description: 'A page of runs' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query }, workflow) {
     const { startDate, endDate, cursor } = query;
@@ -104,8 +104,11 @@ export const listWorkflowRuns = defineOperation({
     }
     const filters = { ...query, workflow: workflow.id };
     const [startCursor] = runsCursor.decode(cursor, filters) ?? [];
-    const { items, next } = await listRunsPage(services, workflow, query, startCursor);
-    return { page: items, nextCursor: next === undefined ? null : runsCursor.encode([next], filters) };
+    const { items, nextCursor } = await listRunsPage(services, workflow, query, startCursor);
+    return {
+      page: items,
+      nextCursor: nextCursor === undefined ? null : runsCursor.encode([nextCursor], filters),
+    };
   },
 });
 
@@ -126,7 +129,7 @@ export const cancelRun = defineOperation({
   async handle(services, { path, runAudited }, workflow) {
     const foundRun = await findRun(services, workflow, path.runId);
     const { runId } = foundRun;
-    const cancel = () => withCallerId(foundRun, () => cancelFoundRun(services, foundRun));
+    const cancel = () => withCallerRunId(foundRun, () => cancelFoundRun(services, foundRun));
     const outcome = await runAudited({ resourceId: runId }, cancel, ({ success }) => success);
     const fields = { runId, redisAvailable: false, durablyRecorded: outcome.success };
     return { data: { locallyAborted: false, pausedCancelled: false, ...fields, ...outcome } };
@@ -147,7 +150,7 @@ async function cancelFoundRun(services: AreaContext, foundRun: FoundRun): Promis
     const failure = { reason: 'CANCELLED', message: 'The run was cancelled before it began.' } as const;
     if (await queue?.remove(engineRunId, failure)) return { success: true, reason: 'queue_cancelled' };
     // The run has left the queue since `foundRun` was read: it was started, or it has failed.
-    const reservation = (await reservations.byEngineRunIds([engineRunId])).get(engineRunId);
+    const reservation = (await reservations.findByEngineRunIds([engineRunId])).get(engineRunId);
     if (reservation?.failure)
       return { success: false, reason: `already_${unstartedRun(reservation).status}` };
   }

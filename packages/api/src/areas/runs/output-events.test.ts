@@ -2,7 +2,7 @@ import { defineBlock } from '@heddle/engine';
 import type { BlockContext } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { testApi } from '../../../../../test/support/api.ts';
+import { createTestApi } from '../../../../../test/support/api.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
 
 type Behavior = (context: BlockContext) => { [field: string]: string | number } | Promise<never>;
@@ -20,7 +20,7 @@ const emitter = defineBlock({
   },
 });
 
-const api = await testApi({
+const api = await createTestApi({
   engineOptions: { blocks: [emitter], env: { TOKEN: 'swordfish-1234' } },
 });
 const id = await api.deploy(
@@ -63,7 +63,7 @@ function emitTexts(...texts: string[]): Behavior {
   };
 }
 
-describe('a client that knows agent events', () => {
+describe('a client that supports agent events', () => {
   it('gets the text of a selected block as it arrives, once', async () => {
     const { protocol, events } = await streamEvents(emitTexts('Good ', 'morning'), SELECTED);
     expect(protocol).toBe('agent-events-v1');

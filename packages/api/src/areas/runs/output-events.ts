@@ -3,8 +3,8 @@ import type { BlockEmission } from '@heddle/core/blocks';
 import type { RunEvent } from '@heddle/engine';
 import { BlockText } from './block-text.ts';
 import type { TextEvent } from './block-text.ts';
-import { valueAt } from './selected.ts';
-import type { ResolvedSelector } from './selected.ts';
+import { valueAt } from './selected-outputs.ts';
+import type { ResolvedSelector } from './selected-outputs.ts';
 
 /** The events of agents that a client wants besides their text. */
 export interface AgentEvents {
@@ -13,7 +13,7 @@ export interface AgentEvents {
 }
 
 interface OutputEventsOptions {
-  selected: readonly ResolvedSelector[];
+  selectors: readonly ResolvedSelector[];
   /** Undefined: the client does not support agent events. */
   agentEvents: AgentEvents | undefined;
   /** Returns a value with the contents of its files, if the caller wants them. */
@@ -86,9 +86,9 @@ export class OutputEvents {
   /** Yields the selected values of the block, except one whose text has been streamed. */
   async *#completionEvents(log: BlockLog, output: Json): AsyncGenerator<object> {
     const { blockId } = log;
-    const { selected, inlineFiles } = this.#options;
+    const { selectors, inlineFiles } = this.#options;
     if (!this.#isSelected(blockId)) return;
-    const values = selected.flatMap(({ selector, blockId: selectedId, path }) => {
+    const values = selectors.flatMap(({ selector, blockId: selectedId, path }) => {
       const value = selectedId === blockId ? valueAt(output, path) : undefined;
       return value === undefined ? [] : [{ selector, value }];
     });
@@ -110,7 +110,7 @@ export class OutputEvents {
   }
 
   #isSelected(blockId: string): boolean {
-    return this.#options.selected.some((each) => each.blockId === blockId);
+    return this.#options.selectors.some((each) => each.blockId === blockId);
   }
 
   #textOf(blockId: string): BlockText {

@@ -30,7 +30,7 @@ export function pauseLinks(
 /** A pause point that is open. */
 export interface OpenPause {
   workflow: Definition;
-  found: FoundRun & { run: RunDetail };
+  foundRun: FoundRun & { run: RunDetail };
   pause: RunDetail['pauses'][number];
 }
 
@@ -41,13 +41,13 @@ export async function findPause(
 ): Promise<OpenPause | undefined> {
   const workflow = await services.definitions.find(workflowId);
   if (!workflow || workflow.isArchived === true) return undefined;
-  const found = await findRun(services, workflow, runId).catch((error: unknown) => {
+  const foundRun = await findRun(services, workflow, runId).catch((error: unknown) => {
     if (isApiError(error) && error.status === 404) return undefined;
     throw error;
   });
-  if (!found?.run) return undefined;
-  const pause = found.run.pauses.find((each) => each.kind === 'human' && isSameToken(each.token, token));
-  return pause && { workflow, found, pause };
+  if (!foundRun?.run) return undefined;
+  const pause = foundRun.run.pauses.find((each) => each.kind === 'human' && isSameToken(each.token, token));
+  return pause && { workflow, foundRun, pause };
 }
 
 /** Compares in constant time, so that the time does not reveal where the tokens differ. */
@@ -62,16 +62,16 @@ function isSameToken(a: string, b: string): boolean {
  */
 export async function answerOnPage(
   services: AreaContext,
-  { workflow, found, pause }: OpenPause,
+  { workflow, foundRun, pause }: OpenPause,
   input: JsonObject,
 ): Promise<void> {
   const { workspaceId } = workflow;
   const event = {
-    ...{ action: 'RUN_RESUMED', workspaceId, resourceType: 'run', resourceId: found.runId },
+    ...{ action: 'RUN_RESUMED', workspaceId, resourceType: 'run', resourceId: foundRun.runId },
     principal: publicPrincipal(workflow),
   };
   const answer = { token: pause.token, input, userId: null };
-  const { nextResult } = await submitAnswer(services, { ...found, workspaceId }, answer);
-  nextResult.catch(services.report);
+  const { nextResult } = await submitAnswer(services, { ...foundRun, workspaceId }, answer);
+  nextResult.catch(services.onError);
   await services.audit.record(event);
 }

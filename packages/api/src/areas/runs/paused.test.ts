@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, LONG, waitForStatus } from '../../../../../test/support/api-workflows.ts';
+import { createTestApi } from '../../../../../test/support/api.ts';
+import { APPROVAL, LONG_WORKFLOW, waitForStatus } from '../../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 const { call } = api;
 
 describe('a paused run', () => {
@@ -17,8 +17,8 @@ describe('a paused run', () => {
 
   it('shows what it waits for, and keeps its id when it continues', async () => {
     const { path, runId, contextId } = await startPausedRun();
-    const read = await call<RunResponse>('GET', path);
-    expect(read.data.paused).toMatchObject({
+    const readResponse = await call<RunResponse>('GET', path);
+    expect(readResponse.data.paused).toMatchObject({
       pauseKind: 'human',
       resumeAt: null,
       pausePointCount: 1,
@@ -68,7 +68,7 @@ describe('a paused run', () => {
   });
 
   it('that waits for a timer cannot be resumed by a person', async () => {
-    const id = await api.deploy(LONG);
+    const id = await api.deploy(LONG_WORKFLOW);
     const options = { body: { async: true } };
     const response = await call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, options);
     const path = new URL(response.data.statusUrl).pathname;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, GREETING, deployGreeting } from '../../../../../test/support/api-workflows.ts';
+import { createTestApi } from '../../../../../test/support/api.ts';
+import { APPROVAL, GREETING_WORKFLOW, deployGreeting } from '../../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 import { block, loop, workflow } from '../../../../../test/support/workflow.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 const { call, store } = api;
 
 /** A loop with two iterations between two blocks. */
@@ -18,8 +18,8 @@ const LOOP_WORKFLOW = workflow(
 );
 
 /** Returns a deployed workflow that has run once. */
-async function runOnce(exported = GREETING) {
-  const path = `/api/v2/workflows/${await api.deploy(exported)}`;
+async function runOnce(definition = GREETING_WORKFLOW) {
+  const path = `/api/v2/workflows/${await api.deploy(definition)}`;
   const { data } = await call<RunResponse>('POST', `${path}/execute`, { body: {} });
   const state = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
   const ids = Object.fromEntries(Object.entries(state.data.blocks).map(([id, { name }]) => [name, id]));
@@ -103,7 +103,7 @@ describe('the preview of a run from a block', () => {
       },
     });
     const refusals: [string, string][] = [
-      ['', 'Give the numbers of its iterations'],
+      ['', 'Give the indexes of its iterations'],
       ['&iterations=0,1', 'give 1 number'],
       ['&iterations=9999999999', 'did not run'],
     ];
@@ -132,7 +132,7 @@ describe('the preview of a run from a block', () => {
     expect((await call('GET', `${approvalPath}/runs/preview?${query.toString()}`)).status).toBe(400);
   });
 
-  it('is for people, and refused for workspace keys', async () => {
+  it('is for users, and refused for workspace keys', async () => {
     const { ids, runId, preview } = await runOnce();
     const workspaceKey = await store.keys.create({ workspaceId: api.workspaceId }, 'shared');
     expect(await preview(ids['Words'], runId, workspaceKey.key)).toMatchObject({

@@ -3,14 +3,14 @@ import type { RestartPreview } from '@heddle/engine';
 import type { AreaContext } from '../../context.ts';
 import { USER_PRINCIPALS } from '../../auth/principal.ts';
 import { badRequest } from '../../errors.ts';
-import { operationsOf } from '../../operation.ts';
+import { operationFactory } from '../../operation.ts';
 import { workflow as workflowResource } from '../../resource.ts';
-import { workflowPath } from '../shapes.ts';
-import { withCallerId } from './ids.ts';
+import { workflowPath } from '../common-schemas.ts';
+import { withCallerRunId } from './ids.ts';
 import * as schemas from './schemas.ts';
 import { draftOf, findSourceRun } from './start.ts';
 
-export const previewRunFromBlock = operationsOf<AreaContext>()({
+export const previewRunFromBlock = operationFactory<AreaContext>()({
   id: 'previewWorkflowRunFromBlock',
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/runs/preview',
@@ -30,7 +30,7 @@ export const previewRunFromBlock = operationsOf<AreaContext>()({
     const iterations = query.iterations?.map(Number);
     const source = await findSourceRun(services, workflow, sourceRunId);
     const draft = await draftOf(services, workflow);
-    const preview = await withCallerId(source, async () => {
+    const preview = await withCallerRunId(source, async () => {
       try {
         const options = { workflow: draft, ...(iterations && { iterations }) };
         return await services.engine.previewFromBlock(source.engineRunId, blockId, options);
@@ -43,7 +43,7 @@ export const previewRunFromBlock = operationsOf<AreaContext>()({
   },
 });
 
-function toRunPreview({ blockId, refusal, continued, rerun, upstream }: RestartPreview) {
+function toRunPreview({ blockId, refusal, continuedContainer, rerun, upstream }: RestartPreview) {
   return {
     startBlockId: blockId,
     validation: refusal === null ? { valid: true } : { valid: false, error: refusal },
@@ -53,11 +53,11 @@ function toRunPreview({ blockId, refusal, continued, rerun, upstream }: RestartP
       executedInSource: ran,
       hasCachedOutput: ran,
     })),
-    notes: [...(refusal === null ? continuedNotes(continued) : []), ...missingOutputNotes(upstream)],
+    notes: [...(refusal === null ? continuedNotes(continuedContainer) : []), ...missingOutputNotes(upstream)],
   };
 }
 
-function continuedNotes(continued: RestartPreview['continued']): string[] {
+function continuedNotes(continued: RestartPreview['continuedContainer']): string[] {
   if (!continued) return [];
   return [
     `"${continued.name}" continues: earlier iterations, and other branches that have ended, keep their results.`,

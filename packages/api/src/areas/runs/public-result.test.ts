@@ -1,25 +1,28 @@
 import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { errorIn, testApi } from '../../../../../test/support/api.ts';
-import { APPROVAL, BROKEN, GREETING } from '../../../../../test/support/api-workflows.ts';
-import { ECHO, FILE } from '../../../../../test/support/api-files.ts';
+import { errorIn, createTestApi } from '../../../../../test/support/api.ts';
+import { APPROVAL, FAILING_WORKFLOW, GREETING_WORKFLOW } from '../../../../../test/support/api-workflows.ts';
+import { ECHO_WORKFLOW, FILE } from '../../../../../test/support/api-files.ts';
 import { block, fn, loop, workflow } from '../../../../../test/support/workflow.ts';
-import { publicRefusal, publicResult } from './public-result.ts';
+import { toPublicRefusal, toPublicResult } from './public-result.ts';
 import type { RunResult } from './schemas.ts';
 
-const api = await testApi({ publicInputs: { values: 100 } });
+const api = await createTestApi({ publicInputLimits: { values: 100 } });
 const { call, fetch } = api;
 
-const LOGS_AND_RETURNS = fn('Say', 'console.log("from the console"); return {answer: 42}');
+const LOGGING_BLOCK = fn('Say', 'console.log("from the console"); return {answer: 42}');
 
-async function publish(exported: Json): Promise<string> {
-  const path = `/api/v2/workflows/${await api.deploy(exported)}`;
+async function publish(definition: Json): Promise<string> {
+  const path = `/api/v2/workflows/${await api.deploy(definition)}`;
   await call('PATCH', `${path}/deployment`, { body: { isPublicApi: true } });
   return path;
 }
 
 /** Returns the responses of every mode to an anonymous caller, as text. */
-async function anonymousResponses(path: string, input: { [name: string]: Json } = {}): Promise<string[]> {
+async function fetchAnonymousResponses(
+  path: string,
+  input: { [name: string]: Json } = {},
+): Promise<string[]> {
   const modes = [
     { body: { input } },
     { body: { input, stream: true } },
@@ -36,12 +39,12 @@ async function anonymousResponses(path: string, input: { [name: string]: Json } 
 
 describe('without a credential', () => {
   it('the output of code has no console output', async () => {
-    const inLoop = loop('Each', { loopType: 'for', iterations: 2 }, LOGS_AND_RETURNS);
-    for (const exported of [
-      workflow([LOGS_AND_RETURNS], ['Start -> Say']),
-      workflow([inLoop], ['Start -> Each', 'Each -> Say']),
+    const loopBlock = loop('Each', { loopType: 'for', iterations: 2 }, LOGGING_BLOCK);
+    for (const definition of [
+      workflow([LOGGING_BLOCK], ['Start -> Say']),
+      workflow([loopBlock], ['Start -> Each', 'Each -> Say']),
     ]) {
-      for (const text of await anonymousResponses(await publish(exported))) {
+      for (const text of await fetchAnonymousResponses(await publish(definition))) {
         expect(text).toContain('"answer":42');
         expect(text).not.toContain('console');
       }
@@ -51,21 +54,21 @@ describe('without a credential', () => {
   it('the output of a child has no console output', () => {
     const child = { result: 1, stdout: 'b' };
     const output = { success: true, childWorkflowId: 'w', childWorkflowName: 'W', result: child };
-    expect(publicResult(resultWith({ output })).output).toEqual({ ...output, result: { result: 1 } });
+    expect(toPublicResult(resultWith({ output })).output).toEqual({ ...output, result: { result: 1 } });
   });
 
   it('the output of a Response block is unchanged', async () => {
     const reply = block('Reply', 'response', { dataMode: 'json', data: '{"stdout": "said on purpose"}' });
-    for (const text of await anonymousResponses(await publish(workflow([reply], ['Start -> Reply']))))
+    for (const text of await fetchAnonymousResponses(await publish(workflow([reply], ['Start -> Reply']))))
       expect(text).toContain('said on purpose');
   });
 
   it('a failure is a fixed message, without blocks, values and addresses', async () => {
     const secret = 'postgres.internal:5432';
     const query = fn('Query', `throw new Error("${secret}")`);
-    const failingWorkflows = [BROKEN, workflow([query], ['Start -> Query'])];
-    for (const exported of failingWorkflows) {
-      for (const text of await anonymousResponses(await publish(exported))) {
+    const failingWorkflows = [FAILING_WORKFLOW, workflow([query], ['Start -> Query'])];
+    for (const definition of failingWorkflows) {
+      for (const text of await fetchAnonymousResponses(await publish(definition))) {
         expect(text).toContain('A block of the workflow failed.');
         expect(text).not.toMatch(/127\.0\.0\.1|internal|Fetch|Query|details|stack/);
       }
@@ -73,7 +76,7 @@ describe('without a credential', () => {
   });
 
   it('a failure has its code and the run id', async () => {
-    const { data } = await call<RunResult>('POST', `${await publish(BROKEN)}/execute`, {
+    const { data } = await call<RunResult>('POST', `${await publish(FAILING_WORKFLOW)}/execute`, {
       key: null,
       body: {},
     });
@@ -85,7 +88,7 @@ describe('without a credential', () => {
   });
 
   it('a paused run shows neither its blocks nor its tokens', async () => {
-    for (const text of await anonymousResponses(await publish(APPROVAL))) {
+    for (const text of await fetchAnonymousResponses(await publish(APPROVAL))) {
       expect(text).toContain('paused');
       expect(text).not.toMatch(/resume|context|_pause|"ok"/i);
     }
@@ -99,7 +102,7 @@ describe('without a credential', () => {
     { stopAfterBlockId: 'Ghost' },
     { stream: true, selectedOutputs: ['Ghost'] },
   ])('%j is refused without naming a block', async (body) => {
-    const response = await call('POST', `${await publish(GREETING)}/execute`, { key: null, body });
+    const response = await call('POST', `${await publish(GREETING_WORKFLOW)}/execute`, { key: null, body });
     expect([response.status, errorIn(response.body)]).toEqual([
       400,
       {
@@ -110,7 +113,7 @@ describe('without a credential', () => {
   });
 
   it('an unknown start block, or one that is not a trigger, is refused without naming blocks', async () => {
-    const path = await publish(GREETING);
+    const path = await publish(GREETING_WORKFLOW);
     for (const blockId of ['Ghost', 'Words']) {
       const run = { source: 'deployment', entry: { type: 'trigger', blockId } };
       const response = await call('POST', `${path}/execute`, { key: null, body: { run } });
@@ -123,7 +126,7 @@ describe('without a credential', () => {
 
   it('a file that cannot be stored reveals nothing about its URL', async () => {
     const doc = { type: 'url', name: 'x', data: 'http://169.254.169.254/latest' };
-    const response = await call('POST', `${await publish(ECHO)}/execute`, {
+    const response = await call('POST', `${await publish(ECHO_WORKFLOW)}/execute`, {
       key: null,
       body: { input: { doc } },
     });
@@ -134,7 +137,7 @@ describe('without a credential', () => {
   });
 
   it('inputs have their own limits: bytes, values, files', async () => {
-    const path = await publish(ECHO);
+    const path = await publish(ECHO_WORKFLOW);
     const send = (input: object, key?: null) =>
       call('POST', `${path}/execute`, { body: { input }, ...(key === null && { key }) });
     for (const [input, status] of [
@@ -149,7 +152,7 @@ describe('without a credential', () => {
 });
 
 it('every caller has a limit on values', async () => {
-  const path = `/api/v2/workflows/${await api.deploy(GREETING)}/execute`;
+  const path = `/api/v2/workflows/${await api.deploy(GREETING_WORKFLOW)}/execute`;
   const list = Array.from({ length: 500_000 }, () => 0);
   expect(await call('POST', path, { body: { input: { list } } })).toMatchObject({
     status: 413,
@@ -158,7 +161,7 @@ it('every caller has a limit on values', async () => {
 });
 
 it('a call of the host without a principal has the same limits', async () => {
-  const path = { workflowId: (await publish(GREETING)).split('/').at(-1) ?? '' };
+  const path = { workflowId: (await publish(GREETING_WORKFLOW)).split('/').at(-1) ?? '' };
   const { executeWorkflow } = api.api.operations;
   const run = (input: { [name: string]: Json }) =>
     executeWorkflow({ principal: undefined, path, body: { input } });
@@ -168,7 +171,7 @@ it('a call of the host without a principal has the same limits', async () => {
 
 it('an internal error stays unchanged', () => {
   const fault = new Error('a fault');
-  expect(publicRefusal(fault)).toBe(fault);
+  expect(toPublicRefusal(fault)).toBe(fault);
 });
 
 function resultWith(fields: Partial<RunResult>): RunResult {

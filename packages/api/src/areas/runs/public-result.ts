@@ -16,7 +16,7 @@ const FAILURE_MESSAGES: { readonly [code in RunErrorCode]: string } = {
 };
 
 /** Returns the result as an anonymous caller sees it: the output of a completed run, or a fixed error message. */
-export function publicResult(result: RunResult): RunResult {
+export function toPublicResult(result: RunResult): RunResult {
   const { status, output, error } = result;
   const visibleOutput =
     status === 'completed' ? withoutStdout(output as Json) : status === 'paused' ? null : {};
@@ -50,7 +50,7 @@ const REFUSAL_MESSAGES: { readonly [status in ErrorStatus]?: string } = {
  * Returns the error that an anonymous caller gets for `error`. For a 400 or a refusal of the engine, this is a fixed
  * message. Internal errors and other API errors are returned unchanged.
  */
-export function publicRefusal(error: unknown): unknown {
+export function toPublicRefusal(error: unknown): unknown {
   const refusal = refusalOf(error);
   if (!refusal || (isApiError(error) && refusal.status !== 400)) return error;
   const { status, message, headers } = refusal;

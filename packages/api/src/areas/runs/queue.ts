@@ -4,9 +4,9 @@ import type { Engine, RunHandle } from '@heddle/engine';
 import type { Release } from '../../admission/usage.ts';
 import { isRunIdTaken, refusalOf } from '../../errors.ts';
 import { FairQueue } from './fair-queue.ts';
-import type { FairOptions } from './fair-queue.ts';
-import { engineRunIds } from './ids.ts';
-import { redactedMessage } from './redacted-message.ts';
+import type { FairQueueOptions } from './fair-queue.ts';
+import { runIdOptions } from './ids.ts';
+import { redactMessage } from './redacted-message.ts';
 import type { QueuedRun, QueuedStart, ReservationFailure, Reservations, StartQueue } from '../../ports.ts';
 
 /** Maximum number of queued runs that are being started concurrently. */
@@ -29,8 +29,8 @@ export class RunQueue {
   readonly #engine: Engine;
   readonly #reservations: Reservations;
   readonly #storedQueue: StartQueue;
-  readonly #report: (error: unknown) => void;
-  readonly #starts = new PQueue<FairQueue, FairOptions>({
+  readonly #onError: (error: unknown) => void;
+  readonly #starts = new PQueue<FairQueue, FairQueueOptions>({
     concurrency: MAX_CONCURRENT_STARTS,
     queueClass: FairQueue,
   });
@@ -43,12 +43,12 @@ export class RunQueue {
     engine: Engine;
     reservations: Reservations;
     queue: StartQueue;
-    report: (error: unknown) => void;
+    onError: (error: unknown) => void;
   }) {
     this.#engine = options.engine;
     this.#reservations = options.reservations;
     this.#storedQueue = options.queue;
-    this.#report = options.report;
+    this.#onError = options.onError;
   }
 
   /**
@@ -57,8 +57,8 @@ export class RunQueue {
    */
   async recover(reservedBefore?: string): Promise<void> {
     if (this.#isClosed) return;
-    for (const queued of await this.#storedQueue.list(reservedBefore))
-      if (!this.#submittedIds.has(queued.engineRunId)) this.submit(queued);
+    for (const queuedRun of await this.#storedQueue.list(reservedBefore))
+      if (!this.#submittedIds.has(queuedRun.engineRunId)) this.submit(queuedRun);
   }
 
   /** Stores the run, so that it starts even if this process dies. */
@@ -84,7 +84,7 @@ export class RunQueue {
     this.#submittedIds.add(submission.engineRunId);
     this.#starts
       .add(() => this.#start(submission), { group: submission.workspaceId })
-      .catch(this.#report)
+      .catch(this.#onError)
       .finally(() => this.#submittedIds.delete(submission.engineRunId));
   }
 
@@ -108,27 +108,27 @@ export class RunQueue {
   }
 
   /** Returns the run; undefined when this process did not start it. */
-  async #startAndDequeue(queued: QueuedRun): Promise<RunHandle | undefined> {
-    const { engineRunId } = queued;
-    const run = await this.#startInEngine(queued);
+  async #startAndDequeue(queuedRun: QueuedRun): Promise<RunHandle | undefined> {
+    const { engineRunId } = queuedRun;
+    const run = await this.#startInEngine(queuedRun);
     if (run === 'notStarted') return undefined;
     if (await this.#storedQueue.remove(engineRunId)) return run;
     // The run was cancelled in the queue while the engine started it.
-    const reservation = (await this.#reservations.byEngineRunIds([engineRunId])).get(engineRunId);
+    const reservation = (await this.#reservations.findByEngineRunIds([engineRunId])).get(engineRunId);
     if (reservation?.failure)
       await this.#engine.cancel(engineRunId, 'The run was cancelled before it began.');
     return run;
   }
 
-  async #startInEngine(queued: QueuedRun): Promise<RunHandle | 'notStarted' | undefined> {
-    const { input, version, ownsFiles = false, ...startOptions } = queued.start;
-    const options = { ...engineRunIds(queued), version, olderFiles: !ownsFiles, ...startOptions };
+  async #startInEngine(queuedRun: QueuedRun): Promise<RunHandle | 'notStarted' | undefined> {
+    const { input, version, ownsFiles = false, ...startOptions } = queuedRun.start;
+    const options = { ...runIdOptions(queuedRun), version, hasUnownedFiles: !ownsFiles, ...startOptions };
     try {
-      return await this.#engine.start(queued.workflowId, input, options);
+      return await this.#engine.start(queuedRun.workflowId, input, options);
     } catch (error) {
       // Another process has started the run, or an earlier process of this queue before it died.
       if (isRunIdTaken(error)) return undefined;
-      await this.#handleError(queued, error);
+      await this.#handleError(queuedRun, error);
       return 'notStarted';
     }
   }
@@ -138,13 +138,13 @@ export class RunQueue {
     error: unknown,
   ): Promise<void> {
     const refusal = refusalOf(error);
-    if (!refusal) this.#report(error);
+    if (!refusal) this.#onError(error);
     // The engine or its database is unavailable: the run stays in the queue.
     if (refusal?.status === SERVICE_UNAVAILABLE) return;
     const isInputInvalid = isEngineError(error) && error.code === 'INPUT_INVALID';
     // An internal error may name a database or a file, so callers do not see its message.
     const text = refusal?.message ?? 'The run could not be started.';
-    const message = await redactedMessage(this.#engine, workflowId, text, { version });
+    const message = await redactMessage(this.#engine, workflowId, text, { version });
     const reason = isInputInvalid ? 'INVALID_INPUT' : 'EXECUTION_FAILED';
     await this.#storedQueue.remove(engineRunId, { reason, message });
   }
@@ -173,18 +173,18 @@ export class RunStartThrottle {
   wait(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiters.push(resolve);
-    this.#next();
+    this.#scheduleNext();
     return promise;
   }
 
-  #next(): void {
+  #scheduleNext(): void {
     if (this.#isWaitingForTurn || this.#waiters.length === 0) return;
     this.#isWaitingForTurn = true;
     setImmediate(() => {
       this.#isWaitingForTurn = false;
       const startCount = this.#acceptingCount > 0 ? 1 : this.#waiters.length;
       for (const begin of this.#waiters.splice(0, startCount)) begin();
-      this.#next();
+      this.#scheduleNext();
     });
   }
 }

@@ -2,7 +2,7 @@ import { isEngineError } from '@heddle/core';
 import type { Engine, ExecuteOptions, WorkflowSource } from '@heddle/engine';
 
 /** Returns the message of a failure without the secrets that the workflow can read. */
-export async function redactedMessage(
+export async function redactMessage(
   engine: Engine,
   workflow: WorkflowSource,
   message: string,

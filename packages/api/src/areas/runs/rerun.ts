@@ -4,19 +4,19 @@ import { admitRun } from '../../admission/admit-run.ts';
 import type { AreaContext } from '../../context.ts';
 import { AUTHENTICATED_PRINCIPALS, USER_PRINCIPALS, accountOf } from '../../auth/principal.ts';
 import { badRequest, conflict, forbidden } from '../../errors.ts';
-import { operationsOf } from '../../operation.ts';
+import { operationFactory } from '../../operation.ts';
 import type { Definition } from '../../ports.ts';
 import { workflow as workflowResource } from '../../resource.ts';
-import { noQuery } from '../shapes.ts';
+import { noQuery } from '../common-schemas.ts';
 import { findRun } from './find.ts';
-import { engineRunIds, withCallerId } from './ids.ts';
+import { runIdOptions, withCallerRunId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import { reserveRunId } from './reserve-run-id.ts';
-import { expectValidRunId } from './rules.ts';
+import { requireValidRunId } from './rules.ts';
 import * as schemas from './schemas.ts';
 import { acceptedRunOf } from './views.ts';
 
-export const rerunWorkflowRun = operationsOf<AreaContext>()({
+export const rerunWorkflowRun = operationFactory<AreaContext>()({
   id: 'rerunWorkflowRun',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/runs/{runId}/rerun',
@@ -35,7 +35,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
   executes: true,
   check({ headers, body }) {
-    expectValidRunId(headers);
+    requireValidRunId(headers);
     if (body === undefined || body.blockId !== undefined) return;
     if (body.version === 'run')
       throw badRequest('version "run" needs a blockId: a run from its beginning uses the live version');
@@ -50,7 +50,7 @@ export const rerunWorkflowRun = operationsOf<AreaContext>()({
     if (call.body?.fields && !USER_PRINCIPALS.some((kind) => kind === principal.kind))
       throw forbidden(
         'WORKSPACE_KEY_OPERATION_NOT_PERMITTED',
-        'Only people can replace the fields of a block',
+        'Only users can replace the fields of a block',
       );
     const source = await findRun(services, workflow, path.runId);
     if (!source.run) throw conflict(`Run ${source.runId} has not started: it cannot be started again.`);
@@ -96,12 +96,12 @@ async function startRerun(
   workflow: Definition,
   request: RerunRequest,
 ): Promise<RunHandle> {
-  const { engine, policy } = services;
+  const { engine, timeouts } = services;
   const { body = {}, ids, source } = request;
   const { blockId, iterations, version, fields, outputs } = body;
-  const { asyncSeconds } = policy;
+  const { asyncSeconds } = timeouts;
   const options: ExecuteOptions = {
-    ...engineRunIds(ids),
+    ...runIdOptions(ids),
     ...(asyncSeconds !== undefined && { timeoutMs: asyncSeconds * 1000 }),
   };
   if (blockId === undefined) return startFromBeginning(services, workflow, request, options);
@@ -113,7 +113,7 @@ async function startRerun(
     ...(iterations && { iterations }),
     edits: { fields, outputs } as { [edited in 'fields' | 'outputs']?: JsonObject },
   };
-  return withCallerId(source, () => engine.runFromBlock(source.engineRunId, blockId, restartOptions));
+  return withCallerRunId(source, () => engine.runFromBlock(source.engineRunId, blockId, restartOptions));
 }
 
 /** Starts the live version at the trigger at which the earlier run began, if the version has that trigger. */
@@ -138,7 +138,7 @@ async function startFromBeginning(
 }
 
 /** Throws 403 for a workflow that is not deployed. */
-function liveVersion({ live }: Definition): number {
-  if (live !== undefined) return live;
+function liveVersion({ liveVersion }: Definition): number {
+  if (liveVersion !== undefined) return liveVersion;
   throw forbidden('WORKFLOW_NOT_DEPLOYED', 'Workflow is not deployed');
 }

@@ -26,7 +26,7 @@ export async function reserveRunId(
   { headers, body, principal, page }: ReservingCall,
 ): Promise<RunIds> {
   // Anonymous callers cannot choose an id: they could take ids from the members of the workspace.
-  const callerId = principal.anonymous ? null : headers.get('x-run-id');
+  const requestedRunId = principal.anonymous ? null : headers.get('x-run-id');
   const reservation: Omit<NewReservation, 'engineRunId' | 'runId'> = {
     workflowId: workflow.id,
     workspaceId: workflow.workspaceId,
@@ -34,12 +34,13 @@ export async function reserveRunId(
     mode: modeOf(body),
     createdAt: new Date(services.now()).toISOString(),
   };
-  if (callerId !== null && (await isRunOfHost(services, workflow, callerId))) throw runIdConflict(callerId);
+  if (requestedRunId !== null && (await isRunOfHost(services, workflow, requestedRunId)))
+    throw runIdConflict(requestedRunId);
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const engineRunId = newRunId();
-    const runId = callerId ?? engineRunId;
+    const runId = requestedRunId ?? engineRunId;
     if (await reserve(services, { ...reservation, engineRunId, runId })) return { engineRunId, runId };
-    if (callerId !== null) throw runIdConflict(callerId);
+    if (requestedRunId !== null) throw runIdConflict(requestedRunId);
   }
   throw unavailable();
 }
@@ -52,14 +53,19 @@ async function isRunOfHost(
 ): Promise<boolean> {
   const run = await findEngineRun(engine, runId);
   const workflow = run && (await definitions.find(run.workflowId));
-  return workflow?.workspaceId === workspaceId && !(await reservations.byEngineRunIds([runId])).has(runId);
+  return (
+    workflow?.workspaceId === workspaceId && !(await reservations.findByEngineRunIds([runId])).has(runId)
+  );
 }
 
-async function reserve({ reservations, report }: AreaContext, reservation: NewReservation): Promise<boolean> {
+async function reserve(
+  { reservations, onError }: AreaContext,
+  reservation: NewReservation,
+): Promise<boolean> {
   try {
     return await reservations.reserve(reservation);
   } catch (error) {
-    report(error);
+    onError(error);
     throw unavailable();
   }
 }

@@ -6,11 +6,11 @@ import type { AreaContext } from '../../context.ts';
 import { AUTHENTICATED_PRINCIPALS } from '../../auth/principal.ts';
 import { badRequest, conflict } from '../../errors.ts';
 import type { ApiError } from '../../errors.ts';
-import { operationsOf } from '../../operation.ts';
+import { operationFactory } from '../../operation.ts';
 import { workflow as workflowResource } from '../../resource.ts';
-import { noQuery } from '../shapes.ts';
+import { noQuery } from '../common-schemas.ts';
 import { findRun } from './find.ts';
-import { withCallerId } from './ids.ts';
+import { withCallerRunId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import * as schemas from './schemas.ts';
 import { acceptedRunOf, resultOf } from './views.ts';
@@ -18,7 +18,7 @@ import { acceptedRunOf, resultOf } from './views.ts';
 /** Interval at which a resumed run is polled until it has accepted the answer. */
 const POLL_MS = 20;
 
-export const resumeRun = operationsOf<AreaContext>()({
+export const resumeRun = operationFactory<AreaContext>()({
   id: 'resumeWorkflowRunV2',
   method: 'POST',
   path: '/api/v2/workflows/{workflowId}/runs/{runId}/resume',
@@ -58,7 +58,7 @@ export const resumeRun = operationsOf<AreaContext>()({
     const headers = { 'X-Run-Id': runId };
     if (isSync) return { headers, data: resultOf({ ...(await nextResult), runId }, null) };
     // The response does not wait for the run.
-    nextResult.catch(services.report);
+    nextResult.catch(services.onError);
     return { status: 202, headers, data: acceptedRunOf(workflow.id, runId, origin) };
   },
 });
@@ -76,7 +76,7 @@ export async function submitAnswer(
   const ids = { runId: engineRunId, workflowId: run.workflowId, workspaceId };
   // Neither the rate limit nor the concurrency limit applies: a run that has started must be able to end.
   const release = await reserveUsage(services, { ...ids, userId, mode: 'resume' });
-  const nextResult = withCallerId(foundRun, () => resume(services, run, answer)).finally(release);
+  const nextResult = withCallerRunId(foundRun, () => resume(services, run, answer)).finally(release);
   // Prevents an unhandled rejection before the caller gets the promise.
   nextResult.catch(() => undefined);
   await waitForAcceptance(services, nextResult, engineRunId, answer.token);
@@ -114,7 +114,7 @@ async function waitForAcceptance(
     const { pauses } = await services.engine.getRun(engineRunId);
     if (!pauses.some((pause) => pause.token === token)) resolve();
   };
-  const stop = services.every(POLL_MS, () => void poll().catch(reject));
+  const stop = services.repeat(POLL_MS, () => void poll().catch(reject));
   try {
     await Promise.race([nextResult, acceptance]);
   } finally {

@@ -47,7 +47,7 @@ const FORBIDDEN_COMBINATIONS: readonly (readonly [
 ];
 
 /** Throws 400 for options that cannot be combined, 401 for a manual execution without a credential. */
-export function expectValidCombination(body: ExecuteBody, headers: Headers, principal: Principal): void {
+export function requireValidCombination(body: ExecuteBody, headers: Headers, principal: Principal): void {
   if (isManual(body) && principal.anonymous)
     throw unauthorized('Manual execution requires an OAuth access token or personal API key');
   const combination = FORBIDDEN_COMBINATIONS.find(([isForbidden]) => isForbidden(body, headers, principal));
@@ -55,7 +55,7 @@ export function expectValidCombination(body: ExecuteBody, headers: Headers, prin
 }
 
 /** Throws 400 for a malformed `X-Run-Id`. Does not check whether the id is used. */
-export function expectValidRunId(headers: Headers): void {
+export function requireValidRunId(headers: Headers): void {
   const runId = headers.get('x-run-id');
   if (runId === null) return;
   if (!RUN_ID_PATTERN.test(runId)) throw badRequest('X-Run-Id must be 1 to 128 letters, digits and . _ : -');
@@ -66,7 +66,7 @@ export function expectValidRunId(headers: Headers): void {
 }
 
 /** Throws 499 when the client has closed the connection. */
-export function expectConnected(signal: AbortSignal): void {
+export function requireConnected(signal: AbortSignal): void {
   if (signal.aborted) throw clientClosedRequest();
 }
 

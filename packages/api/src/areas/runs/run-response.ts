@@ -1,10 +1,10 @@
 import type { AreaContext } from '../../context.ts';
 import { isRunNotFound } from '../../errors.ts';
 import { executionBody, executionResponse } from '../legacy/response.ts';
-import { publicResult } from './public-result.ts';
+import { toPublicResult } from './public-result.ts';
 import { resultOf, unstartedRun } from './views.ts';
 
-type Services = Pick<AreaContext, 'engine' | 'reservations' | 'every'>;
+type Services = Pick<AreaContext, 'engine' | 'reservations' | 'repeat'>;
 
 /** Interval at which a run that no process has started yet is polled. */
 const POLL_MS = 50;
@@ -14,13 +14,13 @@ const POLL_MS = 50;
  * its Response block, else its output. Returns undefined, and lets the run continue, if it has not ended after `waitMs`
  * or waits for a person.
  */
-export async function runResponse(
+export async function waitForRunResponse(
   services: Services,
   engineRunId: string,
   { signal, waitMs }: { signal: AbortSignal; waitMs: number },
 ): Promise<Response | undefined> {
   const deadline = new AbortController();
-  const stop = services.every(waitMs, () => deadline.abort());
+  const stop = services.repeat(waitMs, () => deadline.abort());
   const waitSignal = AbortSignal.any([signal, deadline.signal]);
   try {
     for (let isStarted = false; !waitSignal.aborted;) {
@@ -51,20 +51,20 @@ async function awaitResponse(
     while (!(await events.next()).done);
     const run = await engine.getRun(engineRunId);
     if (signal.aborted || run.status === 'running' || run.status === 'paused') return undefined;
-    return await executionResponse(engine, publicResult(resultOf(run, null)), () => engineRunId);
+    return await executionResponse(engine, toPublicResult(resultOf(run, null)), () => engineRunId);
   } catch (error) {
     if (signal.aborted) return undefined;
     if (!isRunNotFound(error)) throw error;
-    const reservation = (await reservations.byEngineRunIds([engineRunId])).get(engineRunId);
+    const reservation = (await reservations.findByEngineRunIds([engineRunId])).get(engineRunId);
     if (reservation?.isQueued) return 'queued';
-    if (reservation?.failure) return Response.json(executionBody(publicResult(unstartedRun(reservation))));
+    if (reservation?.failure) return Response.json(executionBody(toPublicResult(unstartedRun(reservation))));
     // The run was started after the query to the engine, or it has been deleted.
     return 'started';
   }
 }
 
-function sleep({ every }: Services, ms: number): Promise<void> {
+function sleep({ repeat }: Services, ms: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = every(ms, resolve);
+  const stop = repeat(ms, resolve);
   return promise.finally(stop);
 }

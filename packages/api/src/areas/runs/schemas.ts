@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { cursor, json, order, pageLimit, timestamp } from '../shapes.ts';
+import { cursor, json, order, pageLimit, timestamp } from '../common-schemas.ts';
 
 /** Every status of a run in responses. */
 export const RUN_STATUSES = [
@@ -14,7 +14,7 @@ export const RUN_STATUSES = [
 ] as const;
 
 /** Codes of failed runs. The details contain the engine's code. */
-export const RUN_ERRORS = [
+export const RUN_ERROR_CODES = [
   'TIMEOUT',
   'CANCELLED',
   'USAGE_LIMIT_EXCEEDED',
@@ -24,21 +24,21 @@ export const RUN_ERRORS = [
   'EXECUTION_FAILED',
 ] as const;
 
-export type RunErrorCode = (typeof RUN_ERRORS)[number];
+export type RunErrorCode = (typeof RUN_ERROR_CODES)[number];
 
 export const RUN_ID_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
 
 const blockId = z.string().min(1).max(128);
 const iterations = z.array(z.int().min(0).max(2_147_483_647)).min(1).max(100).optional().meta({
   description:
-    'For a block inside loops or parallels: the numbers of the iterations or branches around it, outermost first',
+    'For a block inside loops or parallels: the indexes of the iterations or branches around it, outermost first',
 });
-const trigger = z.strictObject({
+const triggerEntry = z.strictObject({
   type: z.literal('trigger'),
   blockId: blockId.optional(),
   useMockPayload: z.boolean().optional(),
 });
-const fromBlock = z.strictObject({
+const blockEntry = z.strictObject({
   type: z.literal('block'),
   blockId: z.string().min(1),
   sourceRunId: z.string().min(1),
@@ -55,7 +55,7 @@ const runSource = z.discriminatedUnion('source', [
   }),
   z.strictObject({
     source: z.literal('manual'),
-    entry: z.discriminatedUnion('type', [trigger, fromBlock]).optional(),
+    entry: z.discriminatedUnion('type', [triggerEntry, blockEntry]).optional(),
   }),
 ]);
 
@@ -79,7 +79,7 @@ export const executeBody = z
 
 export type ExecuteBody = z.output<typeof executeBody>;
 
-const runError = z.object({ code: z.enum(RUN_ERRORS), message: z.string(), details: json.optional() });
+const runError = z.object({ code: z.enum(RUN_ERROR_CODES), message: z.string(), details: json.optional() });
 const outputs = z.record(z.string(), json);
 
 export const runResult = z.object({
@@ -132,7 +132,7 @@ export const waitingCalls = z.array(
   }),
 );
 
-const paused = z.object({
+const pauseState = z.object({
   contextId: z.string().nullable(),
   pausedAt: timestamp,
   resumeAt: timestamp.nullable(),
@@ -146,7 +146,7 @@ const paused = z.object({
 
 export const runStatus = runResult.extend({
   trigger: z.string().nullable(),
-  paused: paused.nullable(),
+  paused: pauseState.nullable(),
   cost: z.object({ total: z.number() }).nullable(),
   files: z.array(runFile).nullable(),
 });
@@ -188,7 +188,7 @@ export const rerunBody = z.strictObject({
   fields: z
     .record(z.string().min(1).max(128), json)
     .optional()
-    .meta({ description: 'Values that replace resolved fields of the block, for people only' }),
+    .meta({ description: 'Values that replace resolved fields of the block, for users only' }),
   outputs: z.record(blockId, z.record(z.string(), json)).optional().meta({
     description: 'Outputs that replace the reused outputs of earlier blocks, by the id of the block',
   }),
@@ -215,7 +215,7 @@ export const previewQuery = z.strictObject({
     .optional()
     .meta({
       description:
-        'For a block inside loops or parallels: the numbers of the iterations or branches around it, outermost first, separated by commas',
+        'For a block inside loops or parallels: the indexes of the iterations or branches around it, outermost first, separated by commas',
     }),
 });
 

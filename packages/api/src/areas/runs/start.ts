@@ -4,14 +4,14 @@ import type { AreaContext } from '../../context.ts';
 import { ApiError, badRequest, isApiError, notFound } from '../../errors.ts';
 import type { Definition } from '../../ports.ts';
 import { findRun } from './find.ts';
-import { withCallerId } from './ids.ts';
+import { withCallerRunId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import type { ExecuteBody } from './schemas.ts';
 
 /** The definition from which a run starts: a live version, or the draft. */
 export interface RunOrigin {
   workflow: Definition;
-  from: { version: number } | Draft;
+  versionOrDraft: { version: number } | Draft;
   /** Id of the block at which the run begins; undefined for a run from a block. */
   start: string | undefined;
 }
@@ -37,17 +37,20 @@ const API_TRIGGERS: ReadonlySet<string> = new Set([
 const CHAT_TRIGGERS: ReadonlySet<string> = new Set(['start_trigger', 'chat_trigger', 'starter']);
 
 /**
- * Returns the definition with the trigger at which the run begins. Throws 400 for a workflow without a trigger, for an
+ * Returns the run origin with the trigger at which the run begins. Throws 400 for a workflow without a trigger, for an
  * unknown trigger, and when several triggers are possible and the body names none of them.
  */
-export async function originFrom(
+export async function resolveStart(
   services: AreaContext,
-  origin: Omit<RunOrigin, 'start'>,
+  runOrigin: Omit<RunOrigin, 'start'>,
   { run, page }: Pick<ExecuteBody, 'run'> & { page?: PageTrigger | undefined },
 ): Promise<RunOrigin> {
-  if (run?.entry?.type === 'block') return { ...origin, start: undefined };
-  const triggers = await services.engine.triggers(...sourceOf(origin));
-  return { ...origin, start: chooseTrigger(triggers, run, page === 'chat' ? CHAT_TRIGGERS : API_TRIGGERS) };
+  if (run?.entry?.type === 'block') return { ...runOrigin, start: undefined };
+  const triggers = await services.engine.triggers(...sourceOf(runOrigin));
+  return {
+    ...runOrigin,
+    start: chooseTrigger(triggers, run, page === 'chat' ? CHAT_TRIGGERS : API_TRIGGERS),
+  };
 }
 
 function chooseTrigger(
@@ -67,9 +70,9 @@ function chooseTrigger(
       `"${entryBlock}" is not a trigger that can start this workflow. Available triggers: ${names}`,
     );
   }
-  const matching = triggers.filter(({ type }) => triggerTypes.has(type));
+  const matchingTriggers = triggers.filter(({ type }) => triggerTypes.has(type));
   // A manual run of a draft may begin at any trigger.
-  const candidates = run?.source === 'manual' || matching.length === 0 ? triggers : matching;
+  const candidates = run?.source === 'manual' || matchingTriggers.length === 0 ? triggers : matchingTriggers;
   const [trigger] = candidates;
   if (trigger && candidates.length === 1) return trigger.blockId;
   throw badRequest(
@@ -80,18 +83,19 @@ function chooseTrigger(
 /** Starts the requested run. When it throws, no run exists. */
 export async function startRun(
   services: AreaContext,
-  origin: RunOrigin,
+  runOrigin: RunOrigin,
   body: ExecuteBody,
   options: Pick<ExecuteOptions, 'runId' | 'callerId' | 'timeoutMs' | 'signal' | 'via'>,
 ): Promise<RunHandle> {
-  const { workflow, from, start } = origin;
+  const { workflow, versionOrDraft, start } = runOrigin;
   const until = body.stopAfterBlockId;
   const commonOptions: ExecuteOptions = { ...options, ...(until !== undefined && { until }) };
   const input = (body.input ?? {}) as Json;
-  if ('workflow' in from) return startDraft(services, { workflow, draft: from, start }, body, commonOptions);
+  if ('workflow' in versionOrDraft)
+    return startDraft(services, { workflow, draft: versionOrDraft, start }, body, commonOptions);
   return services.engine.start(workflow.id, input, {
     ...commonOptions,
-    ...from,
+    ...versionOrDraft,
     ...(start !== undefined && { start }),
   });
 }
@@ -99,9 +103,9 @@ export async function startRun(
 /** Returns the workflow and its version as arguments of the engine. */
 export function sourceOf({
   workflow,
-  from,
+  versionOrDraft,
 }: Omit<RunOrigin, 'start'>): [workflow: WorkflowSource, options: { version?: number }] {
-  return 'workflow' in from ? [from, {}] : [workflow.id, from];
+  return 'workflow' in versionOrDraft ? [versionOrDraft, {}] : [workflow.id, versionOrDraft];
 }
 
 /** Returns the draft of the workflow. Throws 404 when there is none. */
@@ -109,7 +113,7 @@ export async function draftOf(
   { definitions, compat }: Pick<AreaContext, 'definitions' | 'compat'>,
   { id }: Definition,
 ): Promise<Draft> {
-  const workflow = await definitions.draft?.(id);
+  const workflow = await definitions.findDraft?.(id);
   if (workflow === undefined) throw notFound('Draft');
   return { workflow, ...(compat && { compat }) };
 }
@@ -132,7 +136,9 @@ async function startDraft(
       ...(iterations && { iterations }),
       workflow: draft,
     };
-    return withCallerId(source, () => engine.runFromBlock(source.engineRunId, entry.blockId, restartOptions));
+    return withCallerRunId(source, () =>
+      engine.runFromBlock(source.engineRunId, entry.blockId, restartOptions),
+    );
   }
   // Without input, a run begins with the example values of its trigger, which are the defaults of its fields.
   return engine.start(draft, input ?? {}, { ...options, ...(start !== undefined && { start }) });

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../../test/support/api.ts';
+import { createTestApi } from '../../../../../test/support/api.ts';
 import {
   APPROVAL,
-  BROKEN,
-  GREETING,
-  LONG,
+  FAILING_WORKFLOW,
+  GREETING_WORKFLOW,
+  LONG_WORKFLOW,
   deployGreeting,
 } from '../../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 const { call, fetch } = api;
 
 describe('JSON lines', () => {
@@ -37,8 +37,8 @@ describe('JSON lines', () => {
 
   it('contain heartbeats during the run; the run is cancelled when the client disconnects', async () => {
     const ticks: (() => void)[] = [];
-    const heartbeatApi = await testApi({ every: (_ms, tick) => (ticks.push(tick), () => undefined) });
-    const id = await heartbeatApi.deploy(LONG);
+    const heartbeatApi = await createTestApi({ repeat: (_ms, tick) => (ticks.push(tick), () => undefined) });
+    const id = await heartbeatApi.deploy(LONG_WORKFLOW);
     const headers = { Accept: 'application/x-ndjson' };
     const response = await heartbeatApi.fetch('POST', `/api/v2/workflows/${id}/execute`, {
       headers,
@@ -72,7 +72,7 @@ describe('JSON lines', () => {
   });
 
   it('are replaced by a plain JSON error when the run is refused', async () => {
-    const id = await api.createDraft(GREETING);
+    const id = await api.createDraft(GREETING_WORKFLOW);
     const headers = { Accept: 'application/x-ndjson' };
     const response = await call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
     expect(response).toMatchObject({ status: 403, body: { error: { code: 'FORBIDDEN' } } });
@@ -94,7 +94,7 @@ describe('server-sent events', () => {
   }
 
   it('end with the output and "[DONE]"', async () => {
-    const id = await api.deploy(GREETING);
+    const id = await api.deploy(GREETING_WORKFLOW);
     expect(await streamEvents(id, { input: { name: 'Ada' } })).toEqual([
       {
         event: 'final',
@@ -105,7 +105,7 @@ describe('server-sent events', () => {
   });
 
   it('have each selected value once: as a chunk or in the last event', async () => {
-    const id = await api.deploy(GREETING);
+    const id = await api.deploy(GREETING_WORKFLOW);
     const body = { input: { name: 'Ada' }, selectedOutputs: ['Reply.data', 'Start.name'] };
     const allEvents = await streamEvents(id, body);
     const text = JSON.stringify(allEvents);
@@ -115,7 +115,7 @@ describe('server-sent events', () => {
   });
 
   it('report a failed run, a paused run and a timeout', async () => {
-    const failedEvents = await streamEvents(await api.deploy(BROKEN), {});
+    const failedEvents = await streamEvents(await api.deploy(FAILING_WORKFLOW), {});
     expect(failedEvents).toMatchObject([
       { event: 'final', data: { success: false, error: expect.any(String) } },
       '[DONE]',
@@ -125,8 +125,8 @@ describe('server-sent events', () => {
       { event: 'final', data: { success: true, status: 'paused' } },
       '[DONE]',
     ]);
-    const limitedApi = await testApi({ policy: { syncSeconds: 0.05 } });
-    const id = await limitedApi.deploy(LONG);
+    const limitedApi = await createTestApi({ timeouts: { syncSeconds: 0.05 } });
+    const id = await limitedApi.deploy(LONG_WORKFLOW);
     const response = await limitedApi.fetch('POST', `/api/v2/workflows/${id}/execute`, {
       body: { stream: true },
     });

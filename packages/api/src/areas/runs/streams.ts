@@ -7,8 +7,8 @@ import { OutputEvents } from './output-events.ts';
 import type { AgentEvents } from './output-events.ts';
 import { AGENT_EVENTS } from './rules.ts';
 import type { RunResult } from './schemas.ts';
-import { selectedValues } from './selected.ts';
-import type { ResolvedSelector } from './selected.ts';
+import { selectedValues } from './selected-outputs.ts';
+import type { ResolvedSelector } from './selected-outputs.ts';
 import { resultOf } from './views.ts';
 
 /** A run whose result is streamed. */
@@ -16,7 +16,7 @@ export interface StreamedRun {
   run: RunHandle;
   /** The id by which the caller knows the run. */
   runId: string;
-  selected: readonly ResolvedSelector[] | undefined;
+  selectors: readonly ResolvedSelector[] | undefined;
   /** Returns a value with the contents of its files, if the caller wants them. */
   inlineFiles: (value: Json) => Promise<Json>;
   /** Returns the part of the result that the caller may see. */
@@ -29,23 +29,23 @@ export interface StreamedRun {
 }
 
 /** Returns JSON lines: a heartbeat immediately and then at intervals, and the result as the last line. */
-export function resultLines(services: AreaContext, streamedRun: StreamedRun): Response {
-  const result = finalResult(services, streamedRun).then(
+export function respondWithLines(services: AreaContext, streamedRun: StreamedRun): Response {
+  const result = waitForResult(services, streamedRun).then(
     (data) => ({ type: 'final', data }),
     (error: unknown) => {
-      services.report(error);
+      services.onError(error);
       return { type: 'error', error: 'Internal server error', status: 500 };
     },
   );
   let nextHeartbeat = Promise.withResolvers<undefined>();
-  const stop = services.every(services.heartbeatMs, () => nextHeartbeat.resolve(undefined));
+  const stop = services.repeat(services.heartbeatMs, () => nextHeartbeat.resolve(undefined));
   void result.then(stop);
   const heartbeat = () => ({ type: 'heartbeat', timestamp: new Date(services.now()).toISOString() });
   async function* lines(): AsyncGenerator<object> {
     yield heartbeat();
     for (;;) {
-      const last = await Promise.race([result, nextHeartbeat.promise]);
-      if (last) return yield last;
+      const lastLine = await Promise.race([result, nextHeartbeat.promise]);
+      if (lastLine) return yield lastLine;
       nextHeartbeat = Promise.withResolvers();
       yield heartbeat();
     }
@@ -56,10 +56,10 @@ export function resultLines(services: AreaContext, streamedRun: StreamedRun): Re
 /**
  * Returns server-sent events: selected outputs as blocks end, then `final` or `error`, then `"[DONE]"`. No heartbeats.
  */
-export function resultEvents(services: AreaContext, streamedRun: StreamedRun): Response {
-  const { run, selected = [], agentEvents } = streamedRun;
+export function respondWithEvents(services: AreaContext, streamedRun: StreamedRun): Response {
+  const { run, selectors = [], agentEvents } = streamedRun;
   // Events cover this run only. Selected outputs of called workflows are part of the last event.
-  const ownSelectors = selected.filter(({ workflowId }) => workflowId === undefined);
+  const ownSelectors = selectors.filter(({ workflowId }) => workflowId === undefined);
   // Subscribes now, so that events before the first read are buffered.
   const events = ownSelectors.length > 0 || agentEvents ? run.events() : undefined;
   const protocol = agentEvents && { 'X-Sim-Stream-Protocol': AGENT_EVENTS };
@@ -79,14 +79,14 @@ async function* streamedEvents(
 ): AsyncGenerator<ServerSentEvent> {
   try {
     const { agentEvents, inlineFiles } = streamedRun;
-    const outputs = new OutputEvents({ selected: ownSelectors, agentEvents, inlineFiles });
+    const outputEvents = new OutputEvents({ selectors: ownSelectors, agentEvents, inlineFiles });
     for await (const event of events ?? []) {
-      for await (const data of outputs.eventsFor(event)) yield { data };
+      for await (const data of outputEvents.eventsFor(event)) yield { data };
     }
-    for (const data of outputs.flush()) yield { data };
-    yield { data: await createLastEvent(services, streamedRun, outputs.sentSelectors) };
+    for (const data of outputEvents.flush()) yield { data };
+    yield { data: await createLastEvent(services, streamedRun, outputEvents.sentSelectors) };
   } catch (error) {
-    services.report(error);
+    services.onError(error);
     yield { data: { event: 'error', error: 'Internal server error' } };
   }
   yield { data: '[DONE]' };
@@ -97,13 +97,13 @@ async function createLastEvent(
   streamedRun: StreamedRun,
   sentSelectors: ReadonlySet<string>,
 ): Promise<object> {
-  const { selected, inlineFiles, restrict } = streamedRun;
+  const { selectors, inlineFiles, restrict } = streamedRun;
   const resource = await streamedRun.run.result();
   const result = restrict(resultOf(resource, null));
   const { status, error } = result;
   if (error?.code === 'TIMEOUT') return { event: 'error', error: error.message };
-  const value = selected
-    ? await unsentValues(services, resource, selected, sentSelectors)
+  const value = selectors
+    ? await unsentValues(services, resource, selectors, sentSelectors)
     : (result.output as Json);
   const output = await inlineFiles(value);
   const success = status === 'completed' || status === 'paused';
@@ -116,10 +116,10 @@ async function createLastEvent(
 async function unsentValues(
   { engine }: AreaContext,
   { runId }: RunResource,
-  selected: readonly ResolvedSelector[],
+  selectors: readonly ResolvedSelector[],
   sentSelectors: ReadonlySet<string>,
 ): Promise<Json> {
-  const unsentSelectors = selected.filter(({ selector }) => !sentSelectors.has(selector));
+  const unsentSelectors = selectors.filter(({ selector }) => !sentSelectors.has(selector));
   const values = await selectedValues(engine, runId, unsentSelectors);
   const output: { [blockId: string]: { [path: string]: Json } } = {};
   for (const { selector, blockId, path } of unsentSelectors) {
@@ -130,18 +130,18 @@ async function unsentValues(
 }
 
 /** Returns the result of the run with the selected values. */
-export async function finalResult(
+export async function waitForResult(
   { engine }: Pick<AreaContext, 'engine'>,
   {
     run,
     runId,
-    selected,
+    selectors,
     inlineFiles,
     restrict,
-  }: Pick<StreamedRun, 'run' | 'runId' | 'selected' | 'inlineFiles' | 'restrict'>,
+  }: Pick<StreamedRun, 'run' | 'runId' | 'selectors' | 'inlineFiles' | 'restrict'>,
 ): Promise<RunResult> {
   const resource = await run.result();
-  const values = selected ? await selectedValues(engine, resource.runId, selected) : null;
+  const values = selectors ? await selectedValues(engine, resource.runId, selectors) : null;
   const result = restrict(resultOf({ ...resource, runId }, values));
   // In one call, because the limit on file contents covers both.
   const [output, blockOutputs] = (await inlineFiles([

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../../test/support/api.ts';
+import { createTestApi } from '../../../../../test/support/api.ts';
 import {
   APPROVAL,
-  BROKEN,
-  GREETING,
-  LONG,
+  FAILING_WORKFLOW,
+  GREETING_WORKFLOW,
+  LONG_WORKFLOW,
   deployGreeting,
   waitForStatus,
 } from '../../../../../test/support/api-workflows.ts';
 import type { RunResponse } from '../../../../../test/support/api-workflows.ts';
 
-const api = await testApi();
+const api = await createTestApi();
 const { call } = api;
 
 describe('a synchronous run', () => {
@@ -34,7 +34,7 @@ describe('a synchronous run', () => {
   });
 
   it('that fails returns a result, with the failed block in the error details', async () => {
-    const id = await api.deploy(BROKEN);
+    const id = await api.deploy(FAILING_WORKFLOW);
     const response = await call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     expect(response).toMatchObject({
       status: 200,
@@ -46,8 +46,8 @@ describe('a synchronous run', () => {
         },
       },
     });
-    const read = await call('GET', `/api/v2/workflows/${id}/runs/${response.data.runId}`);
-    expect(read.data).toMatchObject({ status: 'failed', error: { code: 'BLOCK_EXECUTION_FAILED' } });
+    const readResponse = await call('GET', `/api/v2/workflows/${id}/runs/${response.data.runId}`);
+    expect(readResponse.data).toMatchObject({ status: 'failed', error: { code: 'BLOCK_EXECUTION_FAILED' } });
   });
 
   it('shows the selected outputs by the selectors of the request', async () => {
@@ -78,14 +78,14 @@ describe('a synchronous run', () => {
   });
 
   it('fails after its timeout', async () => {
-    const limitedApi = await testApi({ policy: { syncSeconds: 0.05 } });
-    const id = await limitedApi.deploy(LONG);
+    const limitedApi = await createTestApi({ timeouts: { syncSeconds: 0.05 } });
+    const id = await limitedApi.deploy(LONG_WORKFLOW);
     const response = await limitedApi.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
     expect(response).toMatchObject({ status: 200, data: { status: 'failed', error: { code: 'TIMEOUT' } } });
   });
 
   it('stops after a block', async () => {
-    const id = await api.deploy(GREETING);
+    const id = await api.deploy(GREETING_WORKFLOW);
     const { data } = await call<{ blocks: { [id: string]: { name: string } } }>(
       'GET',
       `/api/v2/workflows/${id}/state`,
@@ -103,7 +103,7 @@ describe('a synchronous run', () => {
   });
 
   it('is cancelled if its client disconnects before the response, but not after it', async () => {
-    const id = await api.deploy(LONG);
+    const id = await api.deploy(LONG_WORKFLOW);
     const connection = new AbortController();
     const runId = crypto.randomUUID();
     const options = { body: {}, headers: { 'X-Run-Id': runId }, signal: connection.signal };
@@ -120,8 +120,8 @@ describe('a synchronous run', () => {
     });
     laterConnection.abort();
     await Promise.resolve();
-    const read = await call('GET', `/api/v2/workflows/${approvalId}/runs/${pausedRun.data.runId}`);
-    expect(read.data).toMatchObject({ status: 'paused' });
+    const readResponse = await call('GET', `/api/v2/workflows/${approvalId}/runs/${pausedRun.data.runId}`);
+    expect(readResponse.data).toMatchObject({ status: 'paused' });
   });
 
   it('does not start for a client that has disconnected', async () => {

@@ -1,5 +1,5 @@
 import type { Json } from '@heddle/core';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { RunDetail, RunResource } from '@heddle/engine';
 import type { Reservation } from '../../ports.ts';
 import { replaceEngineRunId } from './ids.ts';
@@ -87,7 +87,7 @@ export function pauseStateOf(foundRun: RunIds & { run: RunDetail }, mayResume: b
 
 /** Returns the tool calls of an agent that a pause asks about; null if it asks about something else. */
 function callsOf(output: Json) {
-  const calls = isJsonObject(output) ? own(output, 'calls') : undefined;
+  const calls = isJsonObject(output) ? getOwn(output, 'calls') : undefined;
   return waitingCalls.safeParse(calls).data ?? null;
 }
 

@@ -2,7 +2,7 @@ import type { JsonObject } from '@heddle/core';
 import { publicPrincipal } from '../../auth/authorize.ts';
 import { capacitySubjectOf } from '../../auth/principal.ts';
 import type { AreaContext } from '../../context.ts';
-import { withOnEnd } from '../../http/stream.ts';
+import { withEndCallback } from '../../http/stream.ts';
 import type { Definition } from '../../ports.ts';
 import { executeCall } from './execute.ts';
 import { executeBody } from './schemas.ts';
@@ -38,11 +38,11 @@ export async function executeFromWebPage(
   });
   const slot = services.capacity.acquire(capacitySubjectOf(principal));
   try {
-    slot.joinWorkspace(workflow.workspaceId);
+    slot.countForWorkspace(workflow.workspaceId);
     const call = { body, headers: new Headers(), principal, signal, origin, page };
     const reply = await executeCall(services, call, workflow);
     if (!('raw' in reply)) throw new TypeError('The run has no stream.');
-    return withOnEnd(reply.raw, () => slot.release());
+    return withEndCallback(reply.raw, () => slot.release());
   } catch (error) {
     slot.release();
     throw error;

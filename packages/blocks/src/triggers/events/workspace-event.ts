@@ -13,7 +13,10 @@ export interface EventTrigger extends TriggerInfo {
 }
 
 /** The default flow control: workflows that cause each other's events cannot start runs without limit. */
-const DEFAULT_FLOW: FlowPolicy = { scope: 'trigger', throttle: { limit: 60, ms: 60_000, excess: 'wait' } };
+const DEFAULT_FLOW_POLICY: FlowPolicy = {
+  scope: 'trigger',
+  throttle: { limit: 60, ms: 60_000, excess: 'wait' },
+};
 
 /** Starts runs when something happens in the workspace. */
 export const workspaceEvent: EventTrigger = {
@@ -22,7 +25,7 @@ export const workspaceEvent: EventTrigger = {
   read(fields) {
     const result = readEventRule(fields);
     if ('problems' in result) return result;
-    return { config: { ...result.rule, flow: DEFAULT_FLOW } as unknown as JsonObject };
+    return { config: { ...result.rule, flow: DEFAULT_FLOW_POLICY } as unknown as JsonObject };
   },
   ruleOf: (config) => config as unknown as EventRule,
 };

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
 import { parseJson } from '@heddle/core/fields';
 import { feedError } from '../feed.ts';
-import type { FeedCall } from '@heddle/engine/triggers';
+import type { FeedContext } from '@heddle/engine/triggers';
 import { sendPollRequest, statusError } from '../http.ts';
 import { TRUNCATED_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
 
@@ -14,7 +14,7 @@ const MAX_LIST_BYTES = 2 * 2 ** 20;
 const MAX_RAW_BYTES = Math.ceil(MAX_MESSAGE_BYTES * 1.4);
 const PAGE_SIZE = 100;
 /** Ids of messages, which become parts of paths. */
-const ID = /^[\w-]{1,128}$/;
+const MESSAGE_ID = /^[\w-]{1,128}$/;
 
 /** Messages that were added, and the position after them. */
 export interface Changes {
@@ -36,36 +36,36 @@ export interface GmailMessage {
 
 /** The calls to the Gmail API that a trigger makes, with one access token. */
 export class GmailClient {
-  readonly #call: FeedCall;
+  readonly #context: FeedContext;
   readonly #http: HttpClient;
   readonly #base: string;
   readonly #token: string;
 
   private constructor(
-    call: FeedCall,
+    context: FeedContext,
     { http, base, token }: { http: HttpClient; base: string; token: string },
   ) {
-    this.#call = call;
+    this.#context = context;
     this.#http = http;
     this.#base = base;
     this.#token = token;
   }
 
   /** Throws a BlockError if the credential cannot be used. */
-  static async open(call: FeedCall, credential: string): Promise<GmailClient> {
-    const { address = BASE_URL, http } = await call.service(SERVICE);
-    const base = `${address.replace(/\/+$/, '')}/gmail/v1/users/me`;
-    return new GmailClient(call, { http, base, token: await call.credential(credential) });
+  static async open(context: FeedContext, credential: string): Promise<GmailClient> {
+    const { baseUrl = BASE_URL, http } = await context.service(SERVICE);
+    const base = `${baseUrl.replace(/\/+$/, '')}/gmail/v1/users/me`;
+    return new GmailClient(context, { http, base, token: await context.credential(credential) });
   }
 
   /** Returns the position after all existing messages. */
-  async historyId(): Promise<string> {
+  async fetchHistoryId(): Promise<string> {
     const { historyId } = await this.#get('/profile');
     return historyIdOf(historyId);
   }
 
   /** Returns the ids of the newest messages that match the search, at most `limit`, the earliest first. */
-  async list({ q, limit }: { q: string; limit: number }): Promise<string[]> {
+  async listMessageIds({ q, limit }: { q: string; limit: number }): Promise<string[]> {
     const ids: string[] = [];
     let pageToken: string | undefined;
     do {
@@ -104,7 +104,7 @@ export class GmailClient {
   }
 
   /** Returns a message; undefined if it no longer exists. */
-  async message(id: string): Promise<GmailMessage | undefined> {
+  async fetchMessage(id: string): Promise<GmailMessage | undefined> {
     const metadata = await this.#send(`/messages/${id}`, { format: 'minimal' });
     if (metadata.status === 404) return undefined;
     const { sizeEstimate, internalDate, labelIds, threadId } = this.#bodyOf(metadata);
@@ -177,7 +177,7 @@ export class GmailClient {
       // A redirect could send the token to another server.
       redirect: 'error' as const,
     };
-    return sendPollRequest(this.#http, request, this.#call);
+    return sendPollRequest(this.#http, request, this.#context);
   }
 
   /** Returns the object in the body of a response. Throws a BlockError for a failure. */
@@ -185,7 +185,7 @@ export class GmailClient {
     const { status, body } = response;
     if (status === 401 || status === 403)
       throw feedError(`Gmail refuses the credential (status ${status}): connect the account again.`);
-    if (status < 200 || status > 299) throw statusError(response, 'Gmail', this.#call.nowMs);
+    if (status < 200 || status > 299) throw statusError(response, 'Gmail', this.#context.nowMs);
     const value = parseJson(Buffer.from(body).toString()) ?? null;
     if (!isJsonObject(value)) throw feedError('Gmail did not answer with a JSON object.');
     return value;
@@ -196,7 +196,7 @@ function idsOf(messages: Json | undefined): string[] {
   if (!Array.isArray(messages)) return [];
   return messages.flatMap((message) => {
     const id = isJsonObject(message) ? message['id'] : undefined;
-    return typeof id === 'string' && ID.test(id) ? [id] : [];
+    return typeof id === 'string' && MESSAGE_ID.test(id) ? [id] : [];
   });
 }
 
@@ -218,7 +218,7 @@ function lastIdOf(history: Json | undefined): Json | undefined {
 function historyIdOf(value: Json | undefined): string {
   const text = typeof value === 'number' ? String(value) : value;
   if (typeof text === 'string' && /^\d{1,30}$/.test(text)) return text;
-  throw feedError('Gmail answered without a position in the history of the account.');
+  throw feedError('Gmail responded without a position in the history of the account.');
 }
 
 function singleLine(value: Json | undefined): string {

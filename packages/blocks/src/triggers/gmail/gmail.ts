@@ -1,10 +1,10 @@
 import type { TriggerInfo } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
-import { feedConfig, feedFields } from '../feed.ts';
-import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
+import { feedConfigOf, feedFields } from '../feed.ts';
+import type { FeedContext, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import type { FeedConfig } from '../feed.ts';
-import { MAX_POLL_BYTES, messageItem } from '../mail/message.ts';
+import { MAX_POLL_BYTES, toFeedItem } from '../mail/message.ts';
 import {
   credentialField,
   withTriggerConfig,
@@ -17,15 +17,15 @@ import { GmailClient } from './client.ts';
 import type { Changes } from './client.ts';
 
 const MAX_LABELS = 20;
-const MAX_QUERY = 1000;
+const MAX_QUERY_CHARS = 1000;
 /** Maximum number of messages that one poll lists. */
-const MAX_LISTED = 1000;
+const MAX_LISTED_MESSAGES = 1000;
 /** Maximum number of messages that one poll reads and rejects. */
-const MAX_READ = 100;
+const MAX_REJECTED_MESSAGES = 100;
 /** Searches do not find new messages immediately, so each one also covers this time before the previous poll. */
 const OVERLAP_S = 7200;
 /** Labels of messages that were written by the account or deleted, of spam, and of chats. */
-const NOT_RECEIVED: ReadonlySet<string> = new Set(['SENT', 'DRAFT', 'TRASH', 'SPAM', 'CHAT']);
+const NOT_RECEIVED_LABELS: ReadonlySet<string> = new Set(['SENT', 'DRAFT', 'TRASH', 'SPAM', 'CHAT']);
 
 // The errors of fields complete the message `is not …`.
 const LABELS_ERROR = `a list of up to ${MAX_LABELS} labels`;
@@ -52,7 +52,7 @@ const gmailFields = z.object({
       'Whether messages with one of the labels start runs (INCLUDE, default), or all others (EXCLUDE).',
     ),
   searchQuery: textField
-    .max(MAX_QUERY, { error: `text of at most ${MAX_QUERY} characters` })
+    .max(MAX_QUERY_CHARS, { error: `text of at most ${MAX_QUERY_CHARS} characters` })
     .optional()
     .describe('Gmail search query, such as from:ada. Only messages that match it start runs.'),
   markAsRead: booleanField.default(false).describe('Whether messages that start runs are marked as read.'),
@@ -93,7 +93,7 @@ function readGmail(block: JsonObject): ReturnType<TriggerInfo['read']> {
   const config: GmailConfig = {
     ...{ credential, labels, isExcluding: fields.labelFilterBehavior === 'EXCLUDE' },
     ...(searchQuery !== undefined && { query: searchQuery }),
-    ...{ markAsRead: fields.markAsRead, withFiles: fields.includeAttachments, ...feedConfig(fields) },
+    ...{ markAsRead: fields.markAsRead, withFiles: fields.includeAttachments, ...feedConfigOf(fields) },
   };
   return { config: config as unknown as JsonObject };
 }
@@ -105,11 +105,11 @@ export const gmailTriggers: readonly FeedTrigger[] = ['gmail', 'gmail_v2'].map((
   read: readGmail,
   intervalOf: (config) => configOf(config).everyMs,
   sourceOf: (config) => JSON.stringify([configOf(config).credential, configOf(config).query ?? null]),
-  poll: (config, call) => pollMessages(configOf(config), call),
-  async acknowledge(config, ids, call) {
+  poll: (config, context) => pollMessages(configOf(config), context),
+  async acknowledge(config, ids, context) {
     const { markAsRead, credential } = configOf(config);
     if (!markAsRead) return;
-    const client = await GmailClient.open(call, credential);
+    const client = await GmailClient.open(context, credential);
     for (const id of ids) await client.markRead(id);
   },
 }));
@@ -124,20 +124,20 @@ interface Position {
   backlog?: string[];
 }
 
-async function pollMessages(config: GmailConfig, call: FeedCall): Promise<FeedPoll> {
-  const client = await GmailClient.open(call, config.credential);
-  const position = call.cursor as unknown as Position | undefined;
-  if (!position) return firstPoll(client, config, call);
+async function pollMessages(config: GmailConfig, context: FeedContext): Promise<FeedPoll> {
+  const client = await GmailClient.open(context, config.credential);
+  const position = context.cursor as unknown as Position | undefined;
+  if (!position) return pollFirstTime(client, config, context);
   const changes = await changesSince(client, config, position);
   const ids = [...(position.backlog ?? []), ...changes.ids];
-  const poll = await readNewMessages(client, { config, call, ids });
+  const poll = await readNewMessages(client, { config, context, ids });
   if (poll.hasMore) return { ...poll, cursor: { ...position } };
   const { historyId, hasMore } = changes;
-  const cursor = { ...(historyId !== undefined && { historyId }), afterS: nowInSeconds(call) };
+  const cursor = { ...(historyId !== undefined && { historyId }), afterS: nowInSeconds(context) };
   return { ...poll, cursor, hasMore };
 }
 
-const nowInSeconds = ({ nowMs }: FeedCall): number => Math.floor(nowMs / 1000);
+const nowInSeconds = ({ nowMs }: FeedContext): number => Math.floor(nowMs / 1000);
 
 /**
  * Returns the changes since a position. If there is no position or Gmail no longer knows it, searches for the messages
@@ -148,36 +148,46 @@ async function changesSince(
   config: GmailConfig,
   { historyId, afterS }: Position,
 ): Promise<Omit<Changes, 'historyId'> & { historyId?: string }> {
-  const changes = historyId === undefined ? undefined : await client.changesSince(historyId, MAX_LISTED);
+  const changes =
+    historyId === undefined ? undefined : await client.changesSince(historyId, MAX_LISTED_MESSAGES);
   if (changes) return changes;
   const currentPosition = await positionOf(client, config);
-  const ids = await client.list({ q: queryOf(config, afterS - OVERLAP_S), limit: MAX_LISTED });
+  const ids = await client.listMessageIds({
+    q: queryOf(config, afterS - OVERLAP_S),
+    limit: MAX_LISTED_MESSAGES,
+  });
   return { ...currentPosition, ids, hasMore: false };
 }
 
 /** Returns the current position; none for a trigger with a query, whose polls always search. */
 async function positionOf(client: GmailClient, { query }: GmailConfig): Promise<{ historyId?: string }> {
-  return query === undefined ? { historyId: await client.historyId() } : {};
+  return query === undefined ? { historyId: await client.fetchHistoryId() } : {};
 }
 
 /**
  * Polls for the first time. Reads the position before it lists messages, so that messages that arrive in between are
  * not lost.
  */
-async function firstPoll(client: GmailClient, config: GmailConfig, call: FeedCall): Promise<FeedPoll> {
+async function pollFirstTime(
+  client: GmailClient,
+  config: GmailConfig,
+  context: FeedContext,
+): Promise<FeedPoll> {
   const { backfill } = config;
   const position = await positionOf(client, config);
-  const recentIds = await client.list({
-    q: queryOf(config, nowInSeconds(call) - OVERLAP_S),
-    limit: MAX_LISTED,
+  const recentIds = await client.listMessageIds({
+    q: queryOf(config, nowInSeconds(context) - OVERLAP_S),
+    limit: MAX_LISTED_MESSAGES,
   });
   const candidates =
-    backfill > recentIds.length ? await client.list({ q: queryOf(config), limit: backfill }) : recentIds;
+    backfill > recentIds.length
+      ? await client.listMessageIds({ q: queryOf(config), limit: backfill })
+      : recentIds;
   const backlog = backfill === 0 ? [] : candidates.slice(-backfill);
-  const poll = await readNewMessages(client, { config, call, ids: backlog });
+  const poll = await readNewMessages(client, { config, context, ids: backlog });
   const backlogIds = new Set(backlog);
   const skipped = [...poll.skipped, ...recentIds.filter((id) => !backlogIds.has(id))];
-  const cursor = { ...position, afterS: nowInSeconds(call), ...(poll.hasMore && { backlog }) };
+  const cursor = { ...position, afterS: nowInSeconds(context), ...(poll.hasMore && { backlog }) };
   return { ...poll, skipped, cursor };
 }
 
@@ -192,17 +202,18 @@ function queryOf({ query, labels, isExcluding }: GmailConfig, afterS?: number): 
 /** Reads the new messages, up to the limits of a poll. `skipped`: the ids of messages without the required labels. */
 async function readNewMessages(
   client: GmailClient,
-  { config, call, ids }: { config: GmailConfig; call: FeedCall; ids: readonly string[] },
+  { config, context, ids }: { config: GmailConfig; context: FeedContext; ids: readonly string[] },
 ): Promise<Pick<FeedPoll, 'items' | 'skipped' | 'hasMore'>> {
-  const unknownIds = await call.filterUnknown(ids);
+  const unknownIds = await context.filterUnknownIds(ids);
   const items: FeedItem[] = [];
   const skipped: string[] = [];
   let remainingBytes = MAX_POLL_BYTES;
   for (const id of ids) {
     if (!unknownIds.has(id)) continue;
-    const isFull = items.length >= call.limit || skipped.length >= MAX_READ || remainingBytes <= 0;
+    const isFull =
+      items.length >= context.limit || skipped.length >= MAX_REJECTED_MESSAGES || remainingBytes <= 0;
     if (isFull) return { items, skipped, hasMore: true };
-    const message = await client.message(id);
+    const message = await client.fetchMessage(id);
     // The message has been removed.
     if (!message) continue;
     if (!matchesLabels(message.labels, config)) {
@@ -212,7 +223,7 @@ async function readNewMessages(
     remainingBytes -= message.raw.byteLength;
     const { raw, isTruncated, receivedAt, threadId, labels } = message;
     const rawMessage = { id, raw, isTruncated, receivedAt, metadata: { id, threadId, labels } };
-    items.push(await messageItem(rawMessage, { withFiles: config.withFiles, nowMs: call.nowMs }));
+    items.push(await toFeedItem(rawMessage, { withFiles: config.withFiles, nowMs: context.nowMs }));
   }
   return { items, skipped, hasMore: false };
 }
@@ -220,5 +231,5 @@ async function readNewMessages(
 function matchesLabels(messageLabels: readonly string[], { labels, isExcluding }: GmailConfig): boolean {
   const hasConfiguredLabel = labels.some((label) => messageLabels.includes(label));
   if (labels.length > 0 && !isExcluding) return hasConfiguredLabel;
-  return !hasConfiguredLabel && !messageLabels.some((label) => NOT_RECEIVED.has(label));
+  return !hasConfiguredLabel && !messageLabels.some((label) => NOT_RECEIVED_LABELS.has(label));
 }

@@ -3,7 +3,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 import * as z from 'zod';
-import { feedConfig, feedFields } from '../feed.ts';
+import { feedConfigOf, feedFields } from '../feed.ts';
 import type { FeedConfig } from '../feed.ts';
 import {
   withTriggerConfig,
@@ -15,7 +15,7 @@ import {
 } from '../read-fields.ts';
 
 const MAX_MAILBOXES = 10;
-const MAX_CRITERION = 500;
+const MAX_CRITERION_CHARS = 500;
 // The errors of fields complete the message `is not …`.
 const PORT_ERROR = 'a port from 1 to 65535';
 const MAILBOXES_ERROR = `a list of at most ${MAX_MAILBOXES} mailboxes`;
@@ -96,12 +96,12 @@ export function readImap(block: JsonObject): ReturnType<TriggerInfo['read']> {
   const tls = secure === 'none' ? 'none' : secure ? 'tls' : 'starttls';
   const config: ImapConfig = {
     ...{ host, port: parsed.data.port ?? (tls === 'tls' ? 993 : 143), tls, username, secret: password },
-    ...{ mailboxes, criteria, markAsRead, withFiles: includeAttachments, ...feedConfig(parsed.data) },
+    ...{ mailboxes, criteria, markAsRead, withFiles: includeAttachments, ...feedConfigOf(parsed.data) },
   };
   return { config: config as unknown as JsonObject };
 }
 
-const criterion = z.string().min(1).max(MAX_CRITERION);
+const criterion = z.string().min(1).max(MAX_CRITERION_CHARS);
 const bytes = z.int().min(0);
 const criteriaSchema = z.strictObject({
   unseen: z.boolean().optional(),

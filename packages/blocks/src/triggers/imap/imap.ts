@@ -1,21 +1,21 @@
 import type { JsonObject } from '@heddle/core/blocks';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { ImapFlow } from 'imapflow';
-import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
+import type { FeedContext, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import { flowControlFields } from '../flow-control.ts';
 import {
   TRUNCATED_BYTES,
   mailOutputs,
   MAX_MESSAGE_BYTES,
   MAX_POLL_BYTES,
-  messageItem,
+  toFeedItem,
 } from '../mail/message.ts';
 import { imapFields, readImap } from './fields.ts';
 import type { ImapConfig } from './fields.ts';
 import { withSession } from './session.ts';
 
 /** A poll without a valid position considers at most this many messages: the newest ones. */
-const MAX_SEARCHED = 1000;
+const MAX_SEARCHED_MESSAGES = 1000;
 
 const configOf = (config: JsonObject): ImapConfig => config as unknown as ImapConfig;
 
@@ -29,11 +29,11 @@ export const imap: FeedTrigger = {
     const { host, port, username } = configOf(config);
     return JSON.stringify([host, port, username]);
   },
-  poll: (config, call) =>
-    withSession(configOf(config), call, (client) => pollAccount(client, configOf(config), call)),
-  async acknowledge(config, ids, call) {
+  poll: (config, context) =>
+    withSession(configOf(config), context, (client) => pollAccount(client, configOf(config), context)),
+  async acknowledge(config, ids, context) {
     const { markAsRead } = configOf(config);
-    if (markAsRead) await withSession(configOf(config), call, (client) => markRead(client, ids));
+    if (markAsRead) await withSession(configOf(config), context, (client) => markRead(client, ids));
   },
 };
 
@@ -54,21 +54,21 @@ interface Mailbox {
   messageCount: number;
 }
 
-async function pollAccount(client: ImapFlow, config: ImapConfig, call: FeedCall): Promise<FeedPoll> {
+async function pollAccount(client: ImapFlow, config: ImapConfig, context: FeedContext): Promise<FeedPoll> {
   const items: FeedItem[] = [];
   const cursor: JsonObject = {};
-  const budget = { remainingItems: call.limit, remainingBytes: MAX_POLL_BYTES };
+  const budget = { remainingItems: context.limit, remainingBytes: MAX_POLL_BYTES };
   let hasMore = false;
   for (const path of config.mailboxes) {
-    const position = positionOf(call.cursor, path);
+    const position = positionOf(context.cursor, path);
     if (hasMore) {
       // The next poll reads this mailbox.
       if (position) cursor[path] = { ...position };
       continue;
     }
     const mailbox = await openMailbox(client, path);
-    const candidates = await candidatesIn(client, mailbox, { config, position, call });
-    const batch = await readMessages(client, mailbox, { config, call, budget, uids: candidates.uids });
+    const candidates = await candidatesIn(client, mailbox, { config, position, context });
+    const batch = await readMessages(client, mailbox, { config, context, budget, uids: candidates.uids });
     items.push(...batch.items);
     hasMore = batch.lastUid !== undefined;
     cursor[path] = {
@@ -104,7 +104,7 @@ async function openMailbox(client: ImapFlow, path: string): Promise<Mailbox> {
 async function candidatesIn(
   client: ImapFlow,
   mailbox: Mailbox,
-  { config, position, call }: { config: ImapConfig; position: Position | undefined; call: FeedCall },
+  { config, position, context }: { config: ImapConfig; position: Position | undefined; context: FeedContext },
 ): Promise<{ uids: number[]; atMs: number }> {
   if (mailbox.messageCount === 0) return { uids: [], atMs: position?.atMs ?? 0 };
   const { criteria, backfill } = config;
@@ -121,24 +121,24 @@ async function candidatesIn(
   const isValid = position.validity === mailbox.validity;
   const laterUids = isValid
     ? (await search({ uid: `${position.uid + 1}:*` })).filter((uid) => uid > position.uid)
-    : await receivedAfter(client, position.atMs, await search({ since: new Date(position.atMs) }));
-  const uids = laterUids.slice(0, isValid ? Infinity : MAX_SEARCHED);
+    : await uidsReceivedAfter(client, position.atMs, await search({ since: new Date(position.atMs) }));
+  const uids = laterUids.slice(0, isValid ? Infinity : MAX_SEARCHED_MESSAGES);
   const ids = new Map(uids.map((uid) => [uid, idOf(mailbox, uid)]));
-  const unknownIds = await call.filterUnknown([...ids.values()]);
+  const unknownIds = await context.filterUnknownIds([...ids.values()]);
   return { uids: [...ids].filter(([, id]) => unknownIds.has(id)).map(([uid]) => uid), atMs: position.atMs };
 }
 
 /** Returns a query for the newest messages: the list of all messages of a large mailbox would be long. */
 function newestQuery({ messageCount }: Mailbox): object {
-  return { seq: `${Math.max(messageCount - MAX_SEARCHED + 1, 1)}:*` };
+  return { seq: `${Math.max(messageCount - MAX_SEARCHED_MESSAGES + 1, 1)}:*` };
 }
 
 /**
- * Returns those of the last `MAX_SEARCHED` UIDs whose messages were received after a time. When UIDVALIDITY has
- * changed, only this time tells which messages are new.
+ * Returns those of the last `MAX_SEARCHED_MESSAGES` UIDs whose messages were received after a time. When UIDVALIDITY
+ * has changed, only this time tells which messages are new.
  */
-async function receivedAfter(client: ImapFlow, atMs: number, uids: readonly number[]): Promise<number[]> {
-  const lastUids = uids.slice(-MAX_SEARCHED);
+async function uidsReceivedAfter(client: ImapFlow, atMs: number, uids: readonly number[]): Promise<number[]> {
+  const lastUids = uids.slice(-MAX_SEARCHED_MESSAGES);
   if (lastUids.length === 0) return [];
   const messages = await client.fetchAll(
     lastUids.join(','),
@@ -161,12 +161,12 @@ async function readMessages(
   mailbox: Mailbox,
   {
     config,
-    call,
+    context,
     budget,
     uids,
   }: {
     config: ImapConfig;
-    call: FeedCall;
+    context: FeedContext;
     budget: { remainingItems: number; remainingBytes: number };
     uids: readonly number[];
   },
@@ -187,7 +187,7 @@ async function readMessages(
     const receivedAt = new Date(message.atMs).toISOString();
     const metadata = { mailbox: mailbox.path, uid };
     const rawMessage = { id: idOf(mailbox, uid), raw, isTruncated, receivedAt, metadata };
-    items.push(await messageItem(rawMessage, { withFiles: config.withFiles, nowMs: call.nowMs }));
+    items.push(await toFeedItem(rawMessage, { withFiles: config.withFiles, nowMs: context.nowMs }));
   }
   return { items, atMs };
 }

@@ -3,16 +3,16 @@ import { isBlockError } from '@heddle/core/blocks';
 import type { BlockError } from '@heddle/core/blocks';
 import type { ImapFlow } from 'imapflow';
 import { feedError } from '../feed.ts';
-import type { FeedCall } from '@heddle/engine/triggers';
+import type { FeedContext } from '@heddle/engine/triggers';
 import { TRUNCATED_BYTES, MAX_MESSAGE_BYTES } from '../mail/message.ts';
 import type { ImapConfig } from './fields.ts';
 
 /** The allowed ports if the egress policy names none. */
-const PORTS = [143, 993];
-const CONNECT_MS = 10_000;
-const IDLE_MS = 20_000;
-const MAX_LINE = 4 * 2 ** 20;
-const MAX_TOKENS = 200_000;
+const DEFAULT_PORTS = [143, 993];
+const CONNECT_TIMEOUT_MS = 10_000;
+const SOCKET_TIMEOUT_MS = 20_000;
+const MAX_LINE_BYTES = 4 * 2 ** 20;
+const MAX_RESPONSE_TOKENS = 200_000;
 /** Maximum number of addresses of a server that are tried. */
 const MAX_ADDRESSES = 3;
 
@@ -24,17 +24,17 @@ type Account = Pick<ImapConfig, 'host' | 'port' | 'tls'> & { user: string; pass:
  */
 export async function withSession<Value>(
   config: ImapConfig,
-  call: FeedCall,
+  context: FeedContext,
   use: (client: ImapFlow) => Promise<Value>,
 ): Promise<Value> {
   const { host, port, tls } = config;
-  const { signal } = call;
+  const { signal } = context;
   const account = {
     ...{ host, port, tls },
-    user: await call.resolveTemplate(config.username),
-    pass: await call.resolveTemplate(config.secret),
+    user: await context.resolveTemplate(config.username),
+    pass: await context.resolveTemplate(config.secret),
   };
-  const addresses = await resolveAddresses(account, call);
+  const addresses = await resolveAddresses(account, context);
   let client: ImapFlow | undefined;
   const aborted = Promise.withResolvers<never>();
   aborted.promise.catch(() => undefined);
@@ -44,7 +44,7 @@ export async function withSession<Value>(
   };
   signal.addEventListener('abort', onAbort, { once: true });
   try {
-    const connection = connectToFirst(account, addresses, (next) => (client = next));
+    const connection = connectToFirstReachable(account, addresses, (next) => (client = next));
     return await Promise.race([connection.then(use), aborted.promise]);
   } catch (error) {
     throw isBlockError(error) ? error : sessionError(error, account);
@@ -56,9 +56,9 @@ export async function withSession<Value>(
 }
 
 /** Returns the addresses of the server. Throws FEED_FAILED if the egress policy denies them. */
-async function resolveAddresses({ host, port }: Account, { http, signal }: FeedCall): Promise<string[]> {
+async function resolveAddresses({ host, port }: Account, { http, signal }: FeedContext): Promise<string[]> {
   try {
-    const addresses = await http.addresses({ host, port, ports: PORTS, signal });
+    const addresses = await http.checkServer({ host, port, ports: DEFAULT_PORTS, signal });
     return addresses.map(({ address }) => address);
   } catch (error) {
     signal.throwIfAborted();
@@ -69,7 +69,7 @@ async function resolveAddresses({ host, port }: Account, { http, signal }: FeedC
 }
 
 /** Connects to the first address that can be reached. Calls `onClient` with each client before it connects. */
-async function connectToFirst(
+async function connectToFirstReachable(
   account: Account,
   addresses: readonly string[],
   onClient: (client: ImapFlow) => void,
@@ -89,8 +89,12 @@ async function connectToFirst(
       logger: false,
       disableAutoIdle: true,
       disableCompression: true,
-      ...{ connectionTimeout: CONNECT_MS, greetingTimeout: CONNECT_MS, socketTimeout: IDLE_MS },
-      ...{ maxLineLength: MAX_LINE, maxResponseTokens: MAX_TOKENS },
+      ...{
+        connectionTimeout: CONNECT_TIMEOUT_MS,
+        greetingTimeout: CONNECT_TIMEOUT_MS,
+        socketTimeout: SOCKET_TIMEOUT_MS,
+      },
+      ...{ maxLineLength: MAX_LINE_BYTES, maxResponseTokens: MAX_RESPONSE_TOKENS },
       ...{ maxLiteralSize: MAX_MESSAGE_BYTES, maxResponseSize: MAX_MESSAGE_BYTES + TRUNCATED_BYTES },
     });
     // Without a listener, the error would end the process. The promise of the pending command rejects with it, too.
@@ -108,12 +112,12 @@ async function connectToFirst(
   throw failure;
 }
 
-const UNREACHABLE: ReadonlySet<string> = new Set([
+const UNREACHABLE_CODES: ReadonlySet<string> = new Set([
   ...['ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH', 'ETIMEDOUT', 'CONNECT_TIMEOUT'],
 ]);
 
 function isUnreachable(error: unknown): boolean {
-  return UNREACHABLE.has(codeOf(error));
+  return UNREACHABLE_CODES.has(codeOf(error));
 }
 
 function codeOf(error: unknown): string {

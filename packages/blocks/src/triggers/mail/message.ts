@@ -10,7 +10,7 @@ export const MAX_MESSAGE_BYTES = 10 * 2 ** 20;
 export const TRUNCATED_BYTES = 256 * 2 ** 10;
 /** After this many bytes, a poll reads no further message. The next poll reads the remaining ones. */
 export const MAX_POLL_BYTES = 20 * 2 ** 20;
-const MAX_TEXT = 500_000;
+const MAX_TEXT_CHARS = 500_000;
 const MAX_ATTACHMENTS = 50;
 const MAX_ADDRESSES = 500;
 const PARSER_LIMITS = { maxNestingDepth: 50, maxHeadersSize: 2 ** 20 };
@@ -28,7 +28,7 @@ export interface RawMessage {
 }
 
 /** Returns the item that starts a run for a message. A message that cannot be parsed becomes text. */
-export async function messageItem(
+export async function toFeedItem(
   { id, raw, isTruncated, receivedAt, metadata }: RawMessage,
   { withFiles, nowMs }: { withFiles: boolean; nowMs: number },
 ): Promise<FeedItem> {
@@ -37,8 +37,8 @@ export async function messageItem(
   const email: JsonObject = {
     ...headersOf(parsed, receivedAt),
     ...metadata,
-    bodyText: (parsed ? (parsed.text ?? '') : Buffer.from(raw).toString()).slice(0, MAX_TEXT),
-    bodyHtml: (parsed?.html ?? '').slice(0, MAX_TEXT),
+    bodyText: (parsed ? (parsed.text ?? '') : Buffer.from(raw).toString()).slice(0, MAX_TEXT_CHARS),
+    bodyHtml: (parsed?.html ?? '').slice(0, MAX_TEXT_CHARS),
     truncated: isTruncated || !parsed,
     hasAttachments: attachments.length > 0,
     attachments: attachments.map(attachmentInfo),

@@ -6,11 +6,11 @@ import { feedError } from '../feed.ts';
 export const MAX_ITEMS = 1000;
 const MAX_DEPTH = 64;
 /** Maximum number of characters of one element of an item. Longer text is truncated. */
-const MAX_TEXT = 200_000;
+const MAX_TEXT_CHARS = 200_000;
 /** Maximum number of elements of one item that are read, such as categories. */
-const MAX_PARTS = 200;
+const MAX_ITEM_ELEMENTS = 200;
 /** Characters that are parsed before the parser yields to other work. */
-const CHUNK = 65_536;
+const CHUNK_CHARS = 65_536;
 
 /** An item as in the document. */
 export interface ParsedItem {
@@ -78,20 +78,20 @@ export async function parseFeed(xml: string): Promise<ParsedFeed> {
   const parser = new Parser(
     {
       onopentag: (name, attributes) => reader.open(name.toLowerCase(), attributes),
-      ontext: (text) => reader.text(text),
+      ontext: (text) => reader.addText(text),
       onclosetag: () => reader.close(),
     },
     { xmlMode: true, decodeEntities: true },
   );
-  for (let from = 0; from < xml.length && !reader.isFull; from += CHUNK) {
-    parser.write(xml.slice(from, from + CHUNK));
+  for (let offset = 0; offset < xml.length && !reader.isFull; offset += CHUNK_CHARS) {
+    parser.write(xml.slice(offset, offset + CHUNK_CHARS));
     if (reader.problem !== undefined) break;
     await new Promise((resolve) => setImmediate(resolve));
   }
   if (reader.problem === undefined && !reader.isFull) parser.end();
   const problem = reader.problem ?? (reader.isFeed ? undefined : 'is neither RSS nor Atom');
   if (problem !== undefined) throw feedError(`The document ${problem}.`);
-  return reader.feed();
+  return reader.toFeed();
 }
 
 class FeedReader {
@@ -122,11 +122,11 @@ class FeedReader {
     return ITEM_ELEMENTS.has(name) && this.#openElements.length >= 1 && this.#openElements.length <= 2;
   }
 
-  text(text: string): void {
+  addText(text: string): void {
     // Text inside markup belongs to the element that contains the markup.
     const holder = this.#openElements.findLast(({ isMarkup }) => isMarkup) ?? this.#openElements.at(-1);
     if (!holder) return;
-    holder.text += text.slice(0, MAX_TEXT - holder.text.length);
+    holder.text += text.slice(0, MAX_TEXT_CHARS - holder.text.length);
   }
 
   close(): void {
@@ -147,12 +147,12 @@ class FeedReader {
     const isDirectChild = this.#item
       ? ITEM_ELEMENTS.has(parent.name)
       : this.#openElements.length <= 2 && parent.name !== 'image';
-    if (!isDirectChild || target.elementCount >= MAX_PARTS) return;
+    if (!isDirectChild || target.elementCount >= MAX_ITEM_ELEMENTS) return;
     target.elementCount += 1;
     fillField(target, element);
   }
 
-  feed(): ParsedFeed {
+  toFeed(): ParsedFeed {
     const { title, link, summary: description } = this.#feedFields;
     return {
       ...(title !== undefined && { title }),

@@ -1,9 +1,9 @@
 import type { TriggerInfo } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
-import { markedEncoding } from '../../byte-order-mark.ts';
-import { feedConfig, feedError, feedFields } from '../feed.ts';
-import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
+import { encodingFromByteOrderMark } from '../../byte-order-mark.ts';
+import { feedConfigOf, feedError, feedFields } from '../feed.ts';
+import type { FeedContext, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import type { FeedConfig } from '../feed.ts';
 import { flowControlFields } from '../flow-control.ts';
 import { headerOf, sendPollRequest, statusError } from '../http.ts';
@@ -13,9 +13,9 @@ import type { ParsedFeed, ParsedItem } from './parse.ts';
 
 const MAX_BYTES = 5 * 2 ** 20;
 /** Longer validators (`ETag`, `Last-Modified`) are not stored. */
-const MAX_VALIDATOR = 1000;
-const MAX_SNIPPET = 500;
-const MAX_URL = 4096;
+const MAX_VALIDATOR_CHARS = 1000;
+const MAX_SNIPPET_CHARS = 500;
+const MAX_URL_CHARS = 4096;
 const ACCEPT = 'application/atom+xml, application/rss+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1';
 // The errors of fields complete the message `is not …`.
 const URL_ERROR = 'the URL of a feed, with http:// or https://';
@@ -24,7 +24,7 @@ const rssFields = z.object({
   feedUrl: z
     .string({ error: URL_ERROR })
     .trim()
-    .max(MAX_URL, { error: URL_ERROR })
+    .max(MAX_URL_CHARS, { error: URL_ERROR })
     .regex(/^(?:https?:\/\/|\{\{)/i, { error: URL_ERROR })
     .describe('The URL of the feed, RSS or Atom. May contain {{NAME}}.'),
   ...feedFields,
@@ -39,7 +39,7 @@ const configOf = (config: JsonObject): RssConfig => config as unknown as RssConf
 function readRss(block: JsonObject): ReturnType<TriggerInfo['read']> {
   const parsed = rssFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
-  return { config: { url: parsed.data.feedUrl, ...feedConfig(parsed.data) } };
+  return { config: { url: parsed.data.feedUrl, ...feedConfigOf(parsed.data) } };
 }
 
 /** Starts runs for new items of a feed. */
@@ -49,28 +49,28 @@ export const rss: FeedTrigger = {
   read: readRss,
   intervalOf: (config) => configOf(config).everyMs,
   sourceOf: (config) => configOf(config).url,
-  poll: (config, call) => pollFeed(configOf(config), call),
+  poll: (config, context) => pollFeed(configOf(config), context),
 };
 
-async function pollFeed({ url, backfill }: RssConfig, call: FeedCall): Promise<FeedPoll> {
-  const feedUrl = await call.resolveTemplate(url);
+async function pollFeed({ url, backfill }: RssConfig, context: FeedContext): Promise<FeedPoll> {
+  const feedUrl = await context.resolveTemplate(url);
   const response = await sendPollRequest(
-    call.http,
-    { url: feedUrl, headers: headersFor(call.cursor), maxResponseBytes: MAX_BYTES },
-    call,
+    context.http,
+    { url: feedUrl, headers: headersFor(context.cursor), maxResponseBytes: MAX_BYTES },
+    context,
   );
-  if (response.status === 304 && call.cursor)
-    return { cursor: call.cursor, items: [], skipped: [], hasMore: false };
+  if (response.status === 304 && context.cursor)
+    return { cursor: context.cursor, items: [], skipped: [], hasMore: false };
   if (response.status < 200 || response.status > 299)
-    throw statusError(response, 'The server of the feed', call.nowMs);
+    throw statusError(response, 'The server of the feed', context.nowMs);
   const feed = await parseFeed(decodeDocument(response.body, headerOf(response, 'content-type')));
-  const { items, skipped, hasMore } = await selectItems(feed.items, { backfill, call });
+  const { items, skipped, hasMore } = await selectItems(feed.items, { backfill, context });
   // The query of a URL may contain a credential.
   const base = response.url.replace(/[?#].*/s, '');
   return {
     // Until all items have been accepted, the document is read again.
     cursor: hasMore ? {} : validatorsOf(response),
-    items: items.map((item): FeedItem => ({ id: item.id, input: inputOf(item, feed, { base, call }) })),
+    items: items.map((item): FeedItem => ({ id: item.id, input: inputOf(item, feed, { base, context }) })),
     skipped,
     hasMore,
   };
@@ -89,23 +89,27 @@ function headersFor(cursor: JsonObject = {}): { [name: string]: string } {
 function validatorsOf(response: Parameters<typeof headerOf>[0]): JsonObject {
   const [etag, lastModified] = [headerOf(response, 'etag'), headerOf(response, 'last-modified')];
   const isStorable = (value: string | undefined): value is string =>
-    value !== undefined && value.length <= MAX_VALIDATOR && /^[\x20-\x7e]+$/.test(value);
+    value !== undefined && value.length <= MAX_VALIDATOR_CHARS && /^[\x20-\x7e]+$/.test(value);
   return { ...(isStorable(etag) && { etag }), ...(isStorable(lastModified) && { lastModified }) };
 }
 
 /** Returns the new items that start runs, the earliest first, and the ids of the new items that start none. */
 async function selectItems(
   feedItems: readonly ParsedItem[],
-  { backfill, call }: { backfill: number; call: FeedCall },
+  { backfill, context }: { backfill: number; context: FeedContext },
 ): Promise<{ items: ParsedItem[]; skipped: string[]; hasMore: boolean }> {
   // A feed begins with its newest item.
   const byId = new Map(feedItems.toReversed().map((item) => [item.id, item]));
-  const unknownIds = await call.filterUnknown([...byId.keys()]);
+  const unknownIds = await context.filterUnknownIds([...byId.keys()]);
   const newItems = sortByDate([...byId.values()].filter(({ id }) => unknownIds.has(id)));
-  const skippedCount = call.cursor ? 0 : Math.max(0, newItems.length - backfill);
+  const skippedCount = context.cursor ? 0 : Math.max(0, newItems.length - backfill);
   const startingItems = newItems.slice(skippedCount);
   const skipped = newItems.slice(0, skippedCount).map(({ id }) => id);
-  return { items: startingItems.slice(0, call.limit), skipped, hasMore: startingItems.length > call.limit };
+  return {
+    items: startingItems.slice(0, context.limit),
+    skipped,
+    hasMore: startingItems.length > context.limit,
+  };
 }
 
 /** Returns the items in the order of their dates if all have one. Otherwise keeps their order. */
@@ -118,14 +122,14 @@ function sortByDate(items: readonly ParsedItem[]): ParsedItem[] {
 function inputOf(
   { id, title = '', link = '', date = '', ...item }: ParsedItem,
   feed: ParsedFeed,
-  { base, call }: { base: string; call: FeedCall },
+  { base, context }: { base: string; context: FeedContext },
 ): JsonObject {
   const fields = { title, link: absoluteUrl(link, base), pubDate: date };
   return {
     ...fields,
     item: { guid: id, ...fields, isoDate: isoDate(date), ...contentOf(item) },
     feed: feedOutput(feed, base),
-    timestamp: new Date(call.nowMs).toISOString(),
+    timestamp: new Date(context.nowMs).toISOString(),
   };
 }
 
@@ -157,10 +161,10 @@ function absoluteUrl(link: string, base: string): string {
 /** Returns the beginning of the text without markup. */
 function snippetOf(html: string): string {
   const text = html
-    .slice(0, MAX_SNIPPET * 20)
+    .slice(0, MAX_SNIPPET_CHARS * 20)
     .replaceAll(/<[^<>]*>/g, ' ')
     .replaceAll(/\s+/g, ' ');
-  return text.trim().slice(0, MAX_SNIPPET);
+  return text.trim().slice(0, MAX_SNIPPET_CHARS);
 }
 
 /** Decodes a document by its byte order mark, its `Content-Type`, or its XML declaration. Default: UTF-8. */
@@ -168,7 +172,7 @@ function decodeDocument(bytes: Uint8Array, contentType = ''): string {
   const declaration = Buffer.from(bytes.subarray(0, 200)).toString('latin1');
   const declaredEncoding = /^\s*<\?xml[^>]*encoding\s*=\s*["']([\w.:-]+)["']/i.exec(declaration)?.[1];
   const label =
-    markedEncoding(bytes) ??
+    encodingFromByteOrderMark(bytes) ??
     /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType)?.[1] ??
     declaredEncoding ??
     'utf-8';

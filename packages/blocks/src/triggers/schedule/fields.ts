@@ -3,14 +3,14 @@ import type { JsonObject } from '@heddle/core/blocks';
 import type { SchedulePolicy } from '@heddle/engine/triggers';
 import * as z from 'zod';
 import { nonEmptyFields, enumField, problemsOf, integerField } from '../read-fields.ts';
-import { cronProblem, nextDue } from './next-due.ts';
-import type { Schedule } from './next-due.ts';
-import { zoneNamed, instantOf } from './time-zone.ts';
+import { cronProblem, nextDueTime } from './due-times.ts';
+import type { Schedule } from './due-times.ts';
+import { canonicalZoneName, instantOf } from './time-zone.ts';
 
 /** Maximum interval: a year. */
-const MAX_MINUTES = 525_600;
+const MAX_INTERVAL_MINUTES = 525_600;
 const MAX_JITTER_SECONDS = 3600;
-const MAX_MISSED = 100;
+const MAX_MISSED_RUNS = 100;
 const MAX_CRON_CHARACTERS = 256;
 
 // The errors of fields complete the message `is not …`.
@@ -47,7 +47,7 @@ const zone = z
   .string({ error: 'a time zone such as Europe/Berlin' })
   .trim()
   .transform((name, context) => {
-    const timeZone = zoneNamed(name);
+    const timeZone = canonicalZoneName(name);
     if (timeZone === undefined)
       context.addIssue({ code: 'custom', message: 'a time zone such as Europe/Berlin' });
     return timeZone ?? 'UTC';
@@ -67,7 +67,7 @@ export const scheduleFields = z.object({
     .describe(
       'The kind of schedule: minutes, hourly, daily, weekly, monthly, or cron (also custom). Default: daily.',
     ),
-  minutesInterval: integerField(1, MAX_MINUTES)
+  minutesInterval: integerField(1, MAX_INTERVAL_MINUTES)
     .optional()
     .describe('For minutes: the number of minutes between two runs, from 1 to 525,600.'),
   hourlyMinute: integerField(0, 59).optional().describe('For hourly: the minute of each hour, from 0 to 59.'),
@@ -98,7 +98,7 @@ export const scheduleFields = z.object({
     .describe(
       'Which runs are started later if nothing could start them when they were due: none, the last one (default), or all.',
     ),
-  missedLimit: integerField(1, MAX_MISSED)
+  missedLimit: integerField(1, MAX_MISSED_RUNS)
     .default(10)
     .describe(
       'For missedRuns all: the maximum number of missed runs that are started, up to 100. The latest ones are started. Default: 10.',
@@ -163,7 +163,7 @@ function configOf(fields: Fields): { config: ScheduleConfig } | { problems: Trig
   };
   const { startMs = -Infinity, endMs = Infinity } = schedule;
   if (endMs < startMs) return { problems: [{ field: 'endsAt', message: 'is before startsAt' }] };
-  if (nextDue(schedule, schedule.startMs === undefined ? 0 : startMs - 1) === undefined) {
+  if (nextDueTime(schedule, schedule.startMs === undefined ? 0 : startMs - 1) === undefined) {
     const field = endsAt === undefined ? 'cronExpression' : 'endsAt';
     return { problems: [{ field, message: 'leaves no time at which the schedule is due' }] };
   }

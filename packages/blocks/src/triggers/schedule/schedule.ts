@@ -5,15 +5,15 @@ import { flowControlFields } from '../flow-control.ts';
 import { readSchedule, scheduleFields } from './fields.ts';
 import type { SchedulePolicy } from '@heddle/engine/triggers';
 import type { ScheduleConfig } from './fields.ts';
-import { lastDue, nextDue } from './next-due.ts';
+import { lastDueTime, nextDueTime } from './due-times.ts';
 
 /** A type of trigger that is due at scheduled instants. Its configuration is plain JSON. */
 export interface ScheduleTrigger extends TriggerInfo {
   kind: 'schedule';
-  /** Returns the first due instant after `afterMs`; undefined if there is none. */
-  nextDue(config: JsonObject, afterMs: number): number | undefined;
-  /** Returns the last due instant up to `untilMs` and after `afterMs`; undefined if there is none. */
-  lastDue(config: JsonObject, range: { afterMs: number; untilMs: number }): number | undefined;
+  /** Returns the first due time after `afterMs`; undefined if there is none. */
+  nextDueTime(config: JsonObject, afterMs: number): number | undefined;
+  /** Returns the last due time up to `untilMs` and after `afterMs`; undefined if there is none. */
+  lastDueTime(config: JsonObject, range: { afterMs: number; untilMs: number }): number | undefined;
   /** Returns the policy for runs that are late, missed or still running. */
   policyOf(config: JsonObject): SchedulePolicy;
   /** Returns the input of the run that is due at `dueMs`. */
@@ -27,8 +27,8 @@ export const schedule: ScheduleTrigger = {
   kind: 'schedule',
   type: 'schedule',
   read: (fields) => readSchedule(fields) as ReturnType<ScheduleTrigger['read']>,
-  nextDue: (config, afterMs) => nextDue(configOf(config), afterMs),
-  lastDue: (config, range) => lastDue(configOf(config), range),
+  nextDueTime: (config, afterMs) => nextDueTime(configOf(config), afterMs),
+  lastDueTime: (config, range) => lastDueTime(configOf(config), range),
   policyOf: (config) => {
     const { jitterMs, missed, missedLimit, overlap } = configOf(config);
     return { jitterMs, missed, missedLimit, overlap };

@@ -7,7 +7,7 @@ const MAX_FORMATS = 256;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 /** Returns the name of an IANA time zone, in its usual case unless it is an alias; undefined for an unknown zone. */
-export function zoneNamed(name: string): string | undefined {
+export function canonicalZoneName(name: string): string | undefined {
   try {
     const { timeZone } = new Intl.DateTimeFormat('en-US', { timeZone: name }).resolvedOptions();
     // An alias is resolved to another name, which may be the older name: Asia/Kolkata to Asia/Calcutta.
@@ -43,7 +43,7 @@ function computeOffset(zone: string, secondMs: number): number {
 }
 
 /** Returns the local time at an instant, as the milliseconds that UTC would have for the same fields. */
-export function localAt(zone: string, atMs: number): number {
+export function localTimeAt(zone: string, atMs: number): number {
   return atMs + offsetAt(zone, atMs);
 }
 
@@ -57,7 +57,7 @@ export function instantOf(zone: string, localMs: number): number {
   const offsetAfter = offsetAt(zone, localMs + DAY_MS);
   const [instantBefore, instantAfter] = [localMs - offsetBefore, localMs - offsetAfter];
   if (offsetBefore === offsetAfter) return instantBefore;
-  const candidates = [instantBefore, instantAfter].filter((atMs) => localAt(zone, atMs) === localMs);
+  const candidates = [instantBefore, instantAfter].filter((atMs) => localTimeAt(zone, atMs) === localMs);
   if (candidates.length > 0) return Math.min(...candidates);
   return transitionBetween(zone, instantAfter, instantBefore) ?? instantBefore;
 }

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 // Copies of the types of `@heddle/api/webhooks`, which this package does not import.
 
 /** A request from another system, with its unparsed body. */
-export interface SignedDelivery {
+export interface UnverifiedDelivery {
   headers: Headers;
   body: Uint8Array;
   nowMs: number;

@@ -14,7 +14,7 @@ import {
 import type { HookConfig } from './hooks/hook.ts';
 import { canCreateHooks } from './hooks/provider-hook.ts';
 import { PROVIDERS } from './providers.ts';
-import type { Provider, ProviderName } from './providers.ts';
+import type { WebhookProvider, ProviderName } from './providers.ts';
 
 /** How requests are authenticated. `none`: anyone who knows the URL can start runs. */
 type Check = 'none' | 'token' | 'hmac' | Exclude<ProviderName, 'generic'>;
@@ -54,8 +54,8 @@ const EVENTS_ERROR = 'a list of up to 500 events';
 const header = textField.regex(/^[\w!#$%&'*+.^`|~-]{1,128}$/, { error: HEADER_ERROR });
 
 /** Maximum number of characters of a secret. */
-const MAX_SECRET = 4096;
-const secret = textField.max(MAX_SECRET, { error: `text of at most ${MAX_SECRET} characters` });
+const MAX_SECRET_CHARS = 4096;
+const secret = textField.max(MAX_SECRET_CHARS, { error: `text of at most ${MAX_SECRET_CHARS} characters` });
 
 const secretCredential = credentialField.describe('Id of a stored credential to use as the secret.');
 
@@ -152,19 +152,19 @@ export const providerFields = z.object({
 });
 
 /** Providers whose requests are always signed. */
-const ALWAYS_SIGNED: ReadonlySet<ProviderName> = new Set(['slack', 'stripe', 'linear']);
+const ALWAYS_SIGNED_PROVIDERS: ReadonlySet<ProviderName> = new Set(['slack', 'stripe', 'linear']);
 const UNSIGNED_WARNING = 'is empty, so anyone who knows the URL of the webhook can start runs';
 
-type ReadWebhook =
+type WebhookReadResult =
   | { config: WebhookConfig; warnings?: readonly TriggerProblem[] }
   | { problems: readonly TriggerProblem[] };
 
 /** Returns the webhook that the fields of a block describe, or all problems. */
-export function readWebhook(provider: ProviderName, block: JsonObject): ReadWebhook {
+export function readWebhook(provider: ProviderName, block: JsonObject): WebhookReadResult {
   return provider === 'generic' ? readGeneric(block) : readProvider(provider, block);
 }
 
-function readGeneric(block: JsonObject): ReadWebhook {
+function readGeneric(block: JsonObject): WebhookReadResult {
   const parsed = genericFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
   const { requireAuth, secretHeaderName, signatureScheme, idempotencyField, ...fields } = parsed.data;
@@ -197,7 +197,7 @@ function genericProblems(
   return problems;
 }
 
-function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObject): ReadWebhook {
+function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObject): WebhookReadResult {
   const parsed = providerFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
   const secretField = provider === 'slack' ? 'signingSecret' : 'webhookSecret';
@@ -234,7 +234,7 @@ function providerProblems(
   const problems: TriggerProblem[] = [];
   if (eventsOf(provider, fields) === undefined)
     problems.push({ field: 'selectedTriggerId', message: `is not an event of ${provider}` });
-  if (!hasSecrets && !hook && ALWAYS_SIGNED.has(provider))
+  if (!hasSecrets && !hook && ALWAYS_SIGNED_PROVIDERS.has(provider))
     problems.push({
       field: secretField,
       message: `is empty: without it, requests of ${provider} cannot be checked`,
@@ -282,7 +282,7 @@ function eventsOf(
   provider: ProviderName,
   { selectedTriggerId: event, eventTypes }: z.output<typeof providerFields>,
 ): string[] | undefined {
-  const { isKnownEvent } = PROVIDERS[provider] as Provider;
+  const { isKnownEvent } = PROVIDERS[provider] as WebhookProvider;
   if (!isKnownEvent) return parseList(eventTypes);
   return event === undefined || isKnownEvent(event) ? parseList(event) : undefined;
 }

@@ -1,17 +1,17 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { ParsedDelivery } from './delivery.ts';
 
 /** How the deliveries of a provider are read. */
-export interface Provider {
+export interface WebhookProvider {
   /** Returns the provider's id of the delivery; undefined if it has none. */
-  deliveryId: (delivery: ParsedDelivery) => string | undefined;
+  deliveryIdOf: (delivery: ParsedDelivery) => string | undefined;
   /** Returns the name of the event; undefined if it has none. */
-  event?: (delivery: ParsedDelivery) => string | undefined;
+  eventOf?: (delivery: ParsedDelivery) => string | undefined;
   /** Returns the body of the response to a request that only tests the URL; undefined for events. */
-  handshake?: (delivery: ParsedDelivery) => Json | undefined;
+  handshakeBodyOf?: (delivery: ParsedDelivery) => Json | undefined;
   /** Returns the input of the run. Default: the payload. */
-  input?: (payload: JsonObject, delivery: ParsedDelivery) => JsonObject;
+  inputOf?: (payload: JsonObject, delivery: ParsedDelivery) => JsonObject;
   /** Returns whether the event starts runs of a trigger with these `events`. Default: every event does. */
   matchesEvents?: (events: readonly string[], delivery: ParsedDelivery) => boolean;
   /** Returns whether `events` may contain this name. Default: any name. */
@@ -23,7 +23,7 @@ function valueAt(payload: Json, ...path: readonly string[]): Json | undefined {
   let value: Json | undefined = payload;
   for (const key of path) {
     if (Array.isArray(value)) value = /^\d{1,6}$/.test(key) ? value[Number(key)] : undefined;
-    else value = isJsonObject(value) ? own(value, key) : undefined;
+    else value = isJsonObject(value) ? getOwn(value, key) : undefined;
   }
   return value;
 }
@@ -45,7 +45,7 @@ interface GitHubEvent {
   event: string;
   action?: string;
   /** Further conditions on the payload. */
-  when?: (payload: Json) => boolean;
+  condition?: (payload: Json) => boolean;
 }
 
 const isMerged = (payload: Json): boolean => valueAt(payload, 'pull_request', 'merged') === true;
@@ -56,16 +56,16 @@ const isOnPullRequest = (payload: Json): boolean =>
 const GITHUB_EVENTS: { readonly [name: string]: GitHubEvent } = {
   github_push: { event: 'push' },
   github_pr_opened: { event: 'pull_request', action: 'opened' },
-  github_pr_closed: { event: 'pull_request', action: 'closed', when: (payload) => !isMerged(payload) },
-  github_pr_merged: { event: 'pull_request', action: 'closed', when: isMerged },
-  github_pr_comment: { event: 'issue_comment', action: 'created', when: isOnPullRequest },
+  github_pr_closed: { event: 'pull_request', action: 'closed', condition: (payload) => !isMerged(payload) },
+  github_pr_merged: { event: 'pull_request', action: 'closed', condition: isMerged },
+  github_pr_comment: { event: 'issue_comment', action: 'created', condition: isOnPullRequest },
   github_pr_reviewed: { event: 'pull_request_review', action: 'submitted' },
   github_issue_opened: { event: 'issues', action: 'opened' },
   github_issue_closed: { event: 'issues', action: 'closed' },
   github_issue_comment: {
     event: 'issue_comment',
     action: 'created',
-    when: (payload) => !isOnPullRequest(payload),
+    condition: (payload) => !isOnPullRequest(payload),
   },
   github_release_published: { event: 'release', action: 'published' },
   github_workflow_run: { event: 'workflow_run' },
@@ -81,40 +81,40 @@ export function gitHubEventsOf(names: readonly string[] | undefined): string[] {
 
 const gitHubEventHeader = headerReader('x-github-event');
 
-const github: Provider = {
-  deliveryId: headerReader('x-github-delivery'),
-  event: (delivery) => {
+const github: WebhookProvider = {
+  deliveryIdOf: headerReader('x-github-delivery'),
+  eventOf: (delivery) => {
     const action = textAt(delivery.payload, 'action');
     const event = gitHubEventHeader(delivery);
     return event !== undefined && action !== undefined ? `${event}.${action}` : event;
   },
-  handshake: (delivery) => (gitHubEventHeader(delivery) === 'ping' ? { ok: true } : undefined),
-  input: (payload, delivery) => ({ ...payload, event_type: gitHubEventHeader(delivery) ?? null }),
+  handshakeBodyOf: (delivery) => (gitHubEventHeader(delivery) === 'ping' ? { ok: true } : undefined),
+  inputOf: (payload, delivery) => ({ ...payload, event_type: gitHubEventHeader(delivery) ?? null }),
   isKnownEvent: (name) => name === 'github_webhook' || Object.hasOwn(GITHUB_EVENTS, name),
   matchesEvents: (names, delivery) =>
     names.some((name) => {
       if (name === 'github_webhook') return true;
-      const { event, action, when = () => true } = GITHUB_EVENTS[name] as GitHubEvent;
+      const { event, action, condition = () => true } = GITHUB_EVENTS[name] as GitHubEvent;
       const { payload } = delivery;
       const hasAction = action === undefined || textAt(payload, 'action') === action;
-      return gitHubEventHeader(delivery) === event && hasAction && when(payload);
+      return gitHubEventHeader(delivery) === event && hasAction && condition(payload);
     }),
 };
 
 /** Maximum number of characters of the challenge from Slack that the response repeats. */
-const MAX_CHALLENGE = 1000;
+const MAX_CHALLENGE_CHARS = 1000;
 
-const slack: Provider = {
-  deliveryId: ({ payload }) => textAt(payload, 'event_id'),
-  event: ({ payload }) =>
+const slack: WebhookProvider = {
+  deliveryIdOf: ({ payload }) => textAt(payload, 'event_id'),
+  eventOf: ({ payload }) =>
     textAt(payload, 'event', 'type') ?? textAt(payload, 'type') ?? textAt(payload, 'command'),
-  handshake({ payload }) {
+  handshakeBodyOf({ payload }) {
     const challenge = textAt(payload, 'challenge');
     if (valueAt(payload, 'type') !== 'url_verification' || challenge === undefined) return undefined;
-    return { challenge: challenge.slice(0, MAX_CHALLENGE) };
+    return { challenge: challenge.slice(0, MAX_CHALLENGE_CHARS) };
   },
-  input(payload) {
-    const event = own(payload, 'event');
+  inputOf(payload) {
+    const event = getOwn(payload, 'event');
     if (!isJsonObject(event)) return payload;
     const fields = { event_type: event['type'], timestamp: event['ts'], team_id: payload['team_id'] };
     const definedFields = Object.entries({ ...fields, event_id: payload['event_id'] }).filter(
@@ -124,9 +124,9 @@ const slack: Provider = {
   },
 };
 
-const stripe: Provider = {
-  deliveryId: ({ payload }) => textAt(payload, 'id'),
-  event: ({ payload }) => textAt(payload, 'type'),
+const stripe: WebhookProvider = {
+  deliveryIdOf: ({ payload }) => textAt(payload, 'id'),
+  eventOf: ({ payload }) => textAt(payload, 'type'),
   matchesEvents: (events, { payload }) => events.includes(textAt(payload, 'type') ?? ''),
 };
 
@@ -161,9 +161,9 @@ export function linearTypesOf(names: readonly string[] | undefined): string[] {
   return knownTypes.length === types.length ? [...new Set(knownTypes)] : Object.values(LINEAR_TYPES);
 }
 
-const linear: Provider = {
-  deliveryId: headerReader('linear-delivery'),
-  event: ({ payload }) => {
+const linear: WebhookProvider = {
+  deliveryIdOf: headerReader('linear-delivery'),
+  eventOf: ({ payload }) => {
     const type = textAt(payload, 'type');
     return type && `${type}.${textAt(payload, 'action') ?? ''}`;
   },
@@ -178,9 +178,9 @@ const linear: Provider = {
 
 const TELEGRAM_UPDATE_TYPES = ['message', 'edited_message', 'channel_post', 'callback_query', 'inline_query'];
 
-const telegram: Provider = {
-  deliveryId: ({ payload }) => textAt(payload, 'update_id'),
-  event: ({ payload }) => TELEGRAM_UPDATE_TYPES.find((type) => valueAt(payload, type) !== undefined),
+const telegram: WebhookProvider = {
+  deliveryIdOf: ({ payload }) => textAt(payload, 'update_id'),
+  eventOf: ({ payload }) => TELEGRAM_UPDATE_TYPES.find((type) => valueAt(payload, type) !== undefined),
 };
 
 const CIRCLEBACK_EVENTS: ReadonlySet<string> = new Set([
@@ -188,25 +188,25 @@ const CIRCLEBACK_EVENTS: ReadonlySet<string> = new Set([
 ]);
 
 /** Circleback sends meetings. Its automations choose which ones, so the names of events make no difference. */
-const circleback: Provider = {
+const circleback: WebhookProvider = {
   // The id in the payload identifies the meeting, not the delivery: a meeting can be sent several times.
-  deliveryId: () => undefined,
+  deliveryIdOf: () => undefined,
   isKnownEvent: (name) => CIRCLEBACK_EVENTS.has(name),
 };
 
-const standard: Provider = {
-  deliveryId: headerReader('webhook-id'),
-  event: ({ payload }) => textAt(payload, 'type'),
+const standard: WebhookProvider = {
+  deliveryIdOf: headerReader('webhook-id'),
+  eventOf: ({ payload }) => textAt(payload, 'type'),
 };
 
 /** Any sender, which may send the id of a delivery as `Idempotency-Key`. */
-const generic: Provider = {
-  deliveryId: headerReader('idempotency-key'),
+const generic: WebhookProvider = {
+  deliveryIdOf: headerReader('idempotency-key'),
 };
 
 /** The providers, by name. */
 export const PROVIDERS = {
   ...{ generic, github, slack, stripe, linear, telegram, circleback, standard },
-} as const satisfies { [name: string]: Provider };
+} as const satisfies { [name: string]: WebhookProvider };
 
 export type ProviderName = keyof typeof PROVIDERS;

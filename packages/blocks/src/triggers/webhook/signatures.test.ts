@@ -176,14 +176,14 @@ describe('a signature over the body', () => {
   });
 
   it('covers the time and the id if its scheme has them', () => {
-    const later = { ...VECTORS['slack']!, atMs: 1_531_420_619_000 };
-    later.headers = { ...later.headers, 'X-Slack-Request-Timestamp': '1531420619' };
-    expect(problemOf(later)).toBe('SIGNATURE_INVALID');
-    const other = { ...VECTORS['standard']! };
-    other.headers = { ...other.headers, 'Webhook-Id': 'msg_other' };
-    expect(problemOf(other)).toBe('SIGNATURE_INVALID');
+    const laterVector = { ...VECTORS['slack']!, atMs: 1_531_420_619_000 };
+    laterVector.headers = { ...laterVector.headers, 'X-Slack-Request-Timestamp': '1531420619' };
+    expect(problemOf(laterVector)).toBe('SIGNATURE_INVALID');
+    const otherVector = { ...VECTORS['standard']! };
+    otherVector.headers = { ...otherVector.headers, 'Webhook-Id': 'msg_other' };
+    expect(problemOf(otherVector)).toBe('SIGNATURE_INVALID');
     const { 'Webhook-Id': _id, ...headersWithoutId } = VECTORS['standard']!.headers;
-    expect(problemOf({ ...other, headers: headersWithoutId })).toBe('TIMESTAMP_INVALID');
+    expect(problemOf({ ...otherVector, headers: headersWithoutId })).toBe('TIMESTAMP_INVALID');
   });
 
   it('may be one of several in the header', () => {
@@ -196,8 +196,8 @@ describe('a signature over the body', () => {
 
   it.each(['whsec_', '{', '!'])('is refused if the secret %j has an empty key', (secret) => {
     const vector = VECTORS['standard']!;
-    const { 'Webhook-Id': id, 'Webhook-Timestamp': at } = vector.headers;
-    const signature = createHmac('sha256', '').update(`${id}.${at}.${vector.body}`).digest('base64');
+    const { 'Webhook-Id': id, 'Webhook-Timestamp': timestamp } = vector.headers;
+    const signature = createHmac('sha256', '').update(`${id}.${timestamp}.${vector.body}`).digest('base64');
     const headers = { ...vector.headers, 'Webhook-Signature': `v1,${signature}` };
     expect(problemOf({ ...vector, secret, headers })).toBe('SECRET_MISSING');
   });

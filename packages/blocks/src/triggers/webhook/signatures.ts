@@ -34,7 +34,7 @@ interface HmacScheme {
    */
   timestampHeader?: string;
   /** Returns the text that is signed before the body; undefined if a header for it is missing. Default: no text. */
-  prefix?: (timestamp: string, headers: Headers) => string | undefined;
+  prefixOf?: (timestamp: string, headers: Headers) => string | undefined;
   /** Returns the key bytes of a secret. Default: its characters. */
   keyOf?: (secret: string) => Uint8Array | string;
   /** Returns the time of the request, in milliseconds; NaN for an invalid time. Absent: the scheme has no time. */
@@ -63,7 +63,7 @@ const unixSecondsToMs = (text: string | undefined): number =>
   /^\d{1,12}$/.test(text ?? '') ? Number(text) * 1000 : NaN;
 
 /** Returns the parts of a list that begin with `prefix`, without it. */
-function withPrefix(parts: readonly string[], prefix: string): string[] {
+function valuesAfterPrefix(parts: readonly string[], prefix: string): string[] {
   return parts
     .map((part) => part.trim())
     .filter((part) => part.startsWith(prefix))
@@ -71,8 +71,8 @@ function withPrefix(parts: readonly string[], prefix: string): string[] {
 }
 
 /** Returns a function that reads a header with a single signature, which follows `prefix`. */
-function singleSignature(prefix = ''): HmacScheme['read'] {
-  return (header) => ({ signatures: withPrefix([header], prefix) });
+function singleSignatureReader(prefix = ''): HmacScheme['read'] {
+  return (header) => ({ signatures: valuesAfterPrefix([header], prefix) });
 }
 
 /** The schemes of the providers, by name. */
@@ -81,15 +81,15 @@ export const SCHEMES = {
     kind: 'hmac',
     header: 'x-hub-signature-256',
     encoding: 'hex',
-    read: singleSignature('sha256='),
+    read: singleSignatureReader('sha256='),
   },
   slack: {
     kind: 'hmac',
     header: 'x-slack-signature',
     encoding: 'hex',
-    read: singleSignature('v0='),
+    read: singleSignatureReader('v0='),
     timestampHeader: 'x-slack-request-timestamp',
-    prefix: (timestamp) => `v0:${timestamp}:`,
+    prefixOf: (timestamp) => `v0:${timestamp}:`,
     timeOf: unixSecondsToMs,
     windowMs: FIVE_MINUTES_MS,
   },
@@ -99,9 +99,9 @@ export const SCHEMES = {
     encoding: 'hex',
     read(header) {
       const parts = header.split(',');
-      return { signatures: withPrefix(parts, 'v1='), timestamp: withPrefix(parts, 't=')[0] };
+      return { signatures: valuesAfterPrefix(parts, 'v1='), timestamp: valuesAfterPrefix(parts, 't=')[0] };
     },
-    prefix: (timestamp) => `${timestamp}.`,
+    prefixOf: (timestamp) => `${timestamp}.`,
     timeOf: unixSecondsToMs,
     windowMs: FIVE_MINUTES_MS,
   },
@@ -109,7 +109,7 @@ export const SCHEMES = {
     kind: 'hmac',
     header: 'linear-signature',
     encoding: 'hex',
-    read: singleSignature(),
+    read: singleSignatureReader(),
     timeOf: (_timestamp, body) => timeInBody(body, 'webhookTimestamp'),
     windowMs: MINUTE_MS,
   },
@@ -117,9 +117,9 @@ export const SCHEMES = {
     kind: 'hmac',
     header: 'webhook-signature',
     encoding: 'base64',
-    read: (header) => ({ signatures: withPrefix(header.split(' '), 'v1,') }),
+    read: (header) => ({ signatures: valuesAfterPrefix(header.split(' '), 'v1,') }),
     timestampHeader: 'webhook-timestamp',
-    prefix(timestamp, headers) {
+    prefixOf(timestamp, headers) {
       const id = headers.get('webhook-id');
       return id === null ? undefined : `${id}.${timestamp}.`;
     },
@@ -131,7 +131,7 @@ export const SCHEMES = {
     kind: 'hmac',
     header: 'x-signature',
     encoding: 'hex',
-    read: singleSignature(),
+    read: singleSignatureReader(),
   },
   telegram: { kind: 'token', header: 'x-telegram-bot-api-secret-token' },
 } as const satisfies { [name: string]: SignatureScheme };
@@ -195,14 +195,17 @@ function hmacProblem(
   const { signatures, timestamp: headerTimestamp } = scheme.read(header);
   if (signatures.length === 0) return 'SIGNATURE_MISSING';
   const timestamp = scheme.timestampHeader ? headers.get(scheme.timestampHeader) : headerTimestamp;
-  const prefix = scheme.prefix ? signedPrefix(scheme, timestamp ?? undefined, headers) : '';
+  const prefix = scheme.prefixOf ? signedPrefix(scheme, timestamp ?? undefined, headers) : '';
   if (prefix === undefined) return 'TIMESTAMP_INVALID';
-  const received = signatures.slice(0, MAX_SIGNATURES).map((text) => Buffer.from(text, scheme.encoding));
+  const receivedSignatures = signatures
+    .slice(0, MAX_SIGNATURES)
+    .map((text) => Buffer.from(text, scheme.encoding));
   const matches = secrets.flatMap((secret) => {
     const key = scheme.keyOf?.(secret.trim()) ?? secret.trim();
-    const expected = createHmac('sha256', key).update(prefix).update(body).digest();
-    return received.map(
-      (signature) => signature.length === expected.length && timingSafeEqual(signature, expected),
+    const expectedSignature = createHmac('sha256', key).update(prefix).update(body).digest();
+    return receivedSignatures.map(
+      (signature) =>
+        signature.length === expectedSignature.length && timingSafeEqual(signature, expectedSignature),
     );
   });
   if (!matches.includes(true)) return 'SIGNATURE_INVALID';
@@ -214,11 +217,11 @@ function hmacProblem(
 }
 
 function signedPrefix(
-  { prefix }: HmacScheme,
+  { prefixOf }: HmacScheme,
   timestamp: string | undefined,
   headers: Headers,
 ): string | undefined {
-  return timestamp === undefined ? undefined : prefix?.(timestamp, headers);
+  return timestamp === undefined ? undefined : prefixOf?.(timestamp, headers);
 }
 
 /** Compares the hashes, because strings of different lengths cannot be compared in constant time. */

@@ -4,13 +4,13 @@ import { isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { flowControlFields } from '../flow-control.ts';
-import type { ParsedDelivery, SignedDelivery, WebhookAction, WebhookReply } from './delivery.ts';
+import type { ParsedDelivery, UnverifiedDelivery, WebhookAction, WebhookReply } from './delivery.ts';
 import { genericFields, providerFields, readWebhook } from './fields.ts';
 import type { WebhookConfig } from './fields.ts';
 import { providerHook } from './hooks/provider-hook.ts';
 import type { ProviderHook } from '@heddle/engine/triggers';
 import { PROVIDERS, textAt } from './providers.ts';
-import type { Provider, ProviderName } from './providers.ts';
+import type { WebhookProvider, ProviderName } from './providers.ts';
 import { bodyHmacScheme, SCHEMES, signatureProblem, tokenScheme } from './signatures.ts';
 import type { SignatureScheme } from './signatures.ts';
 
@@ -34,7 +34,7 @@ export interface WebhookTrigger extends TriggerInfo {
   /** Returns whether a request only tests the URL. Such a request is answered with success and starts no run. */
   isTest(config: JsonObject, body: Uint8Array): boolean;
   /** Returns the code of the problem if the request is not authentic. */
-  problemOf(config: JsonObject, delivery: SignedDelivery): string | undefined;
+  problemOf(config: JsonObject, delivery: UnverifiedDelivery): string | undefined;
   /** Returns how to treat an authentic request. */
   actionFor(config: JsonObject, delivery: ParsedDelivery): WebhookAction;
 }
@@ -56,16 +56,19 @@ const PROVIDER_BY_TYPE: { readonly [type: string]: ProviderName } = {
 
 /** The trigger types that are fired by requests from other systems. */
 export const webhookTriggers: readonly WebhookTrigger[] = [
-  ...Object.entries(PROVIDER_BY_TYPE).map(([type, provider]) => webhookTrigger(type, () => provider)),
-  webhookTrigger('webhook', ({ webhookProvider: name }) => providerNamed(name)),
+  ...Object.entries(PROVIDER_BY_TYPE).map(([type, provider]) => createWebhookTrigger(type, () => provider)),
+  createWebhookTrigger('webhook', ({ webhookProvider: name }) => providerFromName(name)),
 ];
 
 /** Returns the provider that an older block (type `webhook`) names; `generic` (any sender) if the name is unknown. */
-function providerNamed(name: Json | undefined): ProviderName {
+function providerFromName(name: Json | undefined): ProviderName {
   return typeof name === 'string' && Object.hasOwn(PROVIDERS, name) ? (name as ProviderName) : 'generic';
 }
 
-function webhookTrigger(type: string, providerFor: (fields: JsonObject) => ProviderName): WebhookTrigger {
+function createWebhookTrigger(
+  type: string,
+  providerFor: (fields: JsonObject) => ProviderName,
+): WebhookTrigger {
   return {
     kind: 'webhook',
     type,
@@ -105,19 +108,19 @@ function schemeOf({ check, header }: WebhookConfig): SignatureScheme | undefined
 }
 
 function webhookAction(config: WebhookConfig, delivery: ParsedDelivery): WebhookAction {
-  const provider: Provider = PROVIDERS[config.provider];
+  const provider: WebhookProvider = PROVIDERS[config.provider];
   // If a generic webhook uses the signature scheme of a provider, that provider is the sender.
-  const signer: Provider = Object.hasOwn(PROVIDERS, config.check)
+  const signer: WebhookProvider = Object.hasOwn(PROVIDERS, config.check)
     ? PROVIDERS[config.check as ProviderName]
     : provider;
-  const handshakeBody = signer.handshake?.(delivery);
+  const handshakeBody = signer.handshakeBodyOf?.(delivery);
   if (handshakeBody !== undefined) return { kind: 'handshake', body: handshakeBody };
-  const event = signer.event?.(delivery);
+  const event = signer.eventOf?.(delivery);
   if (config.events && provider.matchesEvents && !provider.matchesEvents(config.events, delivery))
     return { kind: 'ignored', event: event ?? '' };
   const { idField } = config;
   const deliveryId =
-    idField === undefined ? signer.deliveryId(delivery) : textAt(delivery.payload, ...idField.split('.'));
+    idField === undefined ? signer.deliveryIdOf(delivery) : textAt(delivery.payload, ...idField.split('.'));
   return {
     kind: 'event',
     ...(deliveryId !== undefined && { deliveryId: toStorableId(deliveryId) }),
@@ -142,22 +145,23 @@ function replyOf({ reply, status = 200, body = null }: WebhookConfig): WebhookRe
 function inputOf(config: WebhookConfig, delivery: ParsedDelivery): JsonObject {
   const { payload } = delivery;
   const body = isJsonObject(payload) ? payload : payload === null ? {} : { input: payload };
-  const { input } = PROVIDERS[config.provider] as Provider;
-  if (config.provider !== 'generic') return input?.(body, delivery) ?? body;
+  const { inputOf } = PROVIDERS[config.provider] as WebhookProvider;
+  if (config.provider !== 'generic') return inputOf?.(body, delivery) ?? body;
   const { headers, query } = delivery;
   return { headers: visibleHeaders(config, headers), query, ...body, ...filesOf(config, delivery) };
 }
 
 /** Headers that can contain a credential. */
 const CREDENTIAL_HEADER = /auth|cookie|secret|token|key|signature|password|session|jwt|credential/;
-const NOT_A_CREDENTIAL: ReadonlySet<string> = new Set(['idempotency-key']);
+const NON_CREDENTIAL_HEADERS: ReadonlySet<string> = new Set(['idempotency-key']);
 
 /** Returns the headers, except those that can contain a credential. */
 function visibleHeaders({ header }: WebhookConfig, headers: Headers): JsonObject {
   const secretHeader = header?.toLowerCase();
   return Object.fromEntries(
     [...headers].filter(
-      ([name]) => name !== secretHeader && (NOT_A_CREDENTIAL.has(name) || !CREDENTIAL_HEADER.test(name)),
+      ([name]) =>
+        name !== secretHeader && (NON_CREDENTIAL_HEADERS.has(name) || !CREDENTIAL_HEADER.test(name)),
     ),
   );
 }

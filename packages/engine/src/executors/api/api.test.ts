@@ -42,9 +42,9 @@ const call = (
     type: 'api',
     params: { url: 'https://x.test/a', ...params },
     services: {
-      egress: async () => ({
+      httpClient: async () => ({
         fetch,
-        addresses: () => Promise.reject(new Error('not used')),
+        checkServer: () => Promise.reject(new Error('not used')),
         open: () => Promise.reject(new Error('not used')),
       }),
     },
@@ -147,7 +147,7 @@ describe('a failing api block', () => {
       code: 'HTTP_FAILED',
       retryable: true,
       message:
-        'POST https://x.test/a?token=… answered 503 Unavailable. The server failed: a retry may succeed.',
+        'POST https://x.test/a?token=… responded with 503 Unavailable. The server failed: a retry may succeed.',
       details: { method: 'POST', url: 'https://x.test/a?token=…', status: 503, body: '{"why":"busy"}' },
     });
   });
@@ -193,19 +193,25 @@ describe('retries of an api block', () => {
     const outcome = await call(params, { ...fixture, clock, requests }).catch((error: unknown) => error);
     return { waits: delays, sent: requests.length, outcome };
   };
-  const busy = { status: 503 };
+  const busyResponse = { status: 503 };
 
   it('back off up to a limit until a request succeeds', async () => {
     const params = { retries: 4, retryDelayMs: 100, retryMaxDelayMs: 300 };
     expect(
       await recordWaits(params, {
-        responses: [busy, new EgressError('EGRESS_FAILED', 'x'), busy, busy, { body: '1' }],
+        responses: [
+          busyResponse,
+          new EgressError('EGRESS_FAILED', 'x'),
+          busyResponse,
+          busyResponse,
+          { body: '1' },
+        ],
       }),
     ).toMatchObject({ waits: [100, 200, 300, 300], sent: 5, outcome: { output: { data: 1 } } });
   });
 
   it('fail with the last error', async () => {
-    expect(await recordWaits({ retries: 1, retryDelayMs: 5 }, { responses: [busy] })).toMatchObject({
+    expect(await recordWaits({ retries: 1, retryDelayMs: 5 }, { responses: [busyResponse] })).toMatchObject({
       waits: [5],
       sent: 2,
       outcome: { code: 'HTTP_FAILED' },
@@ -213,7 +219,7 @@ describe('retries of an api block', () => {
   });
 
   it('are off by default, and never follow permanent failures', async () => {
-    expect(await recordWaits({}, { responses: [busy] })).toMatchObject({ sent: 1 });
+    expect(await recordWaits({}, { responses: [busyResponse] })).toMatchObject({ sent: 1 });
     expect(await recordWaits({ retries: 3 }, { responses: [{ status: 404 }] })).toMatchObject({ sent: 1 });
     expect(
       await recordWaits({ retries: 3 }, { responses: [new EgressError('EGRESS_DENIED', 'no')] }),
@@ -222,15 +228,19 @@ describe('retries of an api block', () => {
 
   it('never follow a non-idempotent request, unless allowed or with an idempotency key', async () => {
     const params = { method: 'POST', retries: 1, retryDelayMs: 1 };
-    expect(await recordWaits(params, { responses: [busy] })).toMatchObject({ sent: 1 });
-    expect(await recordWaits({ ...params, retryNonIdempotent: true }, { responses: [busy] })).toMatchObject({
-      sent: 2,
-    });
-    expect(await recordWaits({ ...params, idempotencyHeader: true }, { responses: [busy] })).toMatchObject({
+    expect(await recordWaits(params, { responses: [busyResponse] })).toMatchObject({ sent: 1 });
+    expect(
+      await recordWaits({ ...params, retryNonIdempotent: true }, { responses: [busyResponse] }),
+    ).toMatchObject({
       sent: 2,
     });
     expect(
-      await recordWaits({ ...params, idempotencyHeader: 'X-Once' }, { responses: [busy] }),
+      await recordWaits({ ...params, idempotencyHeader: true }, { responses: [busyResponse] }),
+    ).toMatchObject({
+      sent: 2,
+    });
+    expect(
+      await recordWaits({ ...params, idempotencyHeader: 'X-Once' }, { responses: [busyResponse] }),
     ).toMatchObject({ sent: 2 });
   });
 
@@ -257,7 +267,7 @@ describe('retries of an api block', () => {
   it('stop when the run is cancelled, even while waiting', async () => {
     const controller = new AbortController();
     const clock = new TestClock();
-    const result = call({ retries: 5 }, { responses: [busy], clock, signal: controller.signal });
+    const result = call({ retries: 5 }, { responses: [busyResponse], clock, signal: controller.signal });
     await expect.poll(() => clock.pendingTimerCount).toBe(1);
     controller.abort(new Error('stopped'));
     await expect(result).rejects.toThrow('stopped');

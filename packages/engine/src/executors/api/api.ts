@@ -1,6 +1,6 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { BlockResult, Json } from '@heddle/core/blocks';
-import { isRetryableStatus, retryAfterMs } from '@heddle/core/fields';
+import { isRetryableStatus, parseRetryAfterMs } from '@heddle/core/fields';
 import type { EgressResponse } from '@heddle/sandbox/egress';
 import type { EngineContext, EngineExecutor } from '../services.ts';
 import { asText } from '../values.ts';
@@ -31,7 +31,7 @@ async function callApi(context: EngineContext): Promise<BlockResult> {
     const result = await sendOnce(context, request);
     if ('response' in result) return { output: apiOutput(result.response) };
     const waitMs = retryDelay(index, retry, result.retryAfter);
-    if (!result.mayRetry || index >= retry.retries || waitMs === undefined) throw result.failure;
+    if (!result.mayRetry || index >= retry.maxRetries || waitMs === undefined) throw result.failure;
     await sleep(waitMs, context.clock, context.signal);
   }
 }
@@ -39,10 +39,10 @@ async function callApi(context: EngineContext): Promise<BlockResult> {
 /** Sends a request once. A failure is marked retryable if another attempt can succeed. */
 export async function sendOnce(context: EngineContext, request: ApiRequest): Promise<AttemptResult> {
   const { signal, clock } = context;
-  const egress = await context.services.egress();
+  const httpClient = await context.services.httpClient();
   let response: EgressResponse;
   try {
-    response = await egress.fetch({
+    response = await httpClient.fetch({
       url: request.url,
       method: request.method,
       headers: request.headers,
@@ -58,7 +58,7 @@ export async function sendOnce(context: EngineContext, request: ApiRequest): Pro
   }
   if (response.status >= 200 && response.status < 400) return { response };
   const header = response.headers.find(([name]) => name === 'retry-after')?.[1];
-  const retryAfter = retryAfterMs(header, clock.now());
+  const retryAfter = parseRetryAfterMs(header, clock.now());
   return {
     failure: statusFailure(request, response, retryAfter),
     mayRetry: isRetryableStatus(response.status),
@@ -67,8 +67,11 @@ export async function sendOnce(context: EngineContext, request: ApiRequest): Pro
 }
 
 function timeoutOf(context: EngineContext): number {
-  const field = positiveNumberOf(context.field('timeout'));
-  return Math.max(1, Math.min(field ?? DEFAULT_TIMEOUT_MS, context.remainingMs ?? Number.POSITIVE_INFINITY));
+  const fieldTimeoutMs = positiveNumberOf(context.field('timeout'));
+  return Math.max(
+    1,
+    Math.min(fieldTimeoutMs ?? DEFAULT_TIMEOUT_MS, context.remainingMs ?? Number.POSITIVE_INFINITY),
+  );
 }
 
 function positiveNumberOf(value: Json | undefined): number | undefined {

@@ -9,7 +9,7 @@ interface SentRequest {
 }
 
 /** Returns the request that an api block would send after a block `a` with the output `values`. */
-function send(
+function buildRequest(
   body: Json,
   values: JsonObject,
   { headers = {}, env = {} }: { headers?: JsonObject; env?: { [name: string]: string } } = {},
@@ -32,7 +32,10 @@ const MULTIPART = { 'content-type': 'multipart/form-data; boundary="xyz"' };
 describe('a body of JSON text', () => {
   it('keeps its fields for any value, and is sent as JSON', () => {
     expect(
-      send('{"name": "<a.v>", "n": <a.n>, "id": 12345678901234567890}', { v: 'x","role":"admin', n: [1] }),
+      buildRequest('{"name": "<a.v>", "n": <a.n>, "id": 12345678901234567890}', {
+        v: 'x","role":"admin',
+        n: [1],
+      }),
     ).toEqual({
       body: '{"name": "x\\",\\"role\\":\\"admin", "n": [1], "id": 12345678901234567890}',
       headers: [JSON_TYPE],
@@ -42,24 +45,27 @@ describe('a body of JSON text', () => {
   it('resolves GraphQL variables, and keeps the query as one string', () => {
     const body =
       '{"query": "query ($id: ID!) { user(id: $id) { name } }", "variables": {"id": <a.v>, "note": "<a.v>"}}';
-    expect(JSON.parse(send(body, { v: '1") { x } #' }).body ?? '')).toEqual({
+    expect(JSON.parse(buildRequest(body, { v: '1") { x } #' }).body ?? '')).toEqual({
       query: 'query ($id: ID!) { user(id: $id) { name } }',
       variables: { id: '1") { x } #', note: '1") { x } #' },
     });
   });
 
   it('is sent as text if only its values make it JSON', () => {
-    expect(send('{<a.k>: 1}', { k: '"k"' })).toEqual({ body: '{"k": 1}', headers: [] });
+    expect(buildRequest('{<a.k>: 1}', { k: '"k"' })).toEqual({ body: '{"k": 1}', headers: [] });
   });
 
   it('is the value itself if it is exactly one reference', () => {
-    expect(send('<a.v>', { v: { k: 1 } })).toEqual({ body: '{"k":1}', headers: [JSON_TYPE] });
-    expect(send('<a.v>\n', { v: 'plain' })).toEqual({ body: 'plain', headers: [] });
-    expect(send('{{B}}', {}, { env: { B: '{"a": 1}' } })).toEqual({ body: '{"a": 1}', headers: [JSON_TYPE] });
+    expect(buildRequest('<a.v>', { v: { k: 1 } })).toEqual({ body: '{"k":1}', headers: [JSON_TYPE] });
+    expect(buildRequest('<a.v>\n', { v: 'plain' })).toEqual({ body: 'plain', headers: [] });
+    expect(buildRequest('{{B}}', {}, { env: { B: '{"a": 1}' } })).toEqual({
+      body: '{"a": 1}',
+      headers: [JSON_TYPE],
+    });
   });
 
   it('treats placeholders like references', () => {
-    expect(send('{"key": "{{K}}", "n": {{N}}}', {}, { env: { K: 'a"b', N: '5' } }).body).toBe(
+    expect(buildRequest('{"key": "{{K}}", "n": {{N}}}', {}, { env: { K: 'a"b', N: '5' } }).body).toBe(
       '{"key": "a\\"b", "n": 5}',
     );
   });
@@ -68,8 +74,11 @@ describe('a body of JSON text', () => {
 describe('a body of a form', () => {
   it('keeps its fields for any value', () => {
     expect(
-      send('name=<a.v>&key={{K}}&role=user', { v: 'x&role=admin +é' }, { headers: FORM, env: { K: 'a&b' } })
-        .body,
+      buildRequest(
+        'name=<a.v>&key={{K}}&role=user',
+        { v: 'x&role=admin +é' },
+        { headers: FORM, env: { K: 'a&b' } },
+      ).body,
     ).toBe('name=x%26role%3Dadmin+%2B%C3%A9&key=a%26b&role=user');
   });
 
@@ -83,16 +92,16 @@ describe('a body of a form', () => {
       ],
     ],
   ])('is built from the object or table %j', (body) => {
-    expect(send(body, { v: 'x&y' }, { headers: FORM })).toEqual({
+    expect(buildRequest(body, { v: 'x&y' }, { headers: FORM })).toEqual({
       body: 'a=x%26y&b=%5B1%5D',
       headers: Object.entries(FORM),
     });
   });
 
   it('is sent unchanged if it is text without references, or exactly one reference', () => {
-    expect(send('a=b&c=%20', {}, { headers: FORM }).body).toBe('a=b&c=%20');
-    expect(send('<a.v>', { v: 'a=b&c' }, { headers: FORM }).body).toBe('a=b&c');
-    expect(send([1, 2], {}, { headers: FORM }).body).toBe('[1,2]');
+    expect(buildRequest('a=b&c=%20', {}, { headers: FORM }).body).toBe('a=b&c=%20');
+    expect(buildRequest('<a.v>', { v: 'a=b&c' }, { headers: FORM }).body).toBe('a=b&c');
+    expect(buildRequest([1, 2], {}, { headers: FORM }).body).toBe('[1,2]');
   });
 });
 
@@ -100,7 +109,9 @@ describe('a multipart body', () => {
   const body = '--xyz\r\nContent-Disposition: form-data; name="<a.n>"\r\n\r\n<a.v>\r\n--xyz--\r\n';
 
   it('keeps its parts and their headers', () => {
-    expect(send(body, { n: 'f"; filename="x\r\nA: b', v: 'a "b"\r\n' }, { headers: MULTIPART }).body).toBe(
+    expect(
+      buildRequest(body, { n: 'f"; filename="x\r\nA: b', v: 'a "b"\r\n' }, { headers: MULTIPART }).body,
+    ).toBe(
       '--xyz\r\nContent-Disposition: form-data; name="f%22; filename=%22x%0D%0AA: b"\r\n\r\na "b"\r\n\r\n--xyz--\r\n',
     );
   });
@@ -110,7 +121,7 @@ describe('a multipart body', () => {
     ['--xyz', 'v'],
   ])('fails the block if a value contains its boundary', async (name, valueStart) => {
     const values = { n: name, v: `${valueStart}--xyz` };
-    const failure = await failureOf(() => send(body, values, { headers: MULTIPART }));
+    const failure = await failureOf(() => buildRequest(body, values, { headers: MULTIPART }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
     expect(failure.message).toContain('boundary');
   });
@@ -122,7 +133,7 @@ describe('headers of a request', () => {
     [{ 'X-A': '\u0000' }, 'the character U+0000'],
     [{ 'X A': 'a' }, 'with the name "X A"'],
   ])('%j fail the block', async (headers, message) => {
-    const failure = await failureOf(() => send(null, { v: 'a\r\nX-B: c' }, { headers }));
+    const failure = await failureOf(() => buildRequest(null, { v: 'a\r\nX-B: c' }, { headers }));
     expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
     expect(failure.message).toContain(message);
   });

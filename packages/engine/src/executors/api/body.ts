@@ -17,7 +17,7 @@ const FORM_TYPE = 'application/x-www-form-urlencoded';
  * Throws BLOCK_CONFIG_INVALID for a value that contains the boundary of a multipart body.
  */
 export function readBody(template: Template, { lookup, field }: FieldContext): Json {
-  const type = contentType(field('headers'));
+  const type = contentTypeOf(field('headers'));
   if (type.name === FORM_TYPE) return formBody(template, lookup);
   const { boundary } = type;
   if (boundary !== undefined && template.kind === 'text' && !findSingleHole(template))
@@ -27,11 +27,11 @@ export function readBody(template: Template, { lookup, field }: FieldContext): J
   );
 }
 
-function contentType(headers: Json | undefined): { name: string; boundary?: string } {
+function contentTypeOf(headers: Json | undefined): { name: string; boundary?: string } {
   const header = asPairs(headers)?.find(([key]) => key.toLowerCase() === 'content-type')?.[1] ?? '';
   const name = (header.split(';', 1)[0] ?? '').trim().toLowerCase();
-  const [, quoted, plain] = /;\s*boundary=(?:"([^"]*)"|([^\s;]+))/i.exec(header) ?? [];
-  const boundary = quoted ?? plain ?? '';
+  const [, quotedBoundary, plainBoundary] = /;\s*boundary=(?:"([^"]*)"|([^\s;]+))/i.exec(header) ?? [];
+  const boundary = quotedBoundary ?? plainBoundary ?? '';
   return name.startsWith('multipart/') && boundary !== '' ? { name, boundary } : { name };
 }
 

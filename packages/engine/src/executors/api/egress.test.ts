@@ -8,7 +8,7 @@ import { contextOf, failureOf } from '../../../../../test/support/block.ts';
 import { apiExecutor } from './api.ts';
 
 const call = (params: JsonObject, egress: Egress): unknown =>
-  apiExecutor.execute(contextOf({ type: 'api', params, services: { egress: async () => egress } }));
+  apiExecutor.execute(contextOf({ type: 'api', params, services: { httpClient: async () => egress } }));
 
 describe('an api block with the egress policy', () => {
   const startServer = async (): Promise<string> => {
@@ -24,15 +24,15 @@ describe('an api block with the egress policy', () => {
 
   it('reaches a real server only if the policy allows its address', async () => {
     const url = await startServer();
-    const permissive = createEgress({ allowPrivate: true, ports: 'any' });
-    const restrictive = createEgress({ ports: 'any' });
+    const permissiveEgress = createEgress({ allowPrivate: true, ports: 'any' });
+    const restrictiveEgress = createEgress({ ports: 'any' });
     onTestFinished(async () => {
-      await Promise.all([permissive.close(), restrictive.close()]);
+      await Promise.all([permissiveEgress.close(), restrictiveEgress.close()]);
     });
-    expect(await call({ url, params: { q: 1 } }, permissive)).toMatchObject({
+    expect(await call({ url, params: { q: 1 } }, permissiveEgress)).toMatchObject({
       output: { data: { method: 'GET', url: '/x?q=1' }, status: 200 },
     });
-    expect(await failureOf(() => call({ url }, restrictive))).toMatchObject({
+    expect(await failureOf(() => call({ url }, restrictiveEgress))).toMatchObject({
       code: 'HTTP_FAILED',
       details: { reason: 'EGRESS_DENIED' },
     });

@@ -29,7 +29,7 @@ export function statusFailure(
 ): BlockError {
   const { status, statusText } = response;
   const hint = HINTS.find(([test]) => test(status))?.[1];
-  const text = `${request.method} ${redactUrl(request.url)} answered ${status}${statusText === '' ? '' : ` ${statusText}`}.`;
+  const text = `${request.method} ${redactUrl(request.url)} responded with ${status}${statusText === '' ? '' : ` ${statusText}`}.`;
   return new BlockError('HTTP_FAILED', hint === undefined ? text : `${text} ${hint}`, {
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     details: {

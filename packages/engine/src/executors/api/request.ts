@@ -38,7 +38,7 @@ export function readRequest(context: EngineContext): ApiRequest | undefined {
 function methodOf(text: string): string {
   const method = fieldSchemas.httpMethod.safeParse(text || 'GET');
   if (method.success) return method.data;
-  throw configInvalid(
+  throw configInvalidError(
     `The method "${text.toUpperCase()}" is not ${method.error.issues[0]?.message ?? 'known'}.`,
   );
 }
@@ -46,19 +46,19 @@ function methodOf(text: string): string {
 /** Returns the pairs of the table in the field `name`. Throws BLOCK_CONFIG_INVALID. */
 export function pairsOf(context: BlockContext, name: string): [string, string][] {
   const pairs = asPairs(context.field(name));
-  if (pairs === undefined) throw configInvalid(`The ${name} of the request are not a table.`);
+  if (pairs === undefined) throw configInvalidError(`The ${name} of the request are not a table.`);
   return pairs;
 }
 
 /** Returns the URL with these query parameters added. Throws BLOCK_CONFIG_INVALID. */
 export function urlOf(text: string, params: readonly [string, string][]): string {
   if (!URL.canParse(text))
-    throw configInvalid(
+    throw configInvalidError(
       `The URL "${redactUrl(text)}" is not valid: it needs a scheme and a host, as in https://example.com/path.`,
     );
   const url = new URL(text);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw configInvalid(`The URL "${redactUrl(text)}" is not valid: only http and https are supported.`);
+    throw configInvalidError(`The URL "${redactUrl(text)}" is not valid: only http and https are supported.`);
   for (const [key, value] of params) url.searchParams.append(key, value);
   return url.href;
 }
@@ -115,6 +115,6 @@ export function redactUrl(text: string): string {
 }
 
 /** Returns the error BLOCK_CONFIG_INVALID with this message. */
-export function configInvalid(message: string): BlockError {
+export function configInvalidError(message: string): BlockError {
   return new BlockError('BLOCK_CONFIG_INVALID', message, { retryable: false });
 }

@@ -7,7 +7,7 @@ interface ResponseFields {
   body?: string | Uint8Array;
 }
 
-const output = ({
+const outputOf = ({
   status = 200,
   headers = [['content-type', 'application/json']],
   body = '{}',
@@ -31,7 +31,7 @@ describe('the response to an api block', () => {
     [{ headers: [['content-type', 'image/png']], body: new Uint8Array([137, 80]) }, 'iVA='],
     [{ status: 204, headers: [], body: '' }, null],
   ])('is parsed according to its content type: %j (P7)', (fields, data) => {
-    expect(output(fields)).toMatchObject({ data, status: fields.status ?? 200 });
+    expect(outputOf(fields)).toMatchObject({ data, status: fields.status ?? 200 });
   });
 
   it('joins repeated headers', () => {
@@ -39,6 +39,6 @@ describe('the response to an api block', () => {
       ['x-a', '1'],
       ['x-a', '2'],
     ];
-    expect(output({ headers })).toMatchObject({ headers: { 'x-a': '1, 2' } });
+    expect(outputOf({ headers })).toMatchObject({ headers: { 'x-a': '1, 2' } });
   });
 });

@@ -2,7 +2,7 @@ import { parseJson } from '@heddle/core/fields';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { EgressResponse } from '@heddle/sandbox/egress';
 
-const BINARY =
+const BINARY_TYPE =
   /^(?:image|audio|video|font)\/|^application\/(?:octet-stream|pdf|zip|gzip|x-tar|vnd\.(?!.*(?:json|xml)))/;
 
 /**
@@ -17,7 +17,7 @@ export function apiOutput(response: EgressResponse): JsonObject {
 function dataOf(body: Uint8Array, contentType: string): JsonObject[string] {
   if (body.length === 0) return null;
   const type = contentType.toLowerCase();
-  if (BINARY.test(type)) return Buffer.from(body).toString('base64');
+  if (BINARY_TYPE.test(type)) return Buffer.from(body).toString('base64');
   const text = decode(body, /charset="?([^\s;"]+)/.exec(type)?.[1] ?? 'utf-8');
   return /[/+]json\b/.test(type) || type === '' ? (parseJson(text) ?? text) : text;
 }
@@ -37,8 +37,8 @@ function isCharset(label: string): boolean {
 function joinHeaders(pairs: readonly (readonly [string, string])[]): { [name: string]: string } {
   const headers = new Map<string, string>();
   for (const [name, value] of pairs) {
-    const existing = headers.get(name);
-    headers.set(name, existing === undefined ? value : `${existing}, ${value}`);
+    const existingValue = headers.get(name);
+    headers.set(name, existingValue === undefined ? value : `${existingValue}, ${value}`);
   }
   return Object.fromEntries(headers);
 }

@@ -5,7 +5,7 @@ import type { ApiRequest } from './request.ts';
 /** The retries of an api block, in addition to the retry policy of blocks. */
 export interface ApiRetry {
   /** Attempts after the first one. */
-  retries: number;
+  maxRetries: number;
   delayMs: number;
   maxDelayMs: number;
 }
@@ -22,15 +22,17 @@ export function readRetry(context: BlockContext, request: ApiRequest): ApiRetry 
     IDEMPOTENT_METHODS.has(request.method) ||
     request.hasIdempotencyKey ||
     isOn(context.field('retryNonIdempotent', 'native'));
-  const delayMs = nonNegativeOr(context.field('retryDelayMs'), 500);
+  const delayMs = nonNegativeNumberOf(context.field('retryDelayMs'), 500);
   return {
-    retries: mayRetry ? Math.min(Math.floor(nonNegativeOr(context.field('retries'), 0)), MAX_RETRIES) : 0,
+    maxRetries: mayRetry
+      ? Math.min(Math.floor(nonNegativeNumberOf(context.field('retries'), 0)), MAX_RETRIES)
+      : 0,
     delayMs,
-    maxDelayMs: Math.max(nonNegativeOr(context.field('retryMaxDelayMs'), 30_000), delayMs),
+    maxDelayMs: Math.max(nonNegativeNumberOf(context.field('retryMaxDelayMs'), 30_000), delayMs),
   };
 }
 
-function nonNegativeOr(value: Json | undefined, fallback: number): number {
+function nonNegativeNumberOf(value: Json | undefined, fallback: number): number {
   const text = asText(value).trim();
   const number = text === '' ? fallback : Number(text);
   return Number.isFinite(number) && number >= 0 ? number : fallback;

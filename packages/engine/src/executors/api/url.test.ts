@@ -128,13 +128,13 @@ describe('references in an authored URL', () => {
 });
 
 describe('arbitrary values in authored URLs', () => {
-  const plain = fc.string({
+  const plainText = fc.string({
     unit: fc.constantFrom('a', 'b', 'Z', '0', '9', '-', '_', '~'),
     minLength: 1,
     maxLength: 4,
   });
   const slot = fc.constantFrom('<a.v>', '<a.w>', '<a.x>');
-  const piece = fc.oneof(plain, slot);
+  const piece = fc.oneof(plainText, slot);
   const pieces = fc.array(piece, { minLength: 1, maxLength: 3 }).map((parts) => parts.join(''));
   const origin = fc.constantFrom('https://h.test', 'http://h.test:8080', 'https://u:p@h.test');
   const value = fc.oneof(
@@ -165,14 +165,14 @@ describe('arbitrary values in authored URLs', () => {
         origin,
         fc.array(pieces, { maxLength: 4 }),
         fc
-          .uniqueArray(plain, { maxLength: 3 })
+          .uniqueArray(plainText, { maxLength: 3 })
           .chain((names) => fc.tuple(...names.map((name) => fc.tuple(fc.constant(name), pieces)))),
         fc.record({ v: value, w: value, x: value }),
         (start, segments, query, values) => {
-          const authored = `${start}/${segments.join('/')}${query.length === 0 ? '' : `?${query.map(([name, text]) => `${name}=${text}`).join('&')}`}`;
-          const filled = readIfValid(authored, values);
-          fc.pre(filled !== undefined);
-          const url = new URL(filled);
+          const authoredUrl = `${start}/${segments.join('/')}${query.length === 0 ? '' : `?${query.map(([name, text]) => `${name}=${text}`).join('&')}`}`;
+          const filledUrl = readIfValid(authoredUrl, values);
+          fc.pre(filledUrl !== undefined);
+          const url = new URL(filledUrl);
           expect(url.origin).toBe(new URL(start).origin);
           expect(url.username).toBe(new URL(start).username);
           expect(url.pathname.split('/')).toHaveLength(Math.max(segments.length, 1) + 1);
@@ -185,9 +185,9 @@ describe('arbitrary values in authored URLs', () => {
   });
 
   /** Returns the URL; undefined if a value is not valid in its position. */
-  function readIfValid(authored: string, values: { [name: string]: Json }): string | undefined {
+  function readIfValid(authoredUrl: string, values: { [name: string]: Json }): string | undefined {
     try {
-      return asText(readUrl(authored, values));
+      return asText(readUrl(authoredUrl, values));
     } catch (error) {
       if (isBlockError(error) && error.code === 'BLOCK_CONFIG_INVALID') return undefined;
       throw error;

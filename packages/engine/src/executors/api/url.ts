@@ -91,8 +91,8 @@ class UrlFiller {
         requireMatch(value, /^[a-z]*$/i, 'the scheme', 'a scheme such as https'),
       ),
       slashes,
-      this.#authority(authority),
-      path.replace(/[^/\\]+/g, (segment) => this.#segment(segment)),
+      this.#fillAuthority(authority),
+      path.replace(/[^/\\]+/g, (segment) => this.#fillSegment(segment)),
       this.#insert(queryAndFragment, percentEncode),
     ].join('');
   }
@@ -104,30 +104,30 @@ class UrlFiller {
     });
   }
 
-  #authority(authority: string): string {
+  #fillAuthority(authority: string): string {
     const user = authority.slice(0, authority.lastIndexOf('@') + 1);
     const [, host = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(.*)$/s.exec(authority.slice(user.length)) ?? [];
     return [
       this.#insert(user, percentEncode),
-      this.#host(host, port !== ''),
+      this.#fillHost(host, port !== ''),
       this.#insert(port, (value) => requireMatch(value, /^\d{1,5}$/, 'the port', 'a port number')),
     ].join('');
   }
 
-  #host(host: string, hasPort: boolean): string {
+  #fillHost(host: string, hasPort: boolean): string {
     if (host === SLOT) {
       const pattern = hasPort ? HOST : HOST_WITH_PORT;
       return this.#insert(host, (value) => requireMatch(value, pattern, 'the host', 'a host name'));
     }
-    const inBrackets = host.startsWith('[');
-    const filled = this.#insert(host.slice(0, host.length - SLOT.length), (value) =>
-      requireMatch(value, inBrackets ? IPV6_ADDRESS : HOST_NAME, 'the host', 'part of a host name'),
+    const isInBrackets = host.startsWith('[');
+    const filledStart = this.#insert(host.slice(0, host.length - SLOT.length), (value) =>
+      requireMatch(value, isInBrackets ? IPV6_ADDRESS : HOST_NAME, 'the host', 'part of a host name'),
     );
-    return `${filled}${this.#endOfHost(filled, host.slice(host.length - SLOT.length))}`;
+    return `${filledStart}${this.#fillEndOfHost(filledStart, host.slice(host.length - SLOT.length))}`;
   }
 
   /** Inserts a value that directly follows the host, and extends it: `.org` would change the host `example.com`. */
-  #endOfHost(host: string, end: string): string {
+  #fillEndOfHost(host: string, end: string): string {
     if (host.endsWith('.'))
       return this.#insert(end, (value) => requireMatch(value, HOST_NAME, 'the host', 'a host name'));
     return this.#insert(end, (value) => {
@@ -137,15 +137,19 @@ class UrlFiller {
     });
   }
 
-  #segment(segment: string): string {
+  #fillSegment(segment: string): string {
     const firstValue = this.#values.at(-1);
-    const filled = this.#insert(segment, percentEncode);
-    if (firstValue !== undefined && segment.includes(SLOT) && /^\.\.?$/.test(filled.replace(/%2e/gi, '.')))
+    const filledSegment = this.#insert(segment, percentEncode);
+    if (
+      firstValue !== undefined &&
+      segment.includes(SLOT) &&
+      /^\.\.?$/.test(filledSegment.replace(/%2e/gi, '.'))
+    )
       throw urlError(
         firstValue,
         'turns a segment of the path into "." or "..", which would lead to another path',
       );
-    return filled;
+    return filledSegment;
   }
 }
 

@@ -20,9 +20,9 @@ async function send(params: JsonObject, fixture: BlockFixture = {}, status = 200
     type: 'webhook_request',
     params: { url: 'https://x.test/hook', ...params },
     services: {
-      egress: async () => ({
+      httpClient: async () => ({
         fetch,
-        addresses: () => Promise.reject(new Error('not used')),
+        checkServer: () => Promise.reject(new Error('not used')),
         open: () => Promise.reject(new Error('not used')),
       }),
     },

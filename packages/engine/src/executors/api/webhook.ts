@@ -3,7 +3,7 @@ import { checkHeaders } from '../header-rules.ts';
 import type { EngineContext, EngineExecutor } from '../services.ts';
 import { asText } from '../values.ts';
 import { sendOnce } from './api.ts';
-import { bodyOf, configInvalid, hasHeader, pairsOf, urlOf, withCallChain } from './request.ts';
+import { bodyOf, configInvalidError, hasHeader, pairsOf, urlOf, withCallChain } from './request.ts';
 import type { ApiRequest } from './request.ts';
 import { apiOutput } from './response.ts';
 
@@ -26,7 +26,7 @@ export const webhookExecutor: EngineExecutor = {
  */
 function webhookRequest(context: EngineContext): ApiRequest {
   const url = asText(context.field('url')).trim();
-  if (url === '') throw configInvalid('The webhook has no URL: fill in "url".');
+  if (url === '') throw configInvalidError('The webhook has no URL: fill in "url".');
   const body = bodyOf(context)?.text ?? '';
   const timestamp = String(context.clock.now());
   const secret = asText(context.field('secret'));

@@ -5,7 +5,7 @@ import { systemClock, timeLimit } from '../../clock.ts';
 import { HeddleEngine } from '../../engine.ts';
 import type { Registry } from '../../executors/registry.ts';
 import type { EngineOptions } from '../../options.ts';
-import { heldByOther } from '../../store/leases.ts';
+import { heldByAnother } from '../../store/leases.ts';
 import type { LeasedStores } from '../../store/leases.ts';
 import type { Engine } from '../../types.ts';
 import { RunRegistry } from '../local/run-registry.ts';
@@ -51,10 +51,19 @@ export async function createPostgresEngine(
   const report = (error: unknown): void => onError(error, undefined);
 
   const membership = new Membership({ leases, clock, leaseMs });
-  const ownership = new LeasedRunOwnership({ leases, membership, clock, report: onError });
+  const ownership = new LeasedRunOwnership({ leases, membership, clock, onError });
   const runs = new RunRegistry(parts, ownership);
-  const local = { ...parts, runs };
-  const service = new PeerService({ local, leases, requests, membership, ownership, clock, recover, report });
+  const localParts = { ...parts, runs };
+  const service = new PeerService({
+    localParts,
+    leases,
+    requests,
+    membership,
+    ownership,
+    clock,
+    recover,
+    onError: report,
+  });
   const peers = new PeerRuns({ runtime: parts, requests, clock });
 
   const close = async (graceMs: number): Promise<void> => {
@@ -72,7 +81,7 @@ export async function createPostgresEngine(
   try {
     await membership.begin((reason) => {
       ownership.forgetAll();
-      runs.stopAll(heldByOther);
+      runs.stopAll(heldByAnother);
       report(new Error(reason));
     });
     await service.start();
@@ -80,6 +89,6 @@ export async function createPostgresEngine(
     await close(0);
     throw error;
   }
-  const runtime = new LeasedRuntime(local, peers);
+  const runtime = new LeasedRuntime(localParts, peers);
   return new HeddleEngine({ ...parts, runtime, httpClient: fileHttpClientLoader(options), close });
 }

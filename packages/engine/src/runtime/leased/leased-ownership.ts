@@ -1,5 +1,5 @@
 import type { Clock, Entry, RunHeader, RunRecord } from '@heddle/core';
-import { heldByOther, ProcessRemovedError } from '../../store/leases.ts';
+import { heldByAnother, ProcessRemovedError } from '../../store/leases.ts';
 import type { Lease, LeaseStore } from '../../store/leases.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
 import type { RunOwnership } from '../local/run-ownership.ts';
@@ -13,7 +13,7 @@ interface OwnershipOptions {
   leases: LeaseStore;
   membership: Membership;
   clock: Clock;
-  report: (error: unknown, runId: string) => void;
+  onError: (error: unknown, runId: string) => void;
 }
 
 interface Retry {
@@ -23,32 +23,38 @@ interface Retry {
 
 /** Owns runs through the leases that this process holds. */
 export class LeasedRunOwnership implements RunOwnership {
-  readonly shared = true;
+  readonly isShared = true;
   readonly #options: OwnershipOptions;
   readonly #leases = new Map<string, Lease>();
   /** Claimed runs that are not recovered yet. */
-  readonly #claimed = new Set<string>();
+  readonly #claimedRunIds = new Set<string>();
   readonly #retries = new Map<string, Retry>();
 
   constructor(options: OwnershipOptions) {
     this.#options = options;
   }
 
-  async create(run: RunHeader, first: Entry, record: RunRecord): Promise<TailableRunStore | undefined> {
-    const lease = await this.#asMember((owner) => this.#options.leases.create(owner, run, first, record));
+  async create(
+    header: RunHeader,
+    firstEntry: Entry,
+    record: RunRecord,
+  ): Promise<TailableRunStore | undefined> {
+    const lease = await this.#asMember((owner) =>
+      this.#options.leases.create(owner, header, firstEntry, record),
+    );
     return lease && this.#hold(lease);
   }
 
   async acquire(runId: string): Promise<TailableRunStore> {
-    if (this.#claimed.delete(runId)) return this.writer(runId);
+    if (this.#claimedRunIds.delete(runId)) return this.writableStore(runId);
     const lease = await this.#asMember((owner) => this.#options.leases.acquire(owner, runId));
-    if (!lease) throw heldByOther(runId);
+    if (!lease) throw heldByAnother(runId);
     return this.#hold(lease);
   }
 
-  writer(runId: string): TailableRunStore {
+  writableStore(runId: string): TailableRunStore {
     const lease = this.#leases.get(runId);
-    if (!lease) throw heldByOther(runId);
+    if (!lease) throw heldByAnother(runId);
     return this.#options.leases.runStore(lease);
   }
 
@@ -57,7 +63,7 @@ export class LeasedRunOwnership implements RunOwnership {
     const leases = await this.#asMember((owner) => this.#options.leases.claim(owner, limit));
     for (const lease of leases) {
       this.#hold(lease);
-      this.#claimed.add(lease.runId);
+      this.#claimedRunIds.add(lease.runId);
     }
     return leases.map(({ runId }) => runId);
   }
@@ -67,12 +73,12 @@ export class LeasedRunOwnership implements RunOwnership {
     this.forget(runId);
     // If this fails, the process keeps the lease and acquires the run when it is needed.
     if (lease)
-      this.#options.leases.release(lease).catch((error: unknown) => this.#options.report(error, runId));
+      this.#options.leases.release(lease).catch((error: unknown) => this.#options.onError(error, runId));
   }
 
   forget(runId: string): void {
     this.#leases.delete(runId);
-    this.#claimed.delete(runId);
+    this.#claimedRunIds.delete(runId);
     this.#retries.get(runId)?.cancel();
     this.#retries.delete(runId);
   }

@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import type { LiveRun } from '../../runtime-port.ts';
-import { isHeldByOther } from '../../store/leases.ts';
+import { isHeldByAnother } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
 import type { EventPosition } from '../../records/follow.ts';
 import type { ActiveRun } from '../local/active-run.ts';
@@ -23,39 +23,39 @@ export class LeasedRuntime extends LocalRuntime {
 
   /** Returns the live run, whose promise and events continue even if another process takes over the run. */
   protected override toLiveRun(run: ActiveRun, after: EventPosition): LiveRun {
-    const local = super.toLiveRun(run, after);
-    const { runId } = local;
+    const localRun = super.toLiveRun(run, after);
+    const { runId } = localRun;
     return {
       runId,
       whenIdle: async () => {
         try {
-          await local.whenIdle();
+          await localRun.whenIdle();
         } catch (error) {
-          if (!isHeldByOther(error, runId)) throw error;
+          if (!isHeldByAnother(error, runId)) throw error;
           await this.#peers.whenIdle(runId, run.lastNotifiedSeq);
         }
       },
-      events: () => this.#eventsAcrossOwners(local.events(), run, after),
+      events: () => this.#eventsAcrossOwners(localRun.events(), run, after),
     };
   }
 
   async *#eventsAcrossOwners(
-    local: AsyncIterable<RunEvent>,
+    localEvents: AsyncIterable<RunEvent>,
     run: ActiveRun,
     after: EventPosition,
   ): AsyncGenerator<RunEvent> {
     let position = after;
     try {
-      for await (const event of local) {
-        const { emission } = position;
+      for await (const event of localEvents) {
+        const { emissionNumber } = position;
         position = {
           seq: run.lastNotifiedSeq,
-          emission: event.type === 'block:emission' ? event.number : emission,
+          emissionNumber: event.type === 'block:emission' ? event.number : emissionNumber,
         };
         yield event;
       }
     } catch (error) {
-      if (!isHeldByOther(error, run.runId)) throw error;
+      if (!isHeldByAnother(error, run.runId)) throw error;
       yield* this.#peers.events(run.runId, position);
     }
   }
@@ -64,7 +64,7 @@ export class LeasedRuntime extends LocalRuntime {
     try {
       return await super.open(runId);
     } catch (error) {
-      if (!isHeldByOther(error)) throw error;
+      if (!isHeldByAnother(error)) throw error;
       return this.#peers.open(runId);
     }
   }

@@ -9,7 +9,7 @@ const LEASE_MS = 9000;
 class FakeLeases implements Pick<LeaseStore, 'join' | 'renew' | 'leave'> {
   readonly expiresAtByOwner = new Map<string, number>();
   /** The next calls wait for this promise. */
-  responses: Promise<void> = Promise.resolve();
+  response: Promise<void> = Promise.resolve();
   readonly #clock: TestClock;
 
   constructor(clock: TestClock) {
@@ -17,19 +17,19 @@ class FakeLeases implements Pick<LeaseStore, 'join' | 'renew' | 'leave'> {
   }
 
   async join(owner: string, leaseMs: number): Promise<void> {
-    await this.responses;
+    await this.response;
     this.expiresAtByOwner.set(owner, this.#clock.now() + leaseMs);
   }
 
   async renew(owner: string, leaseMs: number): Promise<boolean> {
-    await this.responses;
+    await this.response;
     if (!this.expiresAtByOwner.has(owner)) return false;
     this.expiresAtByOwner.set(owner, this.#clock.now() + leaseMs);
     return true;
   }
 
   async leave(owner: string): Promise<void> {
-    await this.responses;
+    await this.response;
     this.expiresAtByOwner.delete(owner);
   }
 }
@@ -70,12 +70,12 @@ describe('Membership', () => {
   it('keeps its runs if it misses some heartbeats, and loses them when the lease expires, even while a request is pending', async () => {
     const { leases, lossReasons, membership, advance } = await joinedMember();
     const { owner } = membership;
-    leases.responses = unreachable();
-    leases.responses.catch(() => undefined);
+    leases.response = unreachable();
+    leases.response.catch(() => undefined);
     await advance(LEASE_MS / 3);
     await advance(LEASE_MS / 3);
     expect(membership.owner).toBe(owner);
-    leases.responses = new Promise(() => undefined);
+    leases.response = new Promise(() => undefined);
     await advance(LEASE_MS / 3);
     expect(lossReasons).toEqual([expect.stringContaining('could not renew its lease')]);
     expect(membership.owner).toBeUndefined();
@@ -84,11 +84,11 @@ describe('Membership', () => {
   it('joins again under another id once the database is reachable, and removes the former id', async () => {
     const { leases, membership, advance } = await joinedMember();
     const { owner: formerOwner = '' } = membership;
-    leases.responses = unreachable();
-    leases.responses.catch(() => undefined);
+    leases.response = unreachable();
+    leases.response.catch(() => undefined);
     for (let thirds = 0; thirds < 4; thirds++) await advance(LEASE_MS / 3);
     expect(leases.expiresAtByOwner.has(formerOwner)).toBe(true);
-    leases.responses = Promise.resolve();
+    leases.response = Promise.resolve();
     await advance(LEASE_MS / 3);
     const { owner: newOwner = '' } = membership;
     expect(newOwner).not.toBe(formerOwner);
@@ -119,10 +119,10 @@ describe('Membership', () => {
   it('counts the lease from the request: a late response does not extend it', async () => {
     const { leases, lossReasons, membership, advance } = await joinedMember();
     let respond = (): void => undefined;
-    leases.responses = new Promise((resolve) => (respond = resolve));
+    leases.response = new Promise((resolve) => (respond = resolve));
     await advance(LEASE_MS / 3);
     await advance(LEASE_MS / 2);
-    leases.responses = new Promise(() => undefined);
+    leases.response = new Promise(() => undefined);
     respond();
     await advance(0);
     expect(lossReasons).toEqual([]);

@@ -8,7 +8,7 @@ import type { LiveRun } from '../../runtime-port.ts';
 import { waitForOutcome } from '../../store/control.ts';
 import type { NewControlRequest, RequestStore } from '../../store/control.ts';
 import { isIdle, isEnded } from '../../store/journal.ts';
-import { isHeldByOther } from '../../store/leases.ts';
+import { isHeldByAnother } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
 import { eventsAfter, currentPosition } from '../../records/follow.ts';
 import type { EventPosition } from '../../records/follow.ts';
@@ -17,7 +17,7 @@ import type { EventPosition } from '../../records/follow.ts';
 const OUTCOME_WAIT_MS = 1000;
 
 interface PeerRunsOptions {
-  runtime: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'environments' | 'report'>;
+  runtime: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'environments' | 'onError'>;
   requests: RequestStore;
   /** Clock for polling other processes: the machine's clock, even if runs use another one. */
   clock: Clock;
@@ -34,7 +34,7 @@ export class PeerRuns {
 
   /** Returns the run as seen from this process; undefined if it has ended. */
   async open(runId: string): Promise<LiveRun | undefined> {
-    const { record } = (await readRun(this.#options.runtime, runId, { logs: false })) ?? {};
+    const { record } = (await readRun(this.#options.runtime, runId, { withLogs: false })) ?? {};
     if (!record || isEnded(record.status)) return undefined;
     const position = await currentPosition(this.#options.runtime.stores, record);
     return {
@@ -74,7 +74,7 @@ export class PeerRuns {
     fromOutcome: (value: Json) => Promise<T> | T,
   ): Promise<T> {
     const { requests, clock } = this.#options;
-    const outcomes = {
+    const outcomeStore = {
       outcome: (requestId: string) => {
         this.#throwIfClosed();
         return requests.outcome(requestId);
@@ -86,10 +86,10 @@ export class PeerRuns {
         try {
           return await executeLocally(id !== undefined);
         } catch (error) {
-          if (!isHeldByOther(error)) throw error;
+          if (!isHeldByAnother(error)) throw error;
         }
         id ??= await requests.add(await this.#redact(request));
-        const outcome = await waitForOutcome(outcomes, id, { clock, timeoutMs: OUTCOME_WAIT_MS });
+        const outcome = await waitForOutcome(outcomeStore, id, { clock, timeoutMs: OUTCOME_WAIT_MS });
         if (outcome?.status === 'done') return await fromOutcome(outcome.value);
         if (outcome) throw new EngineError(outcome.code as EngineErrorCode, outcome.message);
       }
@@ -104,7 +104,7 @@ export class PeerRuns {
       await this.#options.requests.remove(id);
     } catch (error) {
       // The stores of a closed engine may be closed as well.
-      if (!this.#isClosed) this.#options.runtime.report(error, runId);
+      if (!this.#isClosed) this.#options.runtime.onError(error, runId);
     }
   }
 
@@ -114,7 +114,7 @@ export class PeerRuns {
     const header = await stores.runs.header(request.runId);
     if (!header) return request;
     const environment = await environments.open(await definitions.plan(header.planHash));
-    return { ...request, payload: environment.json(request.payload) };
+    return { ...request, payload: environment.redactJson(request.payload) };
   }
 
   /** Rejects callers who wait for runs of other processes, and ends the events of these runs. */

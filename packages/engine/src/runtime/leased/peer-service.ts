@@ -2,7 +2,7 @@ import type { Clock, Json } from '@heddle/core';
 import { repeat } from '../../clock.ts';
 import { ControlServer } from '../../store/control.ts';
 import type { ControlRequest, RequestStore } from '../../store/control.ts';
-import { isHeldByOther } from '../../store/leases.ts';
+import { isHeldByAnother } from '../../store/leases.ts';
 import type { LeaseStore } from '../../store/leases.ts';
 import { executeControl } from '../local/control.ts';
 import type { LocalParts } from '../local/local-runtime.ts';
@@ -17,7 +17,7 @@ const SWEEP_MS = 1000;
 const CLAIM_LIMIT = 32;
 
 interface PeerServiceOptions {
-  local: LocalParts;
+  localParts: LocalParts;
   leases: LeaseStore;
   requests: RequestStore;
   membership: Membership;
@@ -25,7 +25,7 @@ interface PeerServiceOptions {
   clock: Clock;
   /** True if this process takes over runs without an owner. */
   recover: boolean;
-  report: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
 /** Serves the requests of other processes, and takes over the runs of processes that have died. */
@@ -36,10 +36,10 @@ export class PeerService {
 
   constructor(options: PeerServiceOptions) {
     this.#options = options;
-    const { requests, report } = options;
+    const { requests, onError } = options;
     this.#server = new ControlServer({
       requests,
-      onError: report,
+      onError,
       handle: (request) => this.#serve(request),
     });
   }
@@ -48,13 +48,13 @@ export class PeerService {
    * Resolves once this process has recovered its share of the runs without an owner. Throws the errors of the database.
    */
   async start(): Promise<void> {
-    const { clock, recover, requests, report } = this.#options;
+    const { clock, recover, requests, onError } = this.#options;
     await requests.prune();
     if (recover) {
       await this.#sweep();
-      this.#stopFunctions.push(repeat(clock, SWEEP_MS, () => this.#sweep(), report));
+      this.#stopFunctions.push(repeat(clock, SWEEP_MS, () => this.#sweep(), onError));
     }
-    this.#stopFunctions.push(repeat(clock, REQUEST_POLL_MS, () => this.#poll(), report));
+    this.#stopFunctions.push(repeat(clock, REQUEST_POLL_MS, () => this.#poll(), onError));
   }
 
   /** Stops polls and sweeps. Resolves when the current ones have ended. */
@@ -69,28 +69,28 @@ export class PeerService {
    */
   async #serve(request: ControlRequest): Promise<Json | undefined> {
     try {
-      return await executeControl(this.#options.local, request);
+      return await executeControl(this.#options.localParts, request);
     } catch (error) {
-      if (isHeldByOther(error)) return undefined;
+      if (isHeldByAnother(error)) return undefined;
       throw error;
     }
   }
 
   async #poll(): Promise<void> {
-    const { membership, local } = this.#options;
-    local.runs.evictIdle();
+    const { membership, localParts } = this.#options;
+    localParts.runs.evictIdle();
     if (membership.owner !== undefined) await this.#server.check(membership.owner);
   }
 
   async #sweep(): Promise<void> {
-    const { leases, ownership, local } = this.#options;
-    await leases.expireOwners();
+    const { leases, ownership, localParts } = this.#options;
+    await leases.removeExpiredOwners();
     for (;;) {
-      const claimed = await ownership.claim(CLAIM_LIMIT);
-      if (claimed.length === 0) return;
+      const claimedRunIds = await ownership.claim(CLAIM_LIMIT);
+      if (claimedRunIds.length === 0) return;
       // Requests are served first, so that a run with a cancel request executes nothing.
       await this.#poll();
-      for (const runId of claimed) await local.runs.recover(runId);
+      for (const runId of claimedRunIds) await localParts.runs.recover(runId);
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { RunHeader, Plan, RunRecord } from '@heddle/core';
 import { workAt } from '@heddle/core/machine';
-import { journalCorrupt, placeKey, Replica } from '@heddle/core/run';
+import { journalCorruptError, placeKey, Replica } from '@heddle/core/run';
 import type { Entry, EntryBody, IdleState, Place } from '@heddle/core/run';
 import type { BlockTask } from '../../execution/attempt.ts';
 import { createBlockServices } from '../../execution/block-services.ts';
@@ -34,20 +34,20 @@ export interface ActiveRunOptions {
   /** True: the run starts here, so no process has executed it before. */
   isNew: boolean;
   /** The reason why the run cannot execute commands yet; undefined if it can. */
-  suspended: string | undefined;
+  suspensionReason: string | undefined;
   /** Runs a child run of `parent` to its end for the block at `place`. */
   runChild(parent: ActiveRun, request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome>;
   /** Called when the run's idle state changes, after its record is written, and when the run stops here. */
   onIdleState(run: ActiveRun, event: IdleStateEvent): void;
   /** Receives errors that reach no caller. */
-  report(error: unknown, runId: string): void;
+  onError(error: unknown, runId: string): void;
 }
 
 /** The phase of a run in this process. A closing, evicted or stopped run accepts no entries. */
 type RunPhase =
-  /** `suspended`: the reason why the run executes no commands; undefined if it executes them. */
-  | { state: 'open'; suspended: string | undefined }
-  | { state: 'closing'; suspended: string | undefined }
+  /** `suspensionReason`: the reason why the run executes no commands; undefined if it executes them. */
+  | { state: 'open'; suspensionReason: string | undefined }
+  | { state: 'closing'; suspensionReason: string | undefined }
   /** Removed from memory: another object may represent the run now. */
   | { state: 'evicted' }
   /** Stopped because of `error`: only its journal is valid. */
@@ -81,7 +81,7 @@ export class ActiveRun {
   constructor(options: ActiveRunOptions) {
     this.#options = options;
     this.header = options.header;
-    this.#phase = { state: 'open', suspended: options.suspended };
+    this.#phase = { state: 'open', suspensionReason: options.suspensionReason };
     this.replica = new Replica(options.header.runId, options.plan);
     this.#connections = options.runtime.connections.createForRun();
     this.#emissions = this.#createEmissions();
@@ -93,7 +93,7 @@ export class ActiveRun {
       append: (batch) => this.#append(batch),
       execute: (command) => {
         if (command.type === 'abort' && this.#awaitingChildStatus.size > 0)
-          this.childReported(this.replica.index.placeOf(command.at));
+          this.onChildReported(this.replica.index.placeOf(command.at));
         this.#executor.execute(command);
       },
       onWritten: (batch) => this.#onWritten(batch),
@@ -113,7 +113,7 @@ export class ActiveRun {
       save: (record, logs) => store.saveRecord(record, logs),
       isWriting: () => this.#driver.isWriting,
       isIdle: () => this.replica.idleState() !== 'running',
-      report: (error) => options.report(error, this.runId),
+      onError: (error) => options.onError(error, this.runId),
     });
   }
 
@@ -141,12 +141,12 @@ export class ActiveRun {
     const { runtime, environment, isNew } = this.#options;
     return new Emissions({
       replica: this.replica,
-      store: runtime.stores.live,
+      store: runtime.stores.liveEvents,
       clock: runtime.clock,
       sanitizer: environment.sanitizer,
       isNew,
       onPublished: (event) => this.#listeners.hasEventListeners && this.#emit({ type: 'event', event }),
-      report: (error) => this.#options.report(error, this.runId),
+      onError: (error) => this.#options.onError(error, this.runId),
     });
   }
 
@@ -162,19 +162,19 @@ export class ActiveRun {
       steps: this.#options.store,
       environment,
       limiter,
-      token: randomToken,
+      createToken: randomToken,
       ...createBlockServices(runtime, {
         header,
         environment,
         replica,
         limiter,
-        token: randomToken,
+        createToken: randomToken,
         connections: this.#connections,
         runChild: (request, place, task) => this.#options.runChild(this, request, place, task),
       }),
       post: (body) => {
         this.#driver.post(body);
-        if (this.#awaitingChildStatus.size > 0 && 'block' in body) this.childReported(body as Place);
+        if (this.#awaitingChildStatus.size > 0 && 'block' in body) this.onChildReported(body as Place);
       },
       emissions: this.#emissions,
       onError: (error) => this.#fail(error),
@@ -186,9 +186,9 @@ export class ActiveRun {
   }
 
   /** The reason why the run does not continue. */
-  get suspended(): string | undefined {
+  get suspensionReason(): string | undefined {
     const phase = this.#phase;
-    return phase.state === 'open' || phase.state === 'closing' ? phase.suspended : undefined;
+    return phase.state === 'open' || phase.state === 'closing' ? phase.suspensionReason : undefined;
   }
 
   /** The error that stopped the run in this process; undefined if it was not stopped. */
@@ -196,7 +196,7 @@ export class ActiveRun {
     return this.#phase.state === 'stopped' ? this.#phase.error : undefined;
   }
 
-  get evicted(): boolean {
+  get isEvicted(): boolean {
     return this.#phase.state === 'evicted';
   }
 
@@ -212,23 +212,23 @@ export class ActiveRun {
       // The stored logs include all entries up to that of the stored record.
       if (entry.seq > (record?.seq ?? 0)) this.#recordWriter.markChanged(applied.logs);
     }
-    if (entries.length === 0) throw journalCorrupt(this.runId, 'it is empty');
+    if (entries.length === 0) throw journalCorruptError(this.runId, 'it is empty');
     this.lastNotifiedSeq = this.replica.seq;
-    if (record?.seq === this.replica.seq && record.suspended === this.suspended)
+    if (record?.seq === this.replica.seq && record.suspended === this.suspensionReason)
       this.#recordWriter.markSaved();
   }
 
   /** Executes the pending commands of a restored run, unless it is suspended. */
   proceed(): void {
     this.#checkIdleState();
-    if (this.suspended !== undefined) this.#executor.stopAccepting();
+    if (this.suspensionReason !== undefined) this.#executor.stopAccepting();
     const commands = this.replica.pendingCommands();
     for (const command of commands)
       if (command.type === 'run' && this.#waitsForChild(command.at))
         this.#awaitingChildStatus.add(placeKey(this.replica.index.placeOf(command.at)));
     this.#driver.begin(commands);
     this.#recordWriter.save().catch((error: unknown) => {
-      if (error !== this.stopError) this.#options.report(error, this.runId);
+      if (error !== this.stopError) this.#options.onError(error, this.runId);
     });
   }
 
@@ -244,10 +244,10 @@ export class ActiveRun {
   }
 
   /** Starts with the journal's first entry, which is already written. */
-  start(first: Entry): void {
-    const applied = this.replica.apply(first);
+  start(firstEntry: Entry): void {
+    const applied = this.replica.apply(firstEntry);
     this.#recordWriter.markChanged(applied.logs);
-    this.#onWritten([{ entry: first, applied }]);
+    this.#onWritten([{ entry: firstEntry, applied }]);
     this.#driver.begin(applied.commands);
     if (this.#lastIdleState === 'running') this.#recordWriter.saveSoon();
   }
@@ -258,7 +258,7 @@ export class ActiveRun {
 
   /** Cancels the run and aborts its blocks. Resolves when the cancellation is recorded. */
   async cancel(reason: string | undefined): Promise<void> {
-    const redacted = reason === undefined ? {} : { reason: this.#options.environment.text(reason) };
+    const redacted = reason === undefined ? {} : { reason: this.#options.environment.redactText(reason) };
     this.#driver.post({ type: 'cancelled', ...redacted });
     await this.#waitUntil(() => this.hasEnded());
   }
@@ -272,12 +272,12 @@ export class ActiveRun {
 
   /** Adds a listener for all events. Returns a function that removes it. */
   listen(listener: (event: RawEvent) => void): () => void {
-    return this.#listeners.addForAll(listener);
+    return this.#listeners.addEventListener(listener);
   }
 
   /** Resolves when the run has ended, is paused for human input, or is suspended. Rejects when it stops here. */
   whenIdle(): Promise<void> {
-    return this.#waitUntil(() => this.suspended !== undefined || this.#isIdle());
+    return this.#waitUntil(() => this.suspensionReason !== undefined || this.#isIdle());
   }
 
   #isIdle(): boolean {
@@ -306,7 +306,7 @@ export class ActiveRun {
   isEvictable(): boolean {
     const isQuiet =
       this.#executor.isIdle && !this.#driver.isBusy && !this.pauses.isBusy && this.#listeners.isEmpty;
-    return isQuiet && this.#lastIdleState === 'human' && this.suspended === undefined;
+    return isQuiet && this.#lastIdleState === 'human' && this.suspensionReason === undefined;
   }
 
   /** Returns the current record, which never includes an entry that the journal lacks. */
@@ -315,7 +315,7 @@ export class ActiveRun {
   }
 
   #currentRecord(): RunRecord {
-    return recordOf(this.replica, this.header, this.suspended);
+    return recordOf(this.replica, this.header, this.suspensionReason);
   }
 
   /** Writes the record and the changed logs. */
@@ -327,15 +327,15 @@ export class ActiveRun {
   suspend(reason: string): void {
     const { state } = this.#phase;
     if (state !== 'open' && state !== 'closing') return;
-    this.#phase = { state, suspended: reason };
+    this.#phase = { state, suspensionReason: reason };
     this.#recordWriter.markChanged([]);
     this.#saveThenNotify(this.#lastIdleState);
   }
 
   /** Records that the child run of the block at `place` has reported its status. */
-  childReported(place: Place): void {
-    const waiting = this.#awaitingChildStatus;
-    if (waiting.size === 0 || !waiting.delete(placeKey(place)) || waiting.size > 0) return;
+  onChildReported(place: Place): void {
+    const waitingBlocks = this.#awaitingChildStatus;
+    if (waitingBlocks.size === 0 || !waitingBlocks.delete(placeKey(place)) || waitingBlocks.size > 0) return;
     this.#lastIdleSeq = -1;
     this.#checkIdleState();
   }
@@ -381,7 +381,7 @@ export class ActiveRun {
         for (const event of eventsOf(this.replica, entry, applied)) this.#emit(event);
       this.lastNotifiedSeq = entry.seq;
     }
-    this.#recordWriter.entryWritten();
+    this.#recordWriter.onEntryWritten();
   }
 
   #onDriverIdle(): void {
@@ -419,7 +419,7 @@ export class ActiveRun {
 
   #fail(error: unknown): void {
     if (this.stopError) return;
-    if (this.#phase.state === 'open') this.#options.report(error, this.runId);
+    if (this.#phase.state === 'open') this.#options.onError(error, this.runId);
     this.stop(error instanceof Error ? error : new Error(String(error)));
   }
 
@@ -445,7 +445,7 @@ export class ActiveRun {
 }
 
 /** The text of an attempt that was stopped may be incomplete. */
-const STOPPED_ATTEMPT = { isCut: true };
+const STOPPED_ATTEMPT = { isInterrupted: true };
 
 function entryOf({ entry }: AppliedEntry): Entry {
   return entry;

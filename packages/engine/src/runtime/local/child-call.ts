@@ -43,9 +43,9 @@ export async function callChild(
 ): Promise<ChildOutcome> {
   const { children } = call.task;
   const runId = childRunId(call.parent.header, call);
-  const { othersDone } = call.request;
-  children.add(runId, 'running', othersDone);
-  void othersDone?.then(() => postBlocked(call, runId));
+  const { otherWorkDone } = call.request;
+  children.add(runId, 'running', otherWorkDone);
+  void otherWorkDone?.then(() => postBlocked(call, runId));
   try {
     const child = await openChild(runs, parts, call);
     if (child) await waitForEnd(child, call);
@@ -68,7 +68,7 @@ function postBlocked({ parent, place, task, call }: ChildCall, childRunId: strin
   const { blockedOn } = task.children;
   parent.post({ type: 'blocked', ...place, childRunId, on: blockedOn });
   // The status of a block with several calls counts as reported only once the block waits for all its children.
-  if (call === undefined || blockedOn !== null) parent.childReported(place);
+  if (call === undefined || blockedOn !== null) parent.onChildReported(place);
 }
 
 async function openChild(
@@ -89,7 +89,7 @@ function waitForEnd(child: ActiveRun, call: ChildCall): Promise<void> {
   const reportIdleState = (idleState: IdleState): void => {
     task.children.set(child.runId, idleState === 'human' || idleState === 'time' ? idleState : 'running');
     postBlocked(call, child.runId);
-    if (child.suspended !== undefined) parent.suspend(child.suspended);
+    if (child.suspensionReason !== undefined) parent.suspend(child.suspensionReason);
   };
   return new Promise((resolve, reject) => {
     const removeListeners = (): void => {

@@ -17,7 +17,7 @@ export function serveControlRequests(
   recover: boolean,
 ): Promise<() => Promise<void>> {
   return serveRequests(parts.stores.control, {
-    onError: (error) => parts.report(error, undefined),
+    onError: (error) => parts.onError(error, undefined),
     handle: (request) =>
       recover || request.kind === 'cancel' || parts.runs.has(request.runId)
         ? executeControl(parts, request)

@@ -84,12 +84,12 @@ export class Driver {
         }
         this.isWriting = false;
         this.#options.onWritten(batch);
-        this.#inbox.batchWritten();
+        this.#inbox.onBatchWritten();
         for (const { applied } of batch)
           for (const command of applied.commands) this.#options.execute(command);
       }
     } catch (error) {
-      this.#inbox.batchLost();
+      this.#inbox.onBatchFailed();
       this.#options.onError(error);
     }
     this.isWriting = this.isBusy = false;
@@ -167,12 +167,12 @@ class Inbox {
     }
   }
 
-  batchWritten(): void {
+  onBatchWritten(): void {
     if (this.#batchListeners.length > 0)
       for (const listener of this.#batchListeners.splice(0)) listener('written');
   }
 
-  batchLost(): void {
+  onBatchFailed(): void {
     for (const listener of this.#batchListeners.splice(0)) listener('stopped');
   }
 

@@ -6,38 +6,38 @@ import type { RunEvent } from '../../types.ts';
 
 /** The listeners of a run, some for all events and some only for changes of its idle state. */
 export class RunListeners {
-  readonly #all = new Set<(event: RawEvent) => void>();
-  readonly #idleState = new Set<(event: IdleStateEvent) => void>();
+  readonly #eventListeners = new Set<(event: RawEvent) => void>();
+  readonly #idleStateListeners = new Set<(event: IdleStateEvent) => void>();
 
   /** Adds a listener for all events. Returns a function that removes it. */
-  addForAll(listener: (event: RawEvent) => void): () => void {
-    this.#all.add(listener);
-    return () => this.#all.delete(listener);
+  addEventListener(listener: (event: RawEvent) => void): () => void {
+    this.#eventListeners.add(listener);
+    return () => this.#eventListeners.delete(listener);
   }
 
   /** Resolves at the next change of the idle state. */
   nextIdleState(): Promise<void> {
     return new Promise((resolve) => {
       const listener = (): void => {
-        this.#idleState.delete(listener);
+        this.#idleStateListeners.delete(listener);
         resolve();
       };
-      this.#idleState.add(listener);
+      this.#idleStateListeners.add(listener);
     });
   }
 
   get isEmpty(): boolean {
-    return this.#all.size === 0 && this.#idleState.size === 0;
+    return this.#eventListeners.size === 0 && this.#idleStateListeners.size === 0;
   }
 
   /** True if there is a listener for all events. */
   get hasEventListeners(): boolean {
-    return this.#all.size > 0;
+    return this.#eventListeners.size > 0;
   }
 
   notify(event: RawEvent): void {
-    for (const listener of this.#all) listener(event);
-    if (event.type === 'idle-state') for (const listener of this.#idleState) listener(event);
+    for (const listener of this.#eventListeners) listener(event);
+    if (event.type === 'idle-state') for (const listener of this.#idleStateListeners) listener(event);
   }
 }
 
@@ -57,9 +57,9 @@ interface StreamedRun {
 
 interface EventOptions {
   /** Number of the last entry whose events are omitted. */
-  after: number;
-  /** Returns the events after that entry, up to the entry `upTo`. */
-  readMissed: (upTo: number) => AsyncIterable<RunEvent>;
+  afterSeq: number;
+  /** Returns the events after that entry, up to the entry `upToSeq`. */
+  readMissedEvents: (upToSeq: number) => AsyncIterable<RunEvent>;
   values: Values;
   now: () => number;
 }
@@ -72,7 +72,7 @@ export function runEvents(run: StreamedRun, options: EventOptions): AsyncGenerat
   const { lastNotifiedSeq, notifiedIdleState } = run;
   const buffer: RawEvent[] = [];
   // A caller that has seen the last entry already knows this idle state, and waits for the next one.
-  if (notifiedIdleState && lastNotifiedSeq > options.after) buffer.push(notifiedIdleState);
+  if (notifiedIdleState && lastNotifiedSeq > options.afterSeq) buffer.push(notifiedIdleState);
   let wake = (): void => undefined;
   const unsubscribe = run.listen((event) => {
     buffer.push(event);
@@ -80,11 +80,11 @@ export function runEvents(run: StreamedRun, options: EventOptions): AsyncGenerat
     wake();
   });
   const nextEvent = (): Promise<void> => new Promise((resolve) => (wake = resolve));
-  return streamEvents(run, { ...options, upTo: lastNotifiedSeq, buffer, nextEvent, unsubscribe });
+  return streamEvents(run, { ...options, upToSeq: lastNotifiedSeq, buffer, nextEvent, unsubscribe });
 }
 
 interface Subscription extends EventOptions {
-  upTo: number;
+  upToSeq: number;
   buffer: RawEvent[];
   nextEvent(): Promise<void>;
   unsubscribe(): void;
@@ -103,11 +103,11 @@ async function* streamEvents(run: StreamedRun, subscription: Subscription): Asyn
 /** Yields the events before the subscription, and returns the number of the last emission among them. */
 async function* missedEvents(
   run: StreamedRun,
-  { readMissed, upTo }: Subscription,
+  { readMissedEvents, upToSeq }: Subscription,
 ): AsyncGenerator<RunEvent, number> {
   let lastEmission = 0;
   try {
-    for await (const event of readMissed(upTo)) {
+    for await (const event of readMissedEvents(upToSeq)) {
       if (event.type === 'block:emission') lastEmission = event.number;
       yield event;
     }

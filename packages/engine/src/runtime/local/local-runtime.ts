@@ -14,7 +14,7 @@ import type { RunRegistry } from './run-registry.ts';
 
 export type LocalParts = Pick<
   RuntimeParts,
-  'stores' | 'registry' | 'values' | 'clock' | 'definitions' | 'report'
+  'stores' | 'registry' | 'values' | 'clock' | 'definitions' | 'onError'
 > & { runs: RunRegistry };
 
 /** The runtime that executes runs in this process. */
@@ -58,8 +58,8 @@ export class LocalRuntime implements RuntimePort {
     let latestRun = startedRun;
     /** Returns the run, opened again if it was evicted; undefined if it has ended in the meantime. */
     const reopen = async (): Promise<ActiveRun | undefined> => {
-      if (latestRun.evicted) latestRun = (await runs.open(runId)) ?? latestRun;
-      return latestRun.evicted ? undefined : latestRun;
+      if (latestRun.isEvicted) latestRun = (await runs.open(runId)) ?? latestRun;
+      return latestRun.isEvicted ? undefined : latestRun;
     };
     const reopenedEvents = async function* (this: LocalRuntime): AsyncGenerator<RunEvent> {
       const run = await reopen();
@@ -67,8 +67,8 @@ export class LocalRuntime implements RuntimePort {
     };
     return {
       runId,
-      whenIdle: () => (latestRun.evicted ? reopen().then((run) => run?.whenIdle()) : latestRun.whenIdle()),
-      events: () => (latestRun.evicted ? reopenedEvents.call(this) : this.#eventsOf(latestRun, after)),
+      whenIdle: () => (latestRun.isEvicted ? reopen().then((run) => run?.whenIdle()) : latestRun.whenIdle()),
+      events: () => (latestRun.isEvicted ? reopenedEvents.call(this) : this.#eventsOf(latestRun, after)),
     };
   }
 
@@ -76,8 +76,8 @@ export class LocalRuntime implements RuntimePort {
     const { values, clock } = this.parts;
     const definition = { header: run.header, plan: run.replica.plan };
     return runEvents(run, {
-      after: after.seq,
-      readMissed: (upTo) => eventsBetween(this.parts, definition, after, upTo),
+      afterSeq: after.seq,
+      readMissedEvents: (upToSeq) => eventsBetween(this.parts, definition, after, upToSeq),
       values,
       now: () => clock.now(),
     });
@@ -91,13 +91,13 @@ export class LocalRuntime implements RuntimePort {
   async open(runId: string): Promise<LiveRun | undefined> {
     const run = await this.parts.runs.open(runId);
     if (!run) return undefined;
-    const emission = await this.parts.stores.live.lastNumber(runId);
-    return this.toLiveRun(run, { seq: run.lastNotifiedSeq, emission });
+    const emission = await this.parts.stores.liveEvents.lastNumber(runId);
+    return this.toLiveRun(run, { seq: run.lastNotifiedSeq, emissionNumber: emission });
   }
 
-  async readRun(runId: string, options: ReadRunOptions = { logs: false }): Promise<RunState | undefined> {
+  async readRun(runId: string, options: ReadRunOptions = { withLogs: false }): Promise<RunState | undefined> {
     const run = this.#runInMemory(runId);
-    if (run && !options.logs) return { record: await run.record(), logs: [] };
+    if (run && !options.withLogs) return { record: await run.record(), logs: [] };
     // The logs of ended blocks are not in memory.
     await run?.save();
     return readRun(this.parts, runId, options);

@@ -16,7 +16,7 @@ interface PausesParts {
 export class Pauses {
   readonly #parts: PausesParts;
   /** The resumes that are being recorded, by token. */
-  readonly #resuming = new Map<string, Promise<void>>();
+  readonly #resumesInProgress = new Map<string, Promise<void>>();
 
   constructor(parts: PausesParts) {
     this.#parts = parts;
@@ -24,7 +24,7 @@ export class Pauses {
 
   /** True while a resume is being recorded. */
   get isBusy(): boolean {
-    return this.#resuming.size > 0;
+    return this.#resumesInProgress.size > 0;
   }
 
   /** Returns the open points, in the order in which they opened. */
@@ -41,7 +41,7 @@ export class Pauses {
 
   /** Returns the resume with this token that is being recorded. */
   resumeInProgress(token: string): Promise<void> | undefined {
-    return this.#resuming.get(token);
+    return this.#resumesInProgress.get(token);
   }
 
   /**
@@ -49,10 +49,12 @@ export class Pauses {
    * has continued without the answer.
    */
   resume(point: PausePoint, input: Json, output: Json): Promise<void> {
-    const inProgress = this.#resuming.get(point.token);
+    const inProgress = this.#resumesInProgress.get(point.token);
     if (inProgress) return inProgress;
-    const recording = this.#record(point, input, output).finally(() => this.#resuming.delete(point.token));
-    this.#resuming.set(point.token, recording);
+    const recording = this.#record(point, input, output).finally(() =>
+      this.#resumesInProgress.delete(point.token),
+    );
+    this.#resumesInProgress.set(point.token, recording);
     return recording;
   }
 

@@ -26,22 +26,22 @@ export async function resumeRun<T>(
   // A listener prevents the eviction of the run.
   const removeListener = run?.listen(() => undefined);
   try {
-    await submit(parts, run, { runId, token, input });
+    await submitAnswer(parts, run, { runId, token, input });
     return await onResumed(run);
   } finally {
     removeListener?.();
   }
 }
 
-async function submit(
+async function submitAnswer(
   parts: ResumeParts,
   run: ActiveRun | undefined,
   { runId, token, input }: { runId: string; token: string | undefined; input: Json },
 ): Promise<void> {
   const point = run?.pauses.find(token);
   if (run && point) {
-    if (run.suspended !== undefined)
-      throw new EngineError('ENV_MISSING', run.suspended, { details: { runId } });
+    if (run.suspensionReason !== undefined)
+      throw new EngineError('ENV_MISSING', run.suspensionReason, { details: { runId } });
     return run.pauses.resume(point, input, await resumedOutput(parts, run.replica.plan, point, input));
   }
   // An earlier resume with the same token: one that is being recorded, or one in the journal.
@@ -49,5 +49,5 @@ async function submit(
     token !== undefined &&
     (run?.pauses.resumeInProgress(token) ?? hasTokenEntry(parts, runId, token, 'resumed'));
   if ((await earlierResume) === false)
-    await rejectResume(parts, runId, { open: run?.pauses.openPoints(), token });
+    await rejectResume(parts, runId, { openPoints: run?.pauses.openPoints(), token });
 }

@@ -5,17 +5,17 @@ import type { TailableRunStore } from '../../store/stores.ts';
 /** The runs that this process owns, and the stores through which it writes them. */
 export interface RunOwnership {
   /** True if other processes own runs in the same stores. */
-  readonly shared: boolean;
+  readonly isShared: boolean;
   /** Creates a run that this process owns; undefined: the id is taken. */
   create(
-    run: RunHeader,
-    first: Entry,
+    header: RunHeader,
+    firstEntry: Entry,
     record: RunRecord,
   ): TailableRunStore | undefined | Promise<TailableRunStore | undefined>;
   /** Takes ownership of a recorded run. Throws RUN_ELSEWHERE while another process owns it. */
   acquire(runId: string): TailableRunStore | Promise<TailableRunStore>;
   /** Returns the store that writes an owned run. Throws RUN_ELSEWHERE if another process owns the run. */
-  writer(runId: string): TailableRunStore;
+  writableStore(runId: string): TailableRunStore;
   /** Called when the run was evicted from memory because it is paused for human input. */
   onEvicted(runId: string): void;
   /** Called when the run has ended or another process owns it. */
@@ -35,14 +35,14 @@ export function exclusiveOwnership(
   onAcquire?: (runId: string) => void,
 ): RunOwnership {
   return {
-    shared: false,
-    create: (run, first, record) =>
-      thenMaybe(runs.create(run, first, record), (created) => (created ? runs : undefined)),
+    isShared: false,
+    create: (header, firstEntry, record) =>
+      thenMaybe(runs.create(header, firstEntry, record), (created) => (created ? runs : undefined)),
     acquire: (runId) => {
       onAcquire?.(runId);
       return runs;
     },
-    writer: () => runs,
+    writableStore: () => runs,
     onEvicted: () => undefined,
     forget: () => undefined,
     checkOwnership: () => undefined,

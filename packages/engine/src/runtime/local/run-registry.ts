@@ -14,7 +14,7 @@ import { readHeader, recordSuspension } from '../../records/read-run.ts';
 import { runElsewhere, runIdTaken } from '../../records/run-errors.ts';
 import type { IdleStateEvent } from '../../records/run-events.ts';
 import { isEnded } from '../../store/journal.ts';
-import { heldByOther, isHeldByOther } from '../../store/leases.ts';
+import { heldByAnother, isHeldByAnother } from '../../store/leases.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
 import { ActiveRun } from './active-run.ts';
 import { callChild } from './child-call.ts';
@@ -28,7 +28,7 @@ const IDLE_RUNS_IN_MEMORY = 64;
 
 /** The state of a run in the memory of this process. */
 type Registration =
-  | { state: 'opening'; opened: Promise<ActiveRun | undefined> }
+  | { state: 'opening'; openedRun: Promise<ActiveRun | undefined> }
   | { state: 'active'; run: ActiveRun };
 
 interface RunResources {
@@ -68,7 +68,7 @@ export class RunRegistry {
     if (this.#runs.has(runId)) throw runIdTaken(runId);
     const starting = this.#create(request);
     if (!(starting instanceof Promise)) return starting;
-    const registration: Registration = { state: 'opening', opened: starting.catch(() => undefined) };
+    const registration: Registration = { state: 'opening', openedRun: starting.catch(() => undefined) };
     this.#runs.set(runId, registration);
     try {
       return await starting;
@@ -91,13 +91,13 @@ export class RunRegistry {
     );
   }
 
-  #begin(request: StartRequest, first: Entry, resources: RunResources): ActiveRun {
+  #begin(request: StartRequest, firstEntry: Entry, resources: RunResources): ActiveRun {
     this.#throwIfClosing();
     const run = this.#createRun(request.plan, { ...resources, isNew: true });
     this.#addActive(run);
     // If the caller cancels before the start, no block may run.
     if (request.signal?.aborted) run.stopExecuting();
-    run.start(first);
+    run.start(firstEntry);
     return run;
   }
 
@@ -130,11 +130,11 @@ export class RunRegistry {
     this.#throwIfClosing();
     const previous = this.#runs.get(runId);
     if (previous?.state === 'active') return previous.run;
-    if (previous?.state === 'opening') return previous.opened;
-    const opened = this.#load(runId, proceed).finally(() => this.#unregister(runId, registration));
-    const registration: Registration = { state: 'opening', opened };
+    if (previous?.state === 'opening') return previous.openedRun;
+    const openedRun = this.#load(runId, proceed).finally(() => this.#unregister(runId, registration));
+    const registration: Registration = { state: 'opening', openedRun };
     this.#runs.set(runId, registration);
-    return opened;
+    return openedRun;
   }
 
   async #load(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
@@ -148,11 +148,11 @@ export class RunRegistry {
     const latestRecord = store === runs ? record : await store.record(runId);
     const plan = await this.#parts.definitions.plan(header.planHash);
     const environment = await this.#parts.environments.open(plan);
-    const suspended = missingEnvironmentReason(header, environment.values);
-    const run = this.#createRun(plan, { header, store, environment, isNew: false, suspended });
+    const suspensionReason = missingEnvironmentReason(header, environment.values);
+    const run = this.#createRun(plan, { header, store, environment, isNew: false, suspensionReason });
     run.restore(await store.journal(runId), latestRecord);
     this.#throwIfClosing();
-    this.#ownership.writer(runId);
+    this.#ownership.writableStore(runId);
     this.#addActive(run);
     proceed(run);
     if (run.replica.idleState() !== 'ended') return run;
@@ -163,23 +163,23 @@ export class RunRegistry {
   /** Takes ownership of a run. A child run belongs to the process that owns its parent, which is opened first. */
   async #acquire({ runId, parent }: RunHeader): Promise<TailableRunStore> {
     try {
-      if (parent && this.#ownership.shared) await this.open(parent.runId);
+      if (parent && this.#ownership.isShared) await this.open(parent.runId);
     } catch (error) {
       // Other errors are reported when the parent itself is recovered.
-      if (isHeldByOther(error, parent?.runId)) throw heldByOther(runId);
+      if (isHeldByAnother(error, parent?.runId)) throw heldByAnother(runId);
     }
     return this.#ownership.acquire(runId);
   }
 
   #createRun(
     plan: Plan,
-    resources: RunResources & { isNew: boolean; suspended?: string | undefined },
+    resources: RunResources & { isNew: boolean; suspensionReason?: string | undefined },
   ): ActiveRun {
     const ownership = this.#ownership;
     const parts = this.#parts;
-    const beforeEffect = ownership.shared ? (): void => ownership.checkOwnership() : undefined;
+    const beforeEffect = ownership.isShared ? (): void => ownership.checkOwnership() : undefined;
     return new ActiveRun({
-      suspended: undefined,
+      suspensionReason: undefined,
       ...resources,
       plan,
       runtime: parts,
@@ -187,9 +187,9 @@ export class RunRegistry {
       runChild: (parent, request, place, task) =>
         callChild(this, parts, { parent, place, attempt: task.attempt, call: request.call, request, task }),
       onIdleState: (run, event) => this.#onIdleState(run, event),
-      report: (error, runId) => {
+      onError: (error, runId) => {
         // A process that loses its runs reports the loss once, not for each run.
-        if (!isHeldByOther(error, runId)) parts.report(error, runId);
+        if (!isHeldByAnother(error, runId)) parts.onError(error, runId);
       },
     });
   }
@@ -214,11 +214,11 @@ export class RunRegistry {
       }
       const run = await this.open(runId);
       // A suspended parent does not open its children itself.
-      const children = run ? await runs.children(runId, { open: true }) : [];
+      const children = run ? await runs.childRunIds(runId, { open: true }) : [];
       for (const child of children) await this.recover(child);
     } catch (error) {
-      if (isHeldByOther(error, runId)) return;
-      this.#parts.report(error, runId);
+      if (isHeldByAnother(error, runId)) return;
+      this.#parts.onError(error, runId);
       await this.#recordFailure(runId, error);
     }
   }
@@ -245,7 +245,7 @@ export class RunRegistry {
       return false;
     }
     await run.cancel(reason);
-    for (const child of await this.#parts.stores.runs.children(runId, { open: true }))
+    for (const child of await this.#parts.stores.runs.childRunIds(runId, { open: true }))
       await this.cancel(child, 'The parent run was stopped.');
     return run.replica.state.end?.status === 'cancelled';
   }
@@ -257,7 +257,7 @@ export class RunRegistry {
   async close(graceElapsed: Promise<void>): Promise<void> {
     this.#isClosing = true;
     await Promise.allSettled(
-      [...this.#runs.values()].flatMap((each) => (each.state === 'opening' ? [each.opened] : [])),
+      [...this.#runs.values()].flatMap((each) => (each.state === 'opening' ? [each.openedRun] : [])),
     );
     const runs = this.#activeRuns();
     await Promise.race([Promise.all(runs.map((run) => run.drain())), graceElapsed]);
@@ -265,7 +265,7 @@ export class RunRegistry {
     // still accepts them.
     for (const run of runs) run.beginClose();
     for (const result of await Promise.allSettled(runs.map((run) => run.close())))
-      if (result.status === 'rejected') this.#parts.report(result.reason, undefined);
+      if (result.status === 'rejected') this.#parts.onError(result.reason, undefined);
   }
 
   /** Stops all runs because this process no longer owns them; nothing more is written. */
@@ -275,7 +275,7 @@ export class RunRegistry {
 
   /** Evicts idle runs from memory, the longest idle first, until only as many as allowed are left. */
   evictIdle(): void {
-    const maxIdle = this.#ownership.shared ? 0 : IDLE_RUNS_IN_MEMORY;
+    const maxIdle = this.#ownership.isShared ? 0 : IDLE_RUNS_IN_MEMORY;
     for (const run of this.#idleRuns) {
       if (this.#idleRuns.size <= maxIdle) return;
       if (!run.isEvictable()) continue;
@@ -290,7 +290,7 @@ export class RunRegistry {
   /** Writes to the run's record why the run does not continue. */
   async #recordFailure(runId: string, reason: unknown): Promise<void> {
     try {
-      const stores = { ...this.#parts.stores, runs: this.#ownership.writer(runId) };
+      const stores = { ...this.#parts.stores, runs: this.#ownership.writableStore(runId) };
       const message = reason instanceof Error ? reason.message : String(reason);
       await recordSuspension({ ...this.#parts, stores }, runId, message);
     } catch {
@@ -306,13 +306,13 @@ export class RunRegistry {
     else if (idleState === 'human') {
       this.#idleRuns.add(run);
       // Shared runs are evicted by a timer instead: a run stays in memory for the caller who has just opened it.
-      if (!this.#ownership.shared) this.evictIdle();
+      if (!this.#ownership.isShared) this.evictIdle();
     }
   }
 
   async #removeStopped(run: ActiveRun, error: Error): Promise<void> {
     if (this.#isClosing) return;
-    if (isHeldByOther(error, run.runId)) return this.#forget(run);
+    if (isHeldByAnother(error, run.runId)) return this.#forget(run);
     await this.#recordFailure(run.runId, error);
     this.#remove(run);
   }

@@ -48,7 +48,10 @@ export class ChildCalls {
    * Records the child, or returns the already recorded child. Throws errors that fail the calling block, or an
    * InfrastructureError.
    */
-  async record(parent: RunHeader, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
+  async recordChild(
+    parent: RunHeader,
+    child: ChildAttempt & { request: ChildRequest },
+  ): Promise<RecordedRun> {
     try {
       return (await this.#find(parent, child)) ?? (await this.#create(parent, child));
     } catch (error) {
@@ -62,11 +65,11 @@ export class ChildCalls {
   }
 
   async #create(parent: RunHeader, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
-    const created = await recordStart(
+    const recordedRun = await recordStart(
       this.#parts,
       await childRequest(this.#parts.definitions, parent, child),
     );
     // If the id is taken, another worker has recorded the same child.
-    return created ?? ((await this.#find(parent, child)) as RecordedRun);
+    return recordedRun ?? ((await this.#find(parent, child)) as RecordedRun);
   }
 }

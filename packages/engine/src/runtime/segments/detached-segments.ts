@@ -14,7 +14,7 @@ interface DetachedSegment {
 
 /** Segments that exceeded their time limit and continue until the next request of their run claims them. */
 export class DetachedSegments {
-  readonly #byRun = new Map<string, DetachedSegment>();
+  readonly #segmentsByRun = new Map<string, DetachedSegment>();
 
   /**
    * Keeps `segment` running. `lastItemId`: id of the `JournalItem` that will contain the segment's entries so far; if
@@ -25,27 +25,27 @@ export class DetachedSegments {
     this.#stop(runId);
     const timer = setTimeout(() => this.#stop(runId), CLAIM_TIMEOUT_MS);
     timer.unref();
-    this.#byRun.set(runId, { segment, runReplica, lastItemId, timer });
+    this.#segmentsByRun.set(runId, { segment, runReplica, lastItemId, timer });
   }
 
   /** Returns the run's segment if it continues exactly at `position`. A segment at another position is stopped. */
   claim(runId: string, { tip }: Position): { segment: Segment; runReplica: RunReplica } | undefined {
-    const detached = this.#byRun.get(runId);
-    if (!detached) return undefined;
-    if (detached.lastItemId !== tip) {
+    const detachedSegment = this.#segmentsByRun.get(runId);
+    if (!detachedSegment) return undefined;
+    if (detachedSegment.lastItemId !== tip) {
       this.#stop(runId);
       return undefined;
     }
-    clearTimeout(detached.timer);
-    this.#byRun.delete(runId);
-    return detached;
+    clearTimeout(detachedSegment.timer);
+    this.#segmentsByRun.delete(runId);
+    return detachedSegment;
   }
 
   #stop(runId: string): void {
-    const detached = this.#byRun.get(runId);
-    if (!detached) return;
-    clearTimeout(detached.timer);
-    this.#byRun.delete(runId);
-    detached.segment.halt();
+    const detachedSegment = this.#segmentsByRun.get(runId);
+    if (!detachedSegment) return;
+    clearTimeout(detachedSegment.timer);
+    this.#segmentsByRun.delete(runId);
+    detachedSegment.segment.halt();
   }
 }

@@ -1,4 +1,4 @@
-import type { EntryBody, Stored } from '@heddle/core/run';
+import type { EntryBody, StoredValue } from '@heddle/core/run';
 
 /** A journal entry without its sequence number. */
 export type TimedEntry = EntryBody & { atMs: number };
@@ -10,7 +10,7 @@ export interface JournalItem {
   /** Unique within the run. */
   id: string;
   /** A JSON array of entries without their numbers. */
-  chunk: Stored;
+  chunk: StoredValue;
   /** Indexes in `chunk` of entries that arrived too late: they changed nothing and have no number. */
   skip?: number[];
 }

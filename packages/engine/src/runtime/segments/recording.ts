@@ -1,5 +1,5 @@
 import type { RunHeader, Plan } from '@heddle/core';
-import { journalCorrupt } from '@heddle/core/run';
+import { journalCorruptError } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import { prepareStart } from '../../execution/run-start.ts';
 import type { StartRequest } from '../../execution/run-start.ts';
@@ -9,7 +9,7 @@ import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 export interface RecordedRun {
   plan: Plan;
   header: RunHeader;
-  first: Extract<Entry, { type: 'started' }>;
+  startedEntry: Extract<Entry, { type: 'started' }>;
 }
 
 /**
@@ -26,7 +26,9 @@ export async function recordStart(
     { ...request, remote: true },
   );
   const created = await parts.stores.runs.create(header, firstEntry, record);
-  return created ? { plan: request.plan, header, first: expectStarted(header, firstEntry) } : undefined;
+  return created
+    ? { plan: request.plan, header, startedEntry: requireStarted(header, firstEntry) }
+    : undefined;
 }
 
 /** Returns the start of the run with this header. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
@@ -34,11 +36,16 @@ export async function readRecordedRun(
   { stores, definitions }: Pick<RuntimeParts, 'stores' | 'definitions'>,
   header: RunHeader,
 ): Promise<RecordedRun> {
-  const [first] = await stores.runs.journal(header.runId);
-  return { plan: await definitions.plan(header.planHash), header, first: expectStarted(header, first) };
+  const [firstEntry] = await stores.runs.journal(header.runId);
+  return {
+    plan: await definitions.plan(header.planHash),
+    header,
+    startedEntry: requireStarted(header, firstEntry),
+  };
 }
 
-function expectStarted({ runId }: RunHeader, entry: Entry | undefined): RecordedRun['first'] {
-  if (entry?.type !== 'started') throw journalCorrupt(runId, 'it does not begin with the start of the run');
+function requireStarted({ runId }: RunHeader, entry: Entry | undefined): RecordedRun['startedEntry'] {
+  if (entry?.type !== 'started')
+    throw journalCorruptError(runId, 'it does not begin with the start of the run');
   return entry;
 }

@@ -40,7 +40,7 @@ export class RemoteRuns {
    * Records the start of a run. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENVIRONMENT_UNAVAILABLE, and
    * errors of the stores.
    */
-  async record(request: StartRequest): Promise<RecordedRun> {
+  async recordStart(request: StartRequest): Promise<RecordedRun> {
     await this.#parts.definitions.storePlan(request.plan);
     const run = await recordStart(this.#parts, request);
     if (!run) throw runIdTaken(request.runId);
@@ -48,7 +48,7 @@ export class RemoteRuns {
   }
 
   /** Throws RUN_ELSEWHERE for a run that was started by an engine that executes its runs itself. */
-  async expectRemote(runId: string): Promise<void> {
+  async requireRemote(runId: string): Promise<void> {
     const header = await this.#parts.stores.runs.header(runId);
     if (header && !header.elsewhere) throw runElsewhere(header);
   }
@@ -70,20 +70,20 @@ export class RemoteRuns {
    * Cancels a run that no process executes any more, in its journal, its record and its logs. An ended run does not
    * change. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT, ENVIRONMENT_UNAVAILABLE, and errors of the stores.
    */
-  async cancelAbandoned(runId: string, reason: string | undefined): Promise<void> {
+  async cancelAbandonedRun(runId: string, reason: string | undefined): Promise<void> {
     const { runs } = this.#parts.stores;
     const header = await runs.header(runId);
-    const stored = await runs.record(runId);
-    if (!header || (stored && isEnded(stored.status))) return;
+    const storedRecord = await runs.record(runId);
+    if (!header || (storedRecord && isEnded(storedRecord.status))) return;
     const redacted = reason === undefined ? {} : { reason: await this.redact(runId, reason) };
     const plan = await this.#parts.definitions.plan(header.planHash);
     const journal = await runs.journal(runId);
     const { replica } = foldJournal(runId, plan, journal);
-    const added: Entry[] = [];
+    const addedEntries: Entry[] = [];
     const add = (body: TimedEntry): void => {
       const entry = { ...body, seq: replica.seq + 1 } as Entry;
       replica.replay(entry);
-      added.push(entry);
+      addedEntries.push(entry);
     };
     add({ atMs: this.#parts.clock.now(), type: 'cancelled', ...redacted });
     // No block is running, so the grace period ends immediately.
@@ -91,8 +91,11 @@ export class RemoteRuns {
       .pendingCommands()
       .find((command) => command.type === 'timer' && command.timer === 'grace');
     if (graceTimer?.type === 'timer') add({ atMs: graceTimer.dueMs, type: 'fired', timer: 'grace' });
-    await runs.upsert(runId, added);
-    const { record, logs } = foldRun({ header, plan, suspended: undefined }, [...journal, ...added]);
+    await runs.upsert(runId, addedEntries);
+    const { record, logs } = foldRun({ header, plan, suspensionReason: undefined }, [
+      ...journal,
+      ...addedEntries,
+    ]);
     await runs.saveRecord(record, logs);
   }
 
@@ -102,7 +105,7 @@ export class RemoteRuns {
    */
   async redact(runId: string, text: string): Promise<string> {
     const { plan } = await readDefinition(this.#parts, runId);
-    return (await this.#parts.environments.open(plan)).text(text);
+    return (await this.#parts.environments.open(plan)).redactText(text);
   }
 
   /** Returns the stored record of the run; undefined if the run does not exist. */
@@ -114,7 +117,7 @@ export class RemoteRuns {
    * Returns the stored record and logs of the run; undefined if the run does not exist. Newer journal entries are not
    * included: if the process that wrote them has died, another process replaces them.
    */
-  async readRun(runId: string, options: ReadRunOptions = { logs: false }): Promise<RunState | undefined> {
+  async readRun(runId: string, options: ReadRunOptions = { withLogs: false }): Promise<RunState | undefined> {
     return readStoredRun(this.#parts.stores, runId, options);
   }
 
@@ -137,7 +140,7 @@ export class RemoteRuns {
     { token, input = {} }: { token?: string; input?: Json },
   ): Promise<ResumeAnswer | undefined> {
     // Callers may know a token from the journal before it is in the record.
-    const { record } = (await readRun(this.#parts, runId, { logs: false })) ?? {};
+    const { record } = (await readRun(this.#parts, runId, { withLogs: false })) ?? {};
     const openPauses =
       record && !isEnded(record.status) ? record.pauses.filter(({ kind }) => kind === 'human') : undefined;
     const point =
@@ -145,18 +148,18 @@ export class RemoteRuns {
     if (!record || !point) {
       if (token !== undefined && (await hasTokenEntry(this.#parts, runId, token, 'resumed')))
         return undefined;
-      return rejectResume(this.#parts, runId, { open: openPauses, token });
+      return rejectResume(this.#parts, runId, { openPoints: openPauses, token });
     }
     const { plan } = await readDefinition(this.#parts, runId);
     const output = await resumedOutput(this.#parts, plan, point, input);
     const { sanitizer } = await this.#parts.environments.open(plan);
     const label = `The answer to "${point.blockName}"`;
-    const stored = await sanitizer.storeAllForCaller({ input, output }, label);
-    const { blockId: block, scope, token: pointToken, continues } = point;
+    const storedAnswer = await sanitizer.storeAllForCaller({ input, output }, label);
+    const { blockId, scope, token: pointToken, continues } = point;
     const atMs = this.#parts.clock.now();
-    const resumed = { atMs, type: 'resumed' as const, block, scope, token: pointToken };
-    const entry = { ...resumed, ...continues, ...stored };
-    return { token: pointToken, seq: record.seq, at: indexPlan(plan).addressOf(block, scope), entry };
+    const resumed = { atMs, type: 'resumed' as const, block: blockId, scope, token: pointToken };
+    const entry = { ...resumed, ...continues, ...storedAnswer };
+    return { token: pointToken, seq: record.seq, at: indexPlan(plan).addressOf(blockId, scope), entry };
   }
 }
 

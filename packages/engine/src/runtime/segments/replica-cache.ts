@@ -14,9 +14,9 @@ const MAX_REPLICAS_PER_RUN = 3;
 export class ReplicaCache {
   readonly #parts: RunReplicaParts;
   /** Replicas that are not in use, least recently used first. */
-  readonly #cached = new Set<RunReplica>();
-  readonly #byRun = new Map<string, Set<RunReplica>>();
-  readonly #catchingUp = new Map<string, Promise<void>>();
+  readonly #cachedReplicas = new Set<RunReplica>();
+  readonly #replicasByRun = new Map<string, Set<RunReplica>>();
+  readonly #catchUpsInProgress = new Map<string, Promise<void>>();
 
   constructor(parts: RunReplicaParts) {
     this.#parts = parts;
@@ -36,37 +36,38 @@ export class ReplicaCache {
 
   release(runReplica: RunReplica): void {
     const { runId } = runReplica.header;
-    const siblings = this.#byRun.get(runId) ?? new Set();
-    this.#byRun.set(runId, siblings);
-    for (const set of [siblings, this.#cached]) {
+    const siblings = this.#replicasByRun.get(runId) ?? new Set();
+    this.#replicasByRun.set(runId, siblings);
+    for (const set of [siblings, this.#cachedReplicas]) {
       set.delete(runReplica);
       set.add(runReplica);
     }
     const [oldestOfRun] = siblings;
     if (siblings.size > MAX_REPLICAS_PER_RUN && oldestOfRun) this.#remove(oldestOfRun);
-    const [oldest] = this.#cached;
-    if (this.#cached.size > MAX_REPLICAS && oldest) this.#remove(oldest);
+    const [oldest] = this.#cachedReplicas;
+    if (this.#cachedReplicas.size > MAX_REPLICAS && oldest) this.#remove(oldest);
   }
 
   drop(runId: string): void {
-    for (const runReplica of this.#byRun.get(runId) ?? []) this.#remove(runReplica);
+    for (const runReplica of this.#replicasByRun.get(runId) ?? []) this.#remove(runReplica);
   }
 
   #remove(runReplica: RunReplica): void {
     const { runId } = runReplica.header;
-    const siblings = this.#byRun.get(runId);
-    this.#cached.delete(runReplica);
+    const siblings = this.#replicasByRun.get(runId);
+    this.#cachedReplicas.delete(runReplica);
     siblings?.delete(runReplica);
-    if (siblings?.size === 0) this.#byRun.delete(runId);
+    if (siblings?.size === 0) this.#replicasByRun.delete(runId);
   }
 
   /** Serves one request at a time for each run, so that the second reuses the entries that the first has read. */
   async #replicaAt(runId: string, position: Position, isShared: boolean): Promise<RunReplica> {
-    for (let pending; (pending = this.#catchingUp.get(runId));) await pending;
+    for (let pending; (pending = this.#catchUpsInProgress.get(runId));) await pending;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#catchingUp.set(runId, promise);
+    this.#catchUpsInProgress.set(runId, promise);
     try {
-      const runReplica = this.#nearest(runId, position) ?? (await RunReplica.create(this.#parts, runId));
+      const runReplica =
+        this.#nearestReplica(runId, position) ?? (await RunReplica.create(this.#parts, runId));
       this.#remove(runReplica);
       await runReplica.catchUp(position);
       // The replica keeps its changed logs: the other one may be from a lost task, whose logs must be replaced.
@@ -74,7 +75,7 @@ export class ReplicaCache {
       if (isShared) this.release(runReplica);
       return runReplica;
     } finally {
-      this.#catchingUp.delete(runId);
+      this.#catchUpsInProgress.delete(runId);
       resolve();
     }
   }
@@ -83,8 +84,8 @@ export class ReplicaCache {
    * Returns the replica closest before `position`. If there is none and the run has the maximum number of replicas,
    * returns one to reset.
    */
-  #nearest(runId: string, position: Position): RunReplica | undefined {
-    const siblings = [...(this.#byRun.get(runId) ?? [])];
+  #nearestReplica(runId: string, position: Position): RunReplica | undefined {
+    const siblings = [...(this.#replicasByRun.get(runId) ?? [])];
     const candidates = siblings.filter((runReplica) => runReplica.canReach(position));
     const [nearest] = candidates.toSorted((a, b) => b.replica.seq - a.replica.seq);
     return nearest ?? (siblings.length < MAX_REPLICAS_PER_RUN ? undefined : siblings[0]);
@@ -93,6 +94,6 @@ export class ReplicaCache {
   /** True if another replica has already saved a later state of the run. */
   #isSavedByOther(runReplica: RunReplica): boolean {
     const { runId } = runReplica.header;
-    return [...(this.#byRun.get(runId) ?? [])].some((other) => other.isAheadOf(runReplica));
+    return [...(this.#replicasByRun.get(runId) ?? [])].some((other) => other.isAheadOf(runReplica));
   }
 }

@@ -1,5 +1,5 @@
 import type { BlockLog, RunHeader, Plan } from '@heddle/core';
-import { journalCorrupt, Replica } from '@heddle/core/run';
+import { journalCorruptError, Replica } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { foldRun } from '../../records/fold.ts';
@@ -9,7 +9,7 @@ import type { JournalItem, Position, TimedEntry } from './position.ts';
 import type { StallDetector } from './stall-detector.ts';
 
 export type RunReplicaParts = Pick<RuntimeParts, 'stores' | 'values' | 'definitions'> & {
-  stalls: StallDetector;
+  stallDetector: StallDetector;
 };
 
 /**
@@ -28,7 +28,7 @@ export class RunReplica {
   #isSpeculative = false;
   readonly #parts: RunReplicaParts;
   /** Changed logs that are not saved yet, by their execution order. */
-  #logs = new Map<number, BlockLog>();
+  #changedLogs = new Map<number, BlockLog>();
   #isDirty = true;
   /** Number of all logs of the run. */
   #logCount = 0;
@@ -56,18 +56,18 @@ export class RunReplica {
     await this.write({ unwritten });
     if (!this.#isAt(seq, tip)) {
       // Speculative entries might be missing from the journal.
-      if (!this.canReach({ seq, tip, unwritten })) this.#restart();
+      if (!this.canReach({ seq, tip, unwritten })) this.#reset();
       let entries = await runs.tail(runId, this.replica.seq - 1);
       if (this.replica.seq > 0 && entries[0]?.atMs !== this.#lastEntryMs) {
         // The last entry here is from a lost task, and the run has continued without it.
-        this.#restart();
+        this.#reset();
         entries = await runs.tail(runId, -1);
       }
       for (const entry of entries)
         if (entry.seq > this.replica.seq && entry.seq <= seq)
           this.#addChanges(entry, this.replica.replay(entry).logs);
       if (this.replica.seq !== seq)
-        throw journalCorrupt(runId, `it ends at entry ${this.replica.seq}, and ${seq} were written`);
+        throw journalCorruptError(runId, `it ends at entry ${this.replica.seq}, and ${seq} were written`);
     }
     this.#lastItemId = tip;
     this.#isSpeculative = false;
@@ -100,19 +100,19 @@ export class RunReplica {
     return index >= 0 && items[index + 1]?.seq === this.replica.seq + 1;
   }
 
-  #restart(): void {
+  #reset(): void {
     this.replica = new Replica(this.header.runId, this.plan);
-    this.#logs.clear();
+    this.#changedLogs.clear();
     this.#logCount = 0;
     this.#isSpeculative = false;
   }
 
-  /** Records that the replica now ends with `last`, and that `logs` have changed. */
-  #addChanges(last: TimedEntry | undefined, logs: readonly BlockLog[]): void {
+  /** Records that the replica now ends with `lastEntry`, and that `logs` have changed. */
+  #addChanges(lastEntry: TimedEntry | undefined, logs: readonly BlockLog[]): void {
     this.#isDirty = true;
-    this.#lastEntryMs = last?.atMs;
+    this.#lastEntryMs = lastEntry?.atMs;
     for (const log of logs) {
-      this.#logs.set(log.executionOrder, log);
+      this.#changedLogs.set(log.executionOrder, log);
       this.#logCount = Math.max(this.#logCount, log.executionOrder);
     }
   }
@@ -159,31 +159,32 @@ export class RunReplica {
     const freshReplica = new Replica(runId, plan);
     // If the later entries follow from the earlier ones, the run has continued, and this position is outdated.
     if (hasLaterEntries && journal.every((entry) => freshReplica.apply(entry).changed)) return;
-    const remaining = journal.filter((entry) => entry.seq <= seq);
-    const { record, logs } = foldRun({ header, plan, suspended: undefined }, remaining);
-    this.#parts.stalls.expectNoStall(runId);
+    const remainingEntries = journal.filter((entry) => entry.seq <= seq);
+    const { record, logs } = foldRun({ header, plan, suspensionReason: undefined }, remainingEntries);
+    this.#parts.stallDetector.requireNoStall(runId);
     await runs.truncate(record, logs);
-    this.#logs.clear();
+    this.#changedLogs.clear();
     this.#isDirty = false;
   }
 
-  /** Writes the record and the changed logs. `suspended`: the reason why the run does not continue. */
-  async save(suspended?: string): Promise<void> {
-    if (!this.#isDirty && suspended === undefined) return;
-    const logs = [...this.#logs];
-    const record = recordOf(this.replica, this.header, suspended);
-    this.#isDirty = suspended !== undefined;
-    const changed = logs.map(([, log]) => log);
-    this.#parts.stalls.expectNoStall(record.runId);
+  /** Writes the record and the changed logs. `suspensionReason`: the reason why the run does not continue. */
+  async save(suspensionReason?: string): Promise<void> {
+    if (!this.#isDirty && suspensionReason === undefined) return;
+    const logEntries = [...this.#changedLogs];
+    const record = recordOf(this.replica, this.header, suspensionReason);
+    this.#isDirty = suspensionReason !== undefined;
+    const changedLogs = logEntries.map(([, log]) => log);
+    this.#parts.stallDetector.requireNoStall(record.runId);
     // If a lost process has saved a later record, the store refuses this one. The logs stay unsaved here, because the
     // logs of that process may be wrong.
-    if (!(await this.#parts.stores.runs.saveRecord(record, changed))) return;
-    for (const [order, log] of logs) if (this.#logs.get(order) === log) this.#logs.delete(order);
+    if (!(await this.#parts.stores.runs.saveRecord(record, changedLogs))) return;
+    for (const [order, log] of logEntries)
+      if (this.#changedLogs.get(order) === log) this.#changedLogs.delete(order);
   }
 
   async #upsert(entries: readonly Entry[]): Promise<void> {
     const { runId } = this.header;
-    this.#parts.stalls.expectNoStall(runId);
+    this.#parts.stallDetector.requireNoStall(runId);
     await this.#parts.stores.runs.upsert(runId, entries);
   }
 
@@ -191,8 +192,8 @@ export class RunReplica {
     const entries: Entry[] = [];
     for (const { seq, chunk, skip = [] } of items) {
       const bodies = (await this.#parts.values.load(chunk)) as unknown as TimedEntry[];
-      const accepted = bodies.filter((_, index) => !skip.includes(index));
-      accepted.forEach((body, index) => entries.push({ ...body, seq: seq + index }));
+      const acceptedBodies = bodies.filter((_, index) => !skip.includes(index));
+      acceptedBodies.forEach((body, index) => entries.push({ ...body, seq: seq + index }));
     }
     return entries;
   }

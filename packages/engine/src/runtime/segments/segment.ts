@@ -11,7 +11,7 @@ import type { ConcurrencyLimiter } from '../../execution/concurrency-limiter.ts'
 import type { RunConnections } from '../../execution/run-connections.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
-import { pauseToken, randomToken } from '../../execution/tokens.ts';
+import { derivePauseToken, randomToken } from '../../execution/tokens.ts';
 import type { CalledChild, ChildCalls } from './child-calls.ts';
 import type { RunReplica } from './run-replica.ts';
 import type { TimedEntry } from './position.ts';
@@ -46,7 +46,7 @@ interface SegmentParts {
   /** Milliseconds after which no further block starts. */
   softMs: number;
   /** Called with all entries so far. */
-  progress?: ((entries: readonly TimedEntry[]) => void) | undefined;
+  onProgress?: ((entries: readonly TimedEntry[]) => void) | undefined;
 }
 
 /** A part of a run that this process executes without interruption while another process drives the run. */
@@ -82,16 +82,16 @@ export class Segment {
     this.#connections = runtime.connections.createForRun();
     this.#emissions = new Emissions({
       replica,
-      store: runtime.stores.live,
+      store: runtime.stores.liveEvents,
       clock,
       sanitizer: environment.sanitizer,
       // Another worker may have executed the same blocks earlier.
       isNew: false,
-      report: (error) => runtime.report(error, header.runId),
+      onError: (error) => runtime.onError(error, header.runId),
     });
     // An attempt whose result is lost runs again and must get the same token, because a person may already have it.
-    const token = (attempt: AttemptPlace): string =>
-      header.tokenKey === undefined ? randomToken() : pauseToken(header.tokenKey, attempt);
+    const createToken = (attempt: AttemptPlace): string =>
+      header.tokenKey === undefined ? randomToken() : derivePauseToken(header.tokenKey, attempt);
     this.#executor = new CommandExecutor({
       replica,
       workflowId: header.workflowId,
@@ -100,13 +100,13 @@ export class Segment {
       steps: runtime.stores.runs,
       environment,
       limiter,
-      token,
+      createToken,
       ...createBlockServices(runtime, {
         header,
         environment,
         replica,
         limiter,
-        token,
+        createToken,
         connections: this.#connections,
         runChild: (request, place, task) => this.#callChild(request, place, task),
       }),
@@ -117,21 +117,21 @@ export class Segment {
   }
 
   /**
-   * Executes the commands and those that follow, until all blocks that run here have ended or `stop` is aborted. After
-   * an abort, running blocks continue until `halt`, and their commands stay pending. Returns the results since the last
-   * call. Throws errors that prevent the run from continuing.
+   * Executes the commands and those that follow, until all blocks that run here have ended or `stopSignal` is aborted.
+   * After an abort, running blocks continue until `halt`, and their commands stay pending. Returns the results since
+   * the last call. Throws errors that prevent the run from continuing.
    */
-  async run(commands: readonly PendingCommand[], stop: AbortSignal): Promise<SegmentOutcome> {
+  async run(commands: readonly PendingCommand[], stopSignal: AbortSignal): Promise<SegmentOutcome> {
     this.#startedMs = performance.now();
     const interrupted = new Promise<void>((resolve) => {
       this.#interrupt = resolve;
-      if (stop.aborted || this.#hasEnded) resolve();
-      else stop.addEventListener('abort', () => resolve(), { once: true });
+      if (stopSignal.aborted || this.#hasEnded) resolve();
+      else stopSignal.addEventListener('abort', () => resolve(), { once: true });
     });
-    if (!stop.aborted) this.#beginAll(this.#pendingCommands(commands));
+    if (!stopSignal.aborted) this.#beginAll(this.#pendingCommands(commands));
     await Promise.race([interrupted, this.#executor.waitUntilDrained()]);
     // The end of a text that a timeout has cut off must be published before the entry of the timeout is written.
-    if (!stop.aborted) await this.#emissions.flush();
+    if (!stopSignal.aborted) await this.#emissions.flush();
     if (this.#failure) throw this.#failure.error;
     const entries = this.#entries;
     const events = this.#events;
@@ -214,7 +214,7 @@ export class Segment {
     const commands = this.#parts.beyond ? this.#advance(body, atMs) : this.#timeoutCommands(body, place);
     if (!commands) return;
     this.#entries.push({ ...body, atMs });
-    this.#parts.progress?.(this.#entries);
+    this.#parts.onProgress?.(this.#entries);
     const { block, scope } = place;
     const entry = { seq: 0, atMs, ...body } as Parameters<typeof eventAt>[0];
     this.#events.push(eventAt(entry, this.#replica.index.addressOf(block, scope)));
@@ -271,7 +271,7 @@ export class Segment {
     const { attempt, resumes, children } = task;
     const child = { place, attempt, call: request.call };
     const runId = childRunId(runReplica.header, child);
-    children.add(runId, 'starting', request.othersDone);
+    children.add(runId, 'starting', request.otherWorkDone);
     try {
       const outcome = await childCalls.outcome(runReplica.header, child);
       if (outcome) return outcome;
@@ -279,7 +279,7 @@ export class Segment {
         at: this.#replica.index.addressOf(place.block, place.scope),
         try: attempt,
         ...(resumes !== undefined && { resumes }),
-        ...(await childCalls.record(runReplica.header, { ...child, request })),
+        ...(await childCalls.recordChild(runReplica.header, { ...child, request })),
       });
       children.set(runId, 'running');
       return await new Promise((_, reject) => {

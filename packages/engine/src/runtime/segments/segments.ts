@@ -38,9 +38,9 @@ export interface SegmentRequest {
   /** Aborted to stop all blocks. */
   signal: AbortSignal;
   /** Entries of an earlier attempt of this request whose worker was lost. Their blocks do not run again. */
-  done?: readonly TimedEntry[] | undefined;
+  recoveredEntries?: readonly TimedEntry[] | undefined;
   /** Called with all entries so far after each new one. */
-  progress?: (entries: readonly TimedEntry[]) => void;
+  onProgress?: (entries: readonly TimedEntry[]) => void;
 }
 
 type SegmentResponse = SegmentOutcome & {
@@ -57,14 +57,14 @@ export class Segments {
   readonly #parts: RuntimeParts;
   readonly #cache: ReplicaCache;
   readonly #childCalls: ChildCalls;
-  readonly #detached = new DetachedSegments();
+  readonly #detachedSegments = new DetachedSegments();
   readonly #queue: PQueue;
-  readonly #stalls: StallDetector;
+  readonly #stallDetector: StallDetector;
 
-  constructor(parts: RuntimeParts, stalls = new StallDetector()) {
+  constructor(parts: RuntimeParts, stallDetector = new StallDetector()) {
     this.#parts = parts;
-    this.#stalls = stalls;
-    this.#cache = new ReplicaCache({ ...parts, stalls });
+    this.#stallDetector = stallDetector;
+    this.#cache = new ReplicaCache({ ...parts, stallDetector });
     this.#childCalls = new ChildCalls(parts);
     this.#queue = new PQueue({ concurrency: parts.concurrency.engine });
   }
@@ -77,7 +77,7 @@ export class Segments {
    * nothing more if this process was stalled.
    */
   async run(request: SegmentRequest): Promise<SegmentResponse> {
-    return this.#stalls.watch(async () => {
+    return this.#stallDetector.watch(async () => {
       try {
         return await this.#execute(request);
       } catch (error) {
@@ -98,14 +98,14 @@ export class Segments {
       const outcome = await segment.run(request.owed, limit.signal);
       const id = randomUUID();
       if (beyond && outcome.entries.length > 0) runReplica.markAdvanced(id, outcome);
-      if (limit.exceeded)
-        this.#detached.add(segment, runReplica, outcome.entries.length > 0 ? id : position.tip);
+      if (limit.isExceeded)
+        this.#detachedSegments.add(segment, runReplica, outcome.entries.length > 0 ? id : position.tip);
       else {
         segment.halt();
         if (beyond) this.#cache.release(runReplica);
       }
-      const written = alone && !limit.exceeded && (await this.#closeIfEnded(runReplica, outcome));
-      return { ...outcome, id, over: limit.exceeded, written };
+      const written = alone && !limit.isExceeded && (await this.#closeIfEnded(runReplica, outcome));
+      return { ...outcome, id, over: limit.isExceeded, written };
     } catch (error) {
       segment.halt();
       throw error;
@@ -123,12 +123,12 @@ export class Segments {
   }
 
   async #claimDetached({ runId, position, beyond }: SegmentRequest) {
-    const detached = beyond ? this.#detached.claim(runId, position) : undefined;
-    await detached?.runReplica.write(position);
-    return detached;
+    const claimedSegment = beyond ? this.#detachedSegments.claim(runId, position) : undefined;
+    await claimedSegment?.runReplica.write(position);
+    return claimedSegment;
   }
 
-  async #createSegment({ runId, position, beyond, softMs, done, progress }: SegmentRequest) {
+  async #createSegment({ runId, position, beyond, softMs, recoveredEntries, onProgress }: SegmentRequest) {
     const runReplica = await (beyond ? this.#cache.take(runId, position) : this.#cache.read(runId, position));
     const environment = await this.#parts.environments.open(runReplica.plan);
     const reason = missingEnvironmentReason(runReplica.header, environment.values);
@@ -142,20 +142,21 @@ export class Segments {
       environment,
       beyond,
       softMs,
-      progress,
+      onProgress,
     });
-    if (done) segment.replay(done);
+    if (recoveredEntries) segment.replay(recoveredEntries);
     return { runReplica, segment };
   }
 
   /**
-   * Writes the journal, the record and the logs up to `position`. `suspended`: the reason why the run cannot continue.
+   * Writes the journal, the record and the logs up to `position`. `suspensionReason`: the reason why the run cannot
+   * continue.
    */
-  async save(runId: string, position: Position, suspended?: string): Promise<void> {
-    return this.#stalls.watch(async () => {
+  async save(runId: string, position: Position, suspensionReason?: string): Promise<void> {
+    return this.#stallDetector.watch(async () => {
       const runReplica = await this.#cache.read(runId, position);
       await runReplica.removeLostEntries();
-      if (suspended !== undefined) await runReplica.save(suspended);
+      if (suspensionReason !== undefined) await runReplica.save(suspensionReason);
       if (runReplica.replica.idleState() === 'ended') this.#release(runId);
     });
   }
@@ -166,8 +167,8 @@ export class Segments {
   }
 
   async #recordFailure(runId: string, error: unknown): Promise<void> {
-    this.#parts.report(error, runId);
-    if (this.#stalls.wasStalled) return;
+    this.#parts.onError(error, runId);
+    if (this.#stallDetector.wasStalled) return;
     try {
       await recordSuspension(this.#parts, runId, error instanceof Error ? error.message : String(error));
     } catch {
@@ -177,12 +178,12 @@ export class Segments {
 }
 
 /**
- * Returns a signal that is aborted with `signal` or after `limitMs`. `exceeded`: the time limit has aborted the signal.
- * `clear` stops the timer.
+ * Returns a signal that is aborted with `signal` or after `limitMs`. `isExceeded`: the time limit has aborted the
+ * signal. `clear` stops the timer.
  */
 function timeLimitSignal(limitMs: number | undefined, signal: AbortSignal) {
   const controller = new AbortController();
-  const limit = { signal: controller.signal, exceeded: false, clear: () => undefined as void };
+  const limit = { signal: controller.signal, isExceeded: false, clear: () => undefined as void };
   const abort = (): void => controller.abort(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
@@ -190,7 +191,7 @@ function timeLimitSignal(limitMs: number | undefined, signal: AbortSignal) {
     limitMs === undefined
       ? undefined
       : setTimeout(() => {
-          limit.exceeded = true;
+          limit.isExceeded = true;
           controller.abort(new Error('The segment has exceeded its time limit.'));
         }, limitMs);
   limit.clear = () => {

@@ -12,7 +12,7 @@ describe('StallDetector', () => {
     const { detector, advance } = createDetector();
     await detector.watch(async () => {
       advance(6_000);
-      detector.expectNoStall('r');
+      detector.requireNoStall('r');
       advance(6_000);
       await Promise.resolve();
       expect(detector.wasStalled).toBe(false);
@@ -26,7 +26,7 @@ describe('StallDetector', () => {
       await Promise.resolve();
       expect(detector.wasStalled).toBe(true);
       advance(1);
-      expect(() => detector.expectNoStall('r')).toThrow(expect.objectContaining({ code: 'RUN_ELSEWHERE' }));
+      expect(() => detector.requireNoStall('r')).toThrow(expect.objectContaining({ code: 'RUN_ELSEWHERE' }));
     });
   });
 
@@ -34,11 +34,11 @@ describe('StallDetector', () => {
     const { detector, advance } = createDetector();
     await detector.watch(async () => {
       advance(8_000);
-      await detector.watch(async () => detector.expectNoStall('r'));
+      await detector.watch(async () => detector.requireNoStall('r'));
       expect(detector.wasStalled).toBe(true);
     });
     advance(60_000);
-    await detector.watch(async () => detector.expectNoStall('r'));
+    await detector.watch(async () => detector.requireNoStall('r'));
   });
 
   it('ignores code outside watched work', () => {

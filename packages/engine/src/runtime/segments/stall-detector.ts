@@ -27,10 +27,10 @@ export class StallDetector {
   async watch<T>(work: () => Promise<T>): Promise<T> {
     if (this.#activeWorkCount++ === 0) {
       this.#lastCheckMs = this.#now();
-      this.#timer = setInterval(() => this.#check(), CHECK_INTERVAL_MS);
+      this.#timer = setInterval(() => this.#countStalls(), CHECK_INTERVAL_MS);
     }
     try {
-      return await this.#stallCountAtStart.run(this.#check(), work);
+      return await this.#stallCountAtStart.run(this.#countStalls(), work);
     } finally {
       if (--this.#activeWorkCount === 0) clearInterval(this.#timer);
     }
@@ -39,11 +39,11 @@ export class StallDetector {
   /** True if the process was stalled since the current work began. */
   get wasStalled(): boolean {
     const countAtStart = this.#stallCountAtStart.getStore();
-    return countAtStart !== undefined && countAtStart !== this.#check();
+    return countAtStart !== undefined && countAtStart !== this.#countStalls();
   }
 
   /** Throws RUN_ELSEWHERE if the process was stalled since the current work began. Called before each write. */
-  expectNoStall(runId: string): void {
+  requireNoStall(runId: string): void {
     if (!this.wasStalled) return;
     throw new EngineError(
       'RUN_ELSEWHERE',
@@ -52,7 +52,7 @@ export class StallDetector {
     );
   }
 
-  #check(): number {
+  #countStalls(): number {
     const nowMs = this.#now();
     if (nowMs - this.#lastCheckMs > STALL_MS) this.#stallCount++;
     this.#lastCheckMs = nowMs;

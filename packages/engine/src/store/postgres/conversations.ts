@@ -15,15 +15,15 @@ export class PostgresConversations implements ConversationStore {
     { tenant, id: conversation }: ConversationKey,
     { key, json }: { key: string; json: string },
   ): Promise<void> {
-    const { build } = this.#database;
-    const added = await this.#database.run(
-      build
+    const { queryBuilder } = this.#database;
+    const insertResult = await this.#database.run(
+      queryBuilder
         .insertInto('exchanges')
         .values({ tenant, conversation, key, chars: json.length, json })
         .onConflict((conflict) => conflict.doNothing()),
     );
-    if (added.changed === 0) return;
-    const newestExcess = build
+    if (insertResult.changedRowCount === 0) return;
+    const newestExcess = queryBuilder
       .selectFrom('exchanges')
       .select('position')
       .where('tenant', '=', tenant)
@@ -32,7 +32,7 @@ export class PostgresConversations implements ConversationStore {
       .offset(MAX_EXCHANGES)
       .limit(1);
     await this.#database.run(
-      build
+      queryBuilder
         .deleteFrom('exchanges')
         .where('tenant', '=', tenant)
         .where('conversation', '=', conversation)
@@ -40,14 +40,14 @@ export class PostgresConversations implements ConversationStore {
     );
   }
 
-  async newest({ tenant, id }: ConversationKey, maxChars: number): Promise<string[]> {
-    const counted = this.#database.build
+  async newestExchanges({ tenant, id }: ConversationKey, maxChars: number): Promise<string[]> {
+    const counted = this.#database.queryBuilder
       .selectFrom('exchanges')
       .select(['position', 'json', sql<number>`sum(chars) OVER (ORDER BY position DESC)`.as('total')])
       .where('tenant', '=', tenant)
       .where('conversation', '=', id);
     const { rows } = await this.#database.run(
-      this.#database.build
+      this.#database.queryBuilder
         .selectFrom(counted.as('counted'))
         .select('json')
         .where('total', '<=', maxChars)
@@ -57,15 +57,15 @@ export class PostgresConversations implements ConversationStore {
   }
 
   async remove({ tenant, id }: ConversationKey): Promise<void> {
-    const { build } = this.#database;
+    const { queryBuilder } = this.#database;
     await this.#database.run(
-      build.deleteFrom('exchanges').where('tenant', '=', tenant).where('conversation', '=', id),
+      queryBuilder.deleteFrom('exchanges').where('tenant', '=', tenant).where('conversation', '=', id),
     );
   }
 
   async ids(tenant: string, limit: number): Promise<string[]> {
-    const { build } = this.#database;
-    const firstId = build
+    const { queryBuilder } = this.#database;
+    const firstId = queryBuilder
       .selectFrom('exchanges')
       .where('tenant', '=', tenant)
       .select(({ fn }) => fn.min<string | null>('conversation').as('id'));
@@ -75,7 +75,7 @@ export class PostgresConversations implements ConversationStore {
       WITH RECURSIVE found (id) AS (
         ${firstId} UNION ALL SELECT ${nextId} FROM found WHERE id IS NOT NULL
       ) SELECT id FROM found WHERE id IS NOT NULL LIMIT ${limit}`;
-    const { rows } = await this.#database.run({ compile: () => query.compile(build) });
+    const { rows } = await this.#database.run({ compile: () => query.compile(queryBuilder) });
     return rows.map(({ id }) => id);
   }
 }

@@ -35,7 +35,7 @@ export type QueryRunner = <Row>(query: Compilable<Row>) => Promise<Row[]>;
  */
 export class Database {
   readonly location: DatabaseLocation;
-  readonly build: Kysely<Tables>;
+  readonly queryBuilder: Kysely<Tables>;
   readonly #url: string;
   readonly #pool: Pool;
   readonly #statementNames = new Map<string, string>();
@@ -44,7 +44,7 @@ export class Database {
 
   constructor(options: DatabaseOptions) {
     this.location = locationOf(options);
-    this.build = createQueryBuilder(options.schema);
+    this.queryBuilder = createQueryBuilder(options.schema);
     this.#url = options.url;
     this.#queue = new PQueue({ concurrency: options.maxConnections });
     this.#pool = new Pool({
@@ -70,14 +70,14 @@ export class Database {
     query: Compilable<Row>,
     translate: (error: unknown) => unknown = (error) => error,
     { urgent = false }: { urgent?: boolean } = {},
-  ): Promise<{ rows: Row[]; changed: number }> {
+  ): Promise<{ rows: Row[]; changedRowCount: number }> {
     const { sql, parameters } = query.compile();
     return this.#enqueue(urgent ? 1 : 0, async () => {
       const statement = { name: this.#statementName(sql), text: sql, values: [...parameters] };
       for (let attempt = 1; ; attempt += 1) {
         try {
           const { rows, rowCount } = await this.#pool.query(statement);
-          return { rows: rows as Row[], changed: rowCount ?? 0 };
+          return { rows: rows as Row[], changedRowCount: rowCount ?? 0 };
         } catch (error) {
           if (isRetryable(error) && attempt < MAX_ATTEMPTS) continue;
           throw databaseError(error, this.location) ?? translate(error);
@@ -126,7 +126,7 @@ export class Database {
   }
 
   /** Returns a connection outside the pool, not connected yet. The caller ends it. */
-  client(): Client {
+  createClient(): Client {
     return new Client({
       connectionString: this.#url,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { parseStored, unknownPlan } from '../errors.ts';
 import { isStorable } from '../stores.ts';
 import type { Database } from './database.ts';
-import { FOREIGN_KEY, sqlState } from './errors.ts';
+import { FOREIGN_KEY_VIOLATION, sqlState } from './errors.ts';
 
 type NewDeployment = Parameters<DefinitionStore['deploy']>[0];
 
@@ -16,7 +16,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
   }
 
   async putPlan(hash: string, plan: Json): Promise<void> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .insertInto('plans')
       .values({ hash, plan: JSON.stringify(plan) })
       .onConflict((conflict) => conflict.column('hash').doNothing());
@@ -24,7 +24,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
   }
 
   async plan(hash: string): Promise<Json | undefined> {
-    const query = this.#database.build.selectFrom('plans').select('plan').where('hash', '=', hash);
+    const query = this.#database.queryBuilder.selectFrom('plans').select('plan').where('hash', '=', hash);
     const [row] = (await this.#database.run(query)).rows;
     return row && parseStored(row.plan, `plan "${hash}"`);
   }
@@ -32,7 +32,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
   async deploy(deployment: NewDeployment): Promise<number> {
     const { workflowId, planHash } = deployment;
     const translate = (error: unknown): unknown =>
-      sqlState(error) === FOREIGN_KEY ? unknownPlan(workflowId, planHash) : error;
+      sqlState(error) === FOREIGN_KEY_VIOLATION ? unknownPlan(workflowId, planHash) : error;
     for (;;) {
       const [row] = (await this.#database.run(this.#deployQuery(deployment), translate)).rows;
       if (row) return row.version;
@@ -43,16 +43,16 @@ export class PostgresDefinitionStore implements DefinitionStore {
   async find(workflow: string, version?: number): Promise<Deployment | undefined> {
     // The text may come from the input of a run, and PostgreSQL cannot store every character.
     if (!isStorable(workflow)) return undefined;
-    const { build } = this.#database;
-    const byId = build
+    const { queryBuilder } = this.#database;
+    const idQuery = queryBuilder
       .selectFrom('deployments')
       .select('workflow_id')
       .where('workflow_id', '=', workflow)
       .limit(1);
-    const query = build
+    const query = queryBuilder
       .selectFrom('deployments')
       .select(['workflow_id as workflowId', 'name', 'version', 'plan_hash as planHash'])
-      .where((eb) => eb('workflow_id', '=', eb.fn.coalesce(byId, this.#idByName(workflow))))
+      .where((eb) => eb('workflow_id', '=', eb.fn.coalesce(idQuery, this.#idByName(workflow))))
       .$if(version !== undefined, (db) => db.where('version', '=', version as number))
       .orderBy('version', 'desc')
       .limit(1);
@@ -64,7 +64,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
    * that was deployed last.
    */
   #idByName(name: string) {
-    return this.#database.build
+    return this.#database.queryBuilder
       .selectFrom('deployments as d')
       .select('d.workflow_id')
       .where('d.name', '=', name)
@@ -83,7 +83,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
    * has no row if another process has inserted this version in the meantime.
    */
   #deployQuery({ workflowId, name, planHash, atMs }: NewDeployment) {
-    return this.#database.build
+    return this.#database.queryBuilder
       .with('newest', (db) =>
         db
           .selectFrom('deployments')

@@ -16,7 +16,7 @@ it.each([
   ['ETIMEDOUT', 'DATA_UNREACHABLE'],
   ['53100', 'DATA_UNWRITABLE'],
   ['XX001', 'JOURNAL_CORRUPT'],
-])('are reported for the error code %s as %s, with the name of the database and a hint', (state, code) => {
+])('reports the error code %s as %s, with the name of the database and a hint', (state, code) => {
   const cause = clientError(state);
   const error = databaseError(cause, LOCATION);
   expect(error).toMatchObject({ code, cause, details: { host: 'h', port: 5432, database: 'd' } });

@@ -11,9 +11,9 @@ export interface DatabaseLocation {
 }
 
 /** SQLSTATEs of constraints (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
-export const NOT_NULL = '23502';
-export const FOREIGN_KEY = '23503';
-export const UNIQUE = '23505';
+export const NOT_NULL_VIOLATION = '23502';
+export const FOREIGN_KEY_VIOLATION = '23503';
+export const UNIQUE_VIOLATION = '23505';
 /** The encoding cannot store a character: with UTF-8, NUL. */
 const NUL_CHARACTER = '22021';
 

@@ -1,12 +1,12 @@
 import type { BlockLog, Entry, RunRecord } from '@heddle/core';
 import type { Compilable } from 'kysely';
 import { duplicateEntry } from '../errors.ts';
-import { toRows } from '../journal.ts';
-import { heldByOther } from '../leases.ts';
+import { toJournalRows } from '../journal.ts';
+import { heldByAnother } from '../leases.ts';
 import type { Lease } from '../leases.ts';
 import type { RunProjection } from '../stores.ts';
 import type { Database } from './database.ts';
-import { sqlState, UNIQUE } from './errors.ts';
+import { sqlState, UNIQUE_VIOLATION } from './errors.ts';
 import { addEntries, addLogs, lockLeasedRun, saveLeasedRun } from './run-queries.ts';
 import { PostgresRunStore } from './runs.ts';
 
@@ -36,21 +36,21 @@ export class LeasedRunStore extends PostgresRunStore {
     entries: readonly Entry[],
     projection?: RunProjection,
   ): Promise<void> {
-    const rows = toRows(entries);
-    const leased = this.#database.build.with('leased', (db) => lockLeasedRun(db, this.#lease));
-    const written = leased.with('written', (db) => addEntries(db, rows));
+    const rows = toJournalRows(entries);
+    const leaseQuery = this.#database.queryBuilder.with('leased', (db) => lockLeasedRun(db, this.#lease));
+    const insertQuery = leaseQuery.with('written', (db) => addEntries(db, rows));
     const query = projection
-      ? written
+      ? insertQuery
           .with('saved', (db) => saveLeasedRun(db, projection.record))
           .with('added', (db) => addLogs(db, projection.logs))
           .selectFrom('leased')
           .select('number')
-      : written.selectFrom('leased').select('number');
+      : insertQuery.selectFrom('leased').select('number');
     await this.#write(query);
   }
 
   override async saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .with('leased', (db) => lockLeasedRun(db, this.#lease))
       .with('saved', (db) => saveLeasedRun(db, record))
       .with('added', (db) => addLogs(db, logs))
@@ -70,9 +70,9 @@ export class LeasedRunStore extends PostgresRunStore {
   async #writeNow<Row>(query: Compilable<Row>): Promise<Row> {
     const { runId } = this.#lease;
     const translate = (error: unknown): unknown =>
-      sqlState(error) === UNIQUE ? duplicateEntry(runId) : error;
+      sqlState(error) === UNIQUE_VIOLATION ? duplicateEntry(runId) : error;
     const [row] = (await this.#database.run(query, translate)).rows;
-    if (!row) throw heldByOther(runId);
+    if (!row) throw heldByAnother(runId);
     return row;
   }
 }

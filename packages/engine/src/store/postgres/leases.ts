@@ -5,7 +5,7 @@ import { ProcessRemovedError } from '../leases.ts';
 import type { Lease, LeaseStore } from '../leases.ts';
 import type { TailableRunStore } from '../stores.ts';
 import type { Database } from './database.ts';
-import { FOREIGN_KEY, sqlState } from './errors.ts';
+import { FOREIGN_KEY_VIOLATION, sqlState } from './errors.ts';
 import { LeasedRunStore } from './leased-runs.ts';
 import { insertRun, rowOf } from './run-queries.ts';
 import type { Tables } from './schema.ts';
@@ -25,7 +25,7 @@ export class PostgresLeaseStore implements LeaseStore {
 
   async join(owner: string, leaseMs: number): Promise<void> {
     const expires = timeFromNow(leaseMs);
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .insertInto('processes')
       .values({ id: owner, since: NOW, expires })
       .onConflict((conflict) => conflict.column('id').doUpdateSet({ expires }));
@@ -33,24 +33,24 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async renew(owner: string, leaseMs: number): Promise<boolean> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .updateTable('processes')
       .set({ expires: timeFromNow(leaseMs) })
       .where('id', '=', owner);
-    return (await this.#database.run(query, undefined, { urgent: true })).changed === 1;
+    return (await this.#database.run(query, undefined, { urgent: true })).changedRowCount === 1;
   }
 
   async leave(owner: string): Promise<void> {
-    await this.#database.run(this.#database.build.deleteFrom('processes').where('id', '=', owner));
+    await this.#database.run(this.#database.queryBuilder.deleteFrom('processes').where('id', '=', owner));
   }
 
-  async expireOwners(): Promise<void> {
-    await this.#database.run(this.#database.build.deleteFrom('processes').where('expires', '<=', NOW));
+  async removeExpiredOwners(): Promise<void> {
+    await this.#database.run(this.#database.queryBuilder.deleteFrom('processes').where('expires', '<=', NOW));
   }
 
   async claim(owner: string, limit: number): Promise<Lease[]> {
-    const { build } = this.#database;
-    const query = build
+    const { queryBuilder } = this.#database;
+    const query = queryBuilder
       .with('claimed', (db) =>
         db
           .selectFrom('runs as r')
@@ -83,7 +83,7 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async acquire(owner: string, runId: string): Promise<Lease | undefined> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .updateTable('runs')
       .set((eb) => ({ owner, epoch: eb('epoch', '+', 1), resting: false }))
       .where('run_id', '=', runId)
@@ -95,10 +95,10 @@ export class PostgresLeaseStore implements LeaseStore {
     return row && { runId, owner, epoch: row.epoch };
   }
 
-  async findUnowned(runIds: readonly string[]): Promise<string[]> {
-    const { build } = this.#database;
-    const liveProcesses = build.selectFrom('processes').select('id').where('expires', '>', NOW);
-    const query = build
+  async findUnownedRuns(runIds: readonly string[]): Promise<string[]> {
+    const { queryBuilder } = this.#database;
+    const liveProcesses = queryBuilder.selectFrom('processes').select('id').where('expires', '>', NOW);
+    const query = queryBuilder
       .selectFrom('runs')
       .select('run_id as runId')
       .where('run_id', 'in', runIds)
@@ -108,7 +108,7 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 
   async release({ runId, owner, epoch }: Lease): Promise<void> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .updateTable('runs')
       .set({ owner: null, resting: true })
       .where('run_id', '=', runId)
@@ -118,10 +118,19 @@ export class PostgresLeaseStore implements LeaseStore {
     await this.#database.run(query);
   }
 
-  async create(owner: string, run: RunHeader, first: Entry, record: RunRecord): Promise<Lease | undefined> {
-    const query = insertRun(this.#database.build, { ...rowOf(run, record), owner, epoch: 1 }, first);
-    const { changed } = await this.#database.run(query, translateError);
-    return changed === 1 ? { runId: run.runId, owner, epoch: 1 } : undefined;
+  async create(
+    owner: string,
+    header: RunHeader,
+    firstEntry: Entry,
+    record: RunRecord,
+  ): Promise<Lease | undefined> {
+    const query = insertRun(
+      this.#database.queryBuilder,
+      { ...rowOf(header, record), owner, epoch: 1 },
+      firstEntry,
+    );
+    const { changedRowCount } = await this.#database.run(query, translateError);
+    return changedRowCount === 1 ? { runId: header.runId, owner, epoch: 1 } : undefined;
   }
 
   runStore(lease: Lease): TailableRunStore {
@@ -148,5 +157,5 @@ function timeFromNow(ms: number) {
 
 /** Returns ProcessRemovedError for a violated foreign key: the owner of a run must be in `processes`. */
 function translateError(error: unknown): unknown {
-  return sqlState(error) === FOREIGN_KEY ? new ProcessRemovedError() : error;
+  return sqlState(error) === FOREIGN_KEY_VIOLATION ? new ProcessRemovedError() : error;
 }

@@ -116,7 +116,7 @@ export class PostgresLiveEvents implements LiveEventStore {
   }
 
   #run<Row>(query: RawBuilder<Row>): Promise<{ rows: Row[] }> {
-    return this.#database.run<Row>({ compile: () => query.compile(this.#database.build) });
+    return this.#database.run<Row>({ compile: () => query.compile(this.#database.queryBuilder) });
   }
 }
 

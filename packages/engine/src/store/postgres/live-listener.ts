@@ -49,7 +49,7 @@ export class LiveListener {
 
   /** Connects and listens. Never rejects. */
   async #listen(): Promise<void> {
-    const client = this.#database.client();
+    const client = this.#database.createClient();
     const onLost = (): void => this.#onLost(client);
     client.on('error', onLost).on('end', onLost);
     client.on('notification', ({ payload }) => {

@@ -22,7 +22,7 @@ const LOCK_KEY = 1_751_475_300;
 interface SchemaState {
   encoding: string;
   exists: boolean;
-  tables: number;
+  tableCount: number;
   format: number;
 }
 
@@ -60,29 +60,29 @@ async function readState(client: PoolClient, schema: string): Promise<SchemaStat
     `SELECT current_setting('server_encoding') AS encoding,
       EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists,
       to_regclass(quote_ident($1) || '.format') IS NOT NULL AS has_format,
-      (SELECT count(*) FROM pg_tables WHERE schemaname = $1) AS tables`,
+      (SELECT count(*) FROM pg_tables WHERE schemaname = $1) AS "tableCount"`,
     [schema],
   );
   const [{ has_format: hasFormat, ...state }] = rows as [(typeof rows)[0]];
   if (!hasFormat) return { ...state, format: 0 };
-  const { rows: formats } = await client.query<{ format: number }>(
+  const { rows: formatRows } = await client.query<{ format: number }>(
     `SELECT format FROM ${quoteIdentifier(schema)}.format`,
   );
-  return { ...state, format: formats[0]?.format ?? 0 };
+  return { ...state, format: formatRows[0]?.format ?? 0 };
 }
 
 function checkFormat(
-  { encoding, tables, format }: SchemaState,
+  { encoding, tableCount, format }: SchemaState,
   location: DatabaseLocation,
-  newest: number,
+  newestFormat: number,
 ): number {
-  if (format > newest) {
+  if (format > newestFormat) {
     throw formatUnsupported(
       location,
-      `has format ${format}, and this version of Heddle knows formats up to ${newest}. Use the newer version that wrote it, or another schema`,
+      `has format ${format}, and this version of Heddle knows formats up to ${newestFormat}. Use the newer version that wrote it, or another schema`,
     );
   }
-  if (format === 0 && tables > 0) {
+  if (format === 0 && tableCount > 0) {
     throw formatUnsupported(location, 'has tables, but not those of Heddle. Choose another schema');
   }
   if (encoding !== 'UTF8') {

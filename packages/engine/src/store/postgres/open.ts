@@ -50,7 +50,7 @@ export async function openDatabaseStores(options: PostgresOptions): Promise<Leas
     await database.close();
     throw error;
   }
-  const live = new PostgresLiveEvents(database);
+  const liveEvents = new PostgresLiveEvents(database);
   return {
     runs: new PostgresRunStore(database),
     definitions: new PostgresDefinitionStore(database),
@@ -58,12 +58,12 @@ export async function openDatabaseStores(options: PostgresOptions): Promise<Leas
     leases: new PostgresLeaseStore(database),
     changes: new PostgresRunChanges(database),
     conversations: new PostgresConversations(database),
-    live,
+    liveEvents,
     spending: new PostgresSpending(database),
     rates: new PostgresRates(database),
     requests: new PostgresRequestStore(database, systemClock),
     close: async () => {
-      await live.close();
+      await liveEvents.close();
       await database.close();
     },
   };

@@ -22,16 +22,16 @@ export class PostgresRates implements RateStore {
     });
   }
 
-  async correct(key: string, tokensMs: number): Promise<void> {
+  async correctTokens(key: string, tokensMs: number): Promise<void> {
     await this.#database.run(
-      this.#database.build
+      this.#database.queryBuilder
         .updateTable('rates')
         .set((eb) => ({ tokens_ms: eb('tokens_ms', '+', tokensMs) }))
         .where('key', '=', key),
     );
   }
 
-  async block(key: string, untilMs: number): Promise<void> {
+  async blockKey(key: string, untilMs: number): Promise<void> {
     await this.#change(key, (state, set) =>
       set({ ...state, blockedUntilMs: Math.max(state.blockedUntilMs, Math.ceil(untilMs)) }),
     );
@@ -39,7 +39,7 @@ export class PostgresRates implements RateStore {
 
   async prune(beforeMs: number): Promise<void> {
     await this.#database.run(
-      this.#database.build
+      this.#database.queryBuilder
         .deleteFrom('rates')
         .where('requests_ms', '<', beforeMs)
         .where('tokens_ms', '<', beforeMs)
@@ -48,7 +48,7 @@ export class PostgresRates implements RateStore {
   }
 
   #stateQuery(key: string) {
-    return this.#database.build
+    return this.#database.queryBuilder
       .selectFrom('rates')
       .select(['requests_ms as nextRequestMs', 'tokens_ms as nextTokenMs', 'blocked_ms as blockedUntilMs'])
       .where('key', '=', key);
@@ -56,18 +56,18 @@ export class PostgresRates implements RateStore {
 
   /** Calls `work` with the state of a key. No other process changes the state until `work` resolves. */
   #change<T>(key: string, work: (state: RateState, set: (state: RateState) => Promise<void>) => Promise<T>) {
-    const { build } = this.#database;
+    const { queryBuilder } = this.#database;
     return this.#database.runTransaction(async (run: QueryRunner) => {
       await run(
-        build
+        queryBuilder
           .insertInto('rates')
           .values({ key, requests_ms: 0, tokens_ms: 0, blocked_ms: 0 })
           .onConflict((conflict) => conflict.doNothing()),
       );
       const [row] = await run(this.#stateQuery(key).forUpdate());
       const set = async ({ nextRequestMs, nextTokenMs, blockedUntilMs }: RateState): Promise<void> => {
-        const changed = { requests_ms: nextRequestMs, tokens_ms: nextTokenMs, blocked_ms: blockedUntilMs };
-        await run(build.updateTable('rates').set(changed).where('key', '=', key));
+        const columns = { requests_ms: nextRequestMs, tokens_ms: nextTokenMs, blocked_ms: blockedUntilMs };
+        await run(queryBuilder.updateTable('rates').set(columns).where('key', '=', key));
       };
       return work(row ?? INITIAL_RATE_STATE, set);
     });

@@ -17,28 +17,28 @@ export class PostgresRequestStore implements RequestStore {
   async add(request: NewControlRequest): Promise<string> {
     const { id, runId, kind, payload, createdMs } = toControlRow(request, this.#clock.now());
     const row = { id, run_id: runId, kind, payload, created_ms: createdMs };
-    await this.#database.run(this.#database.build.insertInto('requests').values(row));
+    await this.#database.run(this.#database.queryBuilder.insertInto('requests').values(row));
     return id;
   }
 
   async prune(): Promise<void> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .deleteFrom('requests')
       .where('created_ms', '<', this.#clock.now() - OUTCOME_RETENTION_MS);
     await this.#database.run(query);
   }
 
   async outcome(id: string): Promise<ControlOutcome | undefined> {
-    const query = this.#database.build.selectFrom('requests').select('outcome').where('id', '=', id);
+    const query = this.#database.queryBuilder.selectFrom('requests').select('outcome').where('id', '=', id);
     return readOutcome(id, (await this.#database.run(query)).rows[0]?.outcome);
   }
 
   async remove(id: string): Promise<void> {
-    await this.#database.run(this.#database.build.deleteFrom('requests').where('id', '=', id));
+    await this.#database.run(this.#database.queryBuilder.deleteFrom('requests').where('id', '=', id));
   }
 
   async pending(owner?: string): Promise<ControlRequest[]> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .selectFrom('requests')
       .innerJoin('runs', 'runs.run_id', 'requests.run_id')
       .select([
@@ -50,12 +50,12 @@ export class PostgresRequestStore implements RequestStore {
       ])
       .where('requests.outcome', 'is', sql.lit(null))
       .orderBy('requests.position');
-    const ofOwner = owner === undefined ? query : query.where('runs.owner', '=', owner);
-    return (await this.#database.run(ofOwner)).rows.map(readControlRow);
+    const ownerQuery = owner === undefined ? query : query.where('runs.owner', '=', owner);
+    return (await this.#database.run(ownerQuery)).rows.map(readControlRow);
   }
 
   async settle(id: string, outcome: ControlOutcome): Promise<void> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .updateTable('requests')
       .set({ outcome: JSON.stringify(outcome) })
       .where('id', '=', id)

@@ -18,7 +18,7 @@ export class PostgresRunChanges implements RunChangeStore {
   }
 
   async #begin(): Promise<void> {
-    const query = this.#database.build.selectFrom('run_feed').select('seeded');
+    const query = this.#database.queryBuilder.selectFrom('run_feed').select('seeded');
     const [feed] = (await this.#database.run(query)).rows;
     if (feed?.seeded) return;
     const { schema } = this.#database.location;
@@ -43,7 +43,7 @@ export class PostgresRunChanges implements RunChangeStore {
   }
 
   async read(limit: number): Promise<StoredChange[]> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .selectFrom('run_changes')
       .leftJoin('runs', 'runs.run_id', 'run_changes.run_id')
       .select(['run_changes.position', 'run_changes.run_id', 'runs.header', 'runs.record'])
@@ -54,14 +54,14 @@ export class PostgresRunChanges implements RunChangeStore {
   }
 
   async acknowledge(positions: readonly number[]): Promise<void> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .deleteFrom('run_changes')
       .where(sql<boolean>`position = any(${positions}::bigint[])`);
     await this.#database.run(query);
   }
 
   async bytesOf(runIds: readonly string[]): Promise<Map<string, number>> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .selectFrom('runs')
       .select((eb) => {
         const sums = [

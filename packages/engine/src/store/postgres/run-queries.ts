@@ -12,26 +12,26 @@ export function runNumberQuery(db: QueryCreator<Tables>, runId: string) {
 }
 
 /** Returns the row of a new run. */
-export function rowOf(run: RunHeader, record: RunRecord | undefined): Insertable<Tables['runs']> {
+export function rowOf(header: RunHeader, record: RunRecord | undefined): Insertable<Tables['runs']> {
   return {
-    run_id: run.runId,
-    workflow_id: run.workflowId,
-    created_ms: run.createdMs,
-    header: JSON.stringify(run),
-    parent: run.parent?.runId ?? null,
-    elsewhere: run.elsewhere === true,
-    ...(record && projectionOf(record)),
+    run_id: header.runId,
+    workflow_id: header.workflowId,
+    created_ms: header.createdMs,
+    header: JSON.stringify(header),
+    parent: header.parent?.runId ?? null,
+    elsewhere: header.elsewhere === true,
+    ...(record && recordColumnsOf(record)),
   };
 }
 
 /** Returns the columns of a run's row that come from its record. */
-export function projectionOf(record: RunRecord) {
+export function recordColumnsOf(record: RunRecord) {
   const { status, seq } = record;
   return { status, ended: isEnded(status), record_seq: seq, record: JSON.stringify(record) };
 }
 
 /** Inserts a run and its first entry, in one statement. Inserts nothing if the id exists. */
-export function insertRun(db: Kysely<Tables>, row: Insertable<Tables['runs']>, first: Entry) {
+export function insertRun(db: Kysely<Tables>, row: Insertable<Tables['runs']>, firstEntry: Entry) {
   return db
     .with('created', (query) =>
       query
@@ -47,8 +47,8 @@ export function insertRun(db: Kysely<Tables>, row: Insertable<Tables['runs']>, f
         .selectFrom('created')
         .select([
           'number',
-          sql<number>`${first.seq}::bigint`.as('seq'),
-          sql<string>`${JSON.stringify(first)}::text`.as('entry'),
+          sql<number>`${firstEntry.seq}::bigint`.as('seq'),
+          sql<string>`${JSON.stringify(firstEntry)}::text`.as('entry'),
         ]),
     );
 }
@@ -80,7 +80,7 @@ export function saveRun(db: QueryCreator<Tables>, record: RunRecord, logs: reado
     .with('saved', (query) =>
       query
         .updateTable('runs')
-        .set(projectionOf(record))
+        .set(recordColumnsOf(record))
         .where('run_id', '=', record.runId)
         .where((eb) => eb.or([eb('record_seq', 'is', null), eb('record_seq', '<=', record.seq)]))
         .returning('number'),
@@ -92,7 +92,7 @@ export function saveRun(db: QueryCreator<Tables>, record: RunRecord, logs: reado
 }
 
 /** The common table expression of `lockLeasedRun`. */
-type Leased = { leased: { number: number } };
+type LeasedTable = { leased: { number: number } };
 
 /**
  * Selects and locks the run if the lease is valid. After the end of a run, the lease of its last holder stays valid.
@@ -108,7 +108,7 @@ export function lockLeasedRun(db: QueryCreator<Tables>, { runId, owner, epoch }:
 }
 
 /** Inserts entries for the run in `leased`, if there is one. */
-export function addEntries(db: QueryCreator<Tables & Leased>, rows: readonly JournalRow[]) {
+export function addEntries(db: QueryCreator<Tables & LeasedTable>, rows: readonly JournalRow[]) {
   return db
     .insertInto('journal')
     .columns(['run', 'seq', 'entry'])
@@ -118,12 +118,12 @@ export function addEntries(db: QueryCreator<Tables & Leased>, rows: readonly Jou
 }
 
 /** Updates the record of the run in `leased`, unless the stored one is newer. An ended run loses its owner. */
-export function saveLeasedRun(db: QueryCreator<Tables & Leased>, record: RunRecord) {
-  const projection = projectionOf(record);
+export function saveLeasedRun(db: QueryCreator<Tables & LeasedTable>, record: RunRecord) {
+  const columns = recordColumnsOf(record);
   return db
     .updateTable('runs')
     .from('leased')
-    .set({ ...projection, ...(projection.ended && { owner: null }) })
+    .set({ ...columns, ...(columns.ended && { owner: null }) })
     .whereRef('runs.number', '=', 'leased.number')
     .where((eb) => eb.or([eb('record_seq', 'is', null), eb('record_seq', '<=', record.seq)]))
     .returning('runs.number');
@@ -132,11 +132,11 @@ export function saveLeasedRun(db: QueryCreator<Tables & Leased>, record: RunReco
 /** Inserts or replaces logs of the run in `saved`, if there is one. */
 export function addLogs(db: QueryCreator<Tables & { saved: { number: number } }>, logs: readonly BlockLog[]) {
   // Only the last log of each execution order, because one statement may change a row only once.
-  const byOrder = new Map(logs.map((log) => [log.executionOrder, JSON.stringify(log)]));
+  const logsByOrder = new Map(logs.map((log) => [log.executionOrder, JSON.stringify(log)]));
   const logsTable = sql<{
     execution_order: number;
     log: string;
-  }>`unnest(${[...byOrder.keys()]}::bigint[], ${[...byOrder.values()]}::text[])`;
+  }>`unnest(${[...logsByOrder.keys()]}::bigint[], ${[...logsByOrder.values()]}::text[])`;
   return db
     .insertInto('logs')
     .columns(['run', 'execution_order', 'log'])

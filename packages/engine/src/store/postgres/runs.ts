@@ -1,21 +1,21 @@
 import type { BlockLog, Entry, RunHeader, RunQuery, RunRecord } from '@heddle/core';
-import { journalCorrupt } from '@heddle/core/run';
-import type { Place, Stored } from '@heddle/core/run';
+import { journalCorruptError } from '@heddle/core/run';
+import type { Place, StoredValue } from '@heddle/core/run';
 import { sql } from 'kysely';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
 import { duplicateEntry, parseStored, unknownRun } from '../errors.ts';
-import { readJournal, readTail, toRows } from '../journal.ts';
+import { readJournal, readTail, toJournalRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
 import { stepPlace } from '../step-place.ts';
 import { isStorable } from '../stores.ts';
 import type { RecordWithLogs, RunProjection, StoredStep, TailableRunStore } from '../stores.ts';
 import type { Database } from './database.ts';
-import { NOT_NULL, sqlState, UNIQUE } from './errors.ts';
+import { NOT_NULL_VIOLATION, sqlState, UNIQUE_VIOLATION } from './errors.ts';
 import {
   addLogs,
   insertEntries,
   insertRun,
-  projectionOf,
+  recordColumnsOf,
   rowOf,
   runNumberQuery,
   saveRun,
@@ -29,17 +29,17 @@ export class PostgresRunStore implements TailableRunStore {
     this.#database = database;
   }
 
-  async create(run: RunHeader, first: Entry, record?: RunRecord): Promise<boolean> {
-    const query = insertRun(this.#database.build, rowOf(run, record), first);
-    return (await this.#database.run(query)).changed === 1;
+  async create(header: RunHeader, firstEntry: Entry, record?: RunRecord): Promise<boolean> {
+    const query = insertRun(this.#database.queryBuilder, rowOf(header, record), firstEntry);
+    return (await this.#database.run(query)).changedRowCount === 1;
   }
 
   async append(runId: string, entries: readonly Entry[], projection?: RunProjection): Promise<void> {
-    const { build } = this.#database;
-    const insert = insertEntries(build, runId, toRows(entries));
+    const { queryBuilder } = this.#database;
+    const insert = insertEntries(queryBuilder, runId, toJournalRows(entries));
     const query = projection
       ? saveRun(
-          build.with('written', () => insert),
+          queryBuilder.with('written', () => insert),
           projection.record,
           projection.logs,
         )
@@ -50,9 +50,9 @@ export class PostgresRunStore implements TailableRunStore {
   async upsert(runId: string, entries: readonly Entry[]): Promise<void> {
     // Sorted, so that two writers of the same entries cannot deadlock; unique, since one statement may change a row
     // only once.
-    const bySeq = new Map(toRows(entries).map((row) => [row.seq, row]));
-    const rows = [...bySeq.values()].toSorted((a, b) => a.seq - b.seq);
-    const insert = insertEntries(this.#database.build, runId, rows).onConflict((conflict) =>
+    const rowsBySeq = new Map(toJournalRows(entries).map((row) => [row.seq, row]));
+    const rows = [...rowsBySeq.values()].toSorted((a, b) => a.seq - b.seq);
+    const insert = insertEntries(this.#database.queryBuilder, runId, rows).onConflict((conflict) =>
       conflict
         .columns(['run', 'seq'])
         .doUpdateSet((eb) => ({ entry: eb.ref('excluded.entry') }))
@@ -72,13 +72,13 @@ export class PostgresRunStore implements TailableRunStore {
 
   async header(runId: string): Promise<RunHeader | undefined> {
     if (!isStorable(runId)) return undefined;
-    const query = this.#database.build.selectFrom('runs').select('header').where('run_id', '=', runId);
+    const query = this.#database.queryBuilder.selectFrom('runs').select('header').where('run_id', '=', runId);
     const [row] = (await this.#database.run(query)).rows;
     return row && parseStored(row.header, `header of run "${runId}"`);
   }
 
   async saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
-    const [row] = (await this.#database.run(saveRun(this.#database.build, record, logs))).rows;
+    const [row] = (await this.#database.run(saveRun(this.#database.queryBuilder, record, logs))).rows;
     if (!row) throw unknownRun(record.runId);
     return Boolean(row.saved);
   }
@@ -86,9 +86,9 @@ export class PostgresRunStore implements TailableRunStore {
   async truncate(record: RunRecord, logs: readonly BlockLog[]): Promise<void> {
     const { runId, seq } = record;
     const lastOrder = Math.max(0, ...logs.map(({ executionOrder }) => executionOrder));
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .with('saved', (db) =>
-        db.updateTable('runs').set(projectionOf(record)).where('run_id', '=', runId).returning('number'),
+        db.updateTable('runs').set(recordColumnsOf(record)).where('run_id', '=', runId).returning('number'),
       )
       .with('removed', (db) =>
         db.deleteFrom('journal').using('saved').whereRef('run', '=', 'saved.number').where('seq', '>', seq),
@@ -107,37 +107,37 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async addValueUses(runId: string, keys: readonly string[]): Promise<void> {
-    const run = runNumberQuery(this.#database.build, runId);
-    const insert = this.#database.build
+    const runNumber = runNumberQuery(this.#database.queryBuilder, runId);
+    const insert = this.#database.queryBuilder
       .insertInto('value_uses')
-      .values(keys.map((key) => ({ key, run: sql<number>`${run}` })))
+      .values(keys.map((key) => ({ key, run: sql<number>`${runNumber}` })))
       .onConflict((conflict) => conflict.doNothing());
     await this.#database.run(insert, (error) => translateError(error, runId));
   }
 
   async record(runId: string): Promise<RunRecord | undefined> {
     if (!isStorable(runId)) return undefined;
-    const query = this.#database.build.selectFrom('runs').select('record').where('run_id', '=', runId);
+    const query = this.#database.queryBuilder.selectFrom('runs').select('record').where('run_id', '=', runId);
     const text = (await this.#database.run(query)).rows[0]?.record;
     return text == null ? undefined : parseStored(text, `record of run "${runId}"`);
   }
 
   async lastLogOrder(runId: string): Promise<number> {
     if (!isStorable(runId)) return 0;
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .selectFrom('logs')
       .select('execution_order')
-      .where('run', '=', runNumberQuery(this.#database.build, runId))
+      .where('run', '=', runNumberQuery(this.#database.queryBuilder, runId))
       .orderBy('execution_order', 'desc')
       .limit(1);
     return (await this.#database.run(query)).rows[0]?.execution_order ?? 0;
   }
 
   async logs(runId: string): Promise<BlockLog[]> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .selectFrom('logs')
       .select('log')
-      .where('run', '=', runNumberQuery(this.#database.build, runId))
+      .where('run', '=', runNumberQuery(this.#database.queryBuilder, runId))
       .orderBy('execution_order');
     const { rows } = await this.#database.run(query);
     return rows.map(({ log }) => parseStored(log, `log of run "${runId}"`));
@@ -146,7 +146,7 @@ export class PostgresRunStore implements TailableRunStore {
   async recordWithLogs(runId: string): Promise<RecordWithLogs | undefined> {
     if (!isStorable(runId)) return undefined;
     // One statement reads a consistent state: other processes write between two statements.
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .selectFrom('runs')
       .select(['record as text', sql<number>`-1`.as('execution_order')])
       .where('run_id', '=', runId)
@@ -172,15 +172,15 @@ export class PostgresRunStore implements TailableRunStore {
   async list(query: RunQuery): Promise<{ runs: RunRecord[]; cursor: string | undefined }> {
     const limit = pageLimit(query);
     const { rows } = await this.#database.run(this.#pageQuery(query, limit + 1));
-    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    const lastRow = rows.length > limit ? rows[limit - 1] : undefined;
     return {
       runs: rows.slice(0, limit).map((row) => parseStored(row.record, `record of run "${row.run_id}"`)),
-      cursor: last && encodeCursor({ createdMs: last.created_ms, runId: last.run_id }),
+      cursor: lastRow && encodeCursor({ createdMs: lastRow.created_ms, runId: lastRow.run_id }),
     };
   }
 
   async unfinishedRunIds(): Promise<string[]> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .selectFrom('runs')
       .select('run_id')
       .where('ended', '=', sql.lit(false))
@@ -189,8 +189,8 @@ export class PostgresRunStore implements TailableRunStore {
     return (await this.#database.run(query)).rows.map((row) => row.run_id);
   }
 
-  async children(runId: string, { open } = { open: false }): Promise<string[]> {
-    const children = this.#database.build
+  async childRunIds(runId: string, { open } = { open: false }): Promise<string[]> {
+    const children = this.#database.queryBuilder
       .selectFrom('runs')
       .select('run_id')
       .where('parent', '=', runId)
@@ -200,7 +200,7 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async remove(runId: string): Promise<string[] | undefined> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .with('deleted', (db) =>
         db
           .deleteFrom('runs')
@@ -236,25 +236,25 @@ export class PostgresRunStore implements TailableRunStore {
     const insert = this.#insertStep(runId, place, key, null).onConflict((conflict) =>
       conflict.columns(['run', 'place', 'key']).doNothing(),
     );
-    const { changed } = await this.#database.run(insert, (error) => translateError(error, runId));
-    return changed === 1 ? undefined : { key, result: await this.#stepResult(runId, place, key) };
+    const { changedRowCount } = await this.#database.run(insert, (error) => translateError(error, runId));
+    return changedRowCount === 1 ? undefined : { key, result: await this.#stepResult(runId, place, key) };
   }
 
-  async endStep(runId: string, place: Place, key: string, result: Stored): Promise<Stored> {
+  async endStep(runId: string, place: Place, key: string, result: StoredValue): Promise<StoredValue> {
     const insert = this.#insertStep(runId, place, key, JSON.stringify(result)).onConflict((conflict) =>
       conflict
         .columns(['run', 'place', 'key'])
         .doUpdateSet((eb) => ({ result: eb.ref('excluded.result') }))
         .where('steps.result', 'is', null),
     );
-    const { changed } = await this.#database.run(insert, (error) => translateError(error, runId));
-    return changed === 1 ? result : ((await this.#stepResult(runId, place, key)) ?? result);
+    const { changedRowCount } = await this.#database.run(insert, (error) => translateError(error, runId));
+    return changedRowCount === 1 ? result : ((await this.#stepResult(runId, place, key)) ?? result);
   }
 
   async forgetStep(runId: string, place: Place, key: string): Promise<void> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .deleteFrom('steps')
-      .where('run', '=', runNumberQuery(this.#database.build, runId))
+      .where('run', '=', runNumberQuery(this.#database.queryBuilder, runId))
       .where('place', '=', stepPlace(place))
       .where('key', '=', key)
       .where('result', 'is', null);
@@ -262,28 +262,28 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   #stepsAt(runId: string, place: Place) {
-    return this.#database.build
+    return this.#database.queryBuilder
       .selectFrom('steps')
-      .where('run', '=', runNumberQuery(this.#database.build, runId))
+      .where('run', '=', runNumberQuery(this.#database.queryBuilder, runId))
       .where('place', '=', stepPlace(place));
   }
 
-  async #stepResult(runId: string, place: Place, key: string): Promise<Stored | undefined> {
+  async #stepResult(runId: string, place: Place, key: string): Promise<StoredValue | undefined> {
     const query = this.#stepsAt(runId, place).select('result').where('key', '=', key);
     return parseResult((await this.#database.run(query)).rows[0]?.result ?? null, runId);
   }
 
   #insertStep(runId: string, place: Place, key: string, result: string | null) {
-    const run = runNumberQuery(this.#database.build, runId);
-    return this.#database.build
+    const runNumber = runNumberQuery(this.#database.queryBuilder, runId);
+    return this.#database.queryBuilder
       .insertInto('steps')
-      .values({ run: sql<number>`${run}`, place: stepPlace(place), key, result });
+      .values({ run: sql<number>`${runNumber}`, place: stepPlace(place), key, result });
   }
 
   #pageQuery({ workflowId, status, fromMs, toMs, order = 'desc', ...query }: RunQuery, maxRows: number) {
-    const after = decodeCursor(query);
+    const cursor = decodeCursor(query);
     const comparison = sql.raw(order === 'asc' ? '>' : '<');
-    return this.#database.build
+    return this.#database.queryBuilder
       .selectFrom('runs')
       .select(['run_id', 'created_ms', 'record'])
       .where('status', 'is not', null)
@@ -292,9 +292,9 @@ export class PostgresRunStore implements TailableRunStore {
       .$if(status !== undefined, (db) => db.where(sql<boolean>`status = any(${status}::text[])`))
       .$if(fromMs !== undefined, (db) => db.where('created_ms', '>=', fromMs as number))
       .$if(toMs !== undefined, (db) => db.where('created_ms', '<=', toMs as number))
-      .$if(after !== undefined, (db) =>
+      .$if(cursor !== undefined, (db) =>
         db.where(
-          sql<boolean>`(created_ms, run_id) ${comparison} (${after?.createdMs}::bigint, ${after?.runId}::text)`,
+          sql<boolean>`(created_ms, run_id) ${comparison} (${cursor?.createdMs}::bigint, ${cursor?.runId}::text)`,
         ),
       )
       .orderBy('created_ms', order)
@@ -303,16 +303,16 @@ export class PostgresRunStore implements TailableRunStore {
   }
 
   async #journalRows(runId: string, afterSeq: number): Promise<JournalRow[]> {
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .selectFrom('journal')
       .select(['seq', 'entry'])
-      .where('run', '=', runNumberQuery(this.#database.build, runId))
+      .where('run', '=', runNumberQuery(this.#database.queryBuilder, runId))
       .where('seq', '>', afterSeq)
       .orderBy('seq');
     const { rows } = await this.#database.run(query);
     // A run is created with its first entry, so a run without entries has lost them.
     if (rows.length === 0 && afterSeq < 0 && (await this.header(runId))) {
-      throw journalCorrupt(runId, 'it has no entries');
+      throw journalCorruptError(runId, 'it has no entries');
     }
     return rows;
   }
@@ -320,10 +320,10 @@ export class PostgresRunStore implements TailableRunStore {
 
 function translateError(error: unknown, runId: string): unknown {
   const state = sqlState(error);
-  if (state === NOT_NULL) return unknownRun(runId);
-  return state === UNIQUE ? duplicateEntry(runId) : error;
+  if (state === NOT_NULL_VIOLATION) return unknownRun(runId);
+  return state === UNIQUE_VIOLATION ? duplicateEntry(runId) : error;
 }
 
-function parseResult(text: string | null, runId: string): Stored | undefined {
-  return text === null ? undefined : parseStored<Stored>(text, `step of run "${runId}"`);
+function parseResult(text: string | null, runId: string): StoredValue | undefined {
+  return text === null ? undefined : parseStored<StoredValue>(text, `step of run "${runId}"`);
 }

@@ -20,13 +20,13 @@ export class PostgresSpending implements SpendingStore {
         sums.set(account.id, await this.#expire(run, account.id, nowMs));
       }
       const sumOf = (account: string): number => sums.get(account) ?? 0;
-      const exceeded = accounts.find((account) => sumOf(account.id) + maxMicros > account.cap);
-      if (exceeded) return { account: exceeded.id, micros: sumOf(exceeded.id) };
-      const { build } = this.#database;
+      const exceededAccount = accounts.find((account) => sumOf(account.id) + maxMicros > account.cap);
+      if (exceededAccount) return { account: exceededAccount.id, micros: sumOf(exceededAccount.id) };
+      const { queryBuilder } = this.#database;
       for (const account of accounts) {
         await this.#add(run, account.id, maxMicros);
         await run(
-          build.insertInto('spending_calls').values({
+          queryBuilder.insertInto('spending_calls').values({
             id,
             account: account.id,
             counted: maxMicros,
@@ -41,7 +41,7 @@ export class PostgresSpending implements SpendingStore {
 
   async renew(id: string, { minMicros, expiresMs }: { minMicros: number; expiresMs: number }): Promise<void> {
     await this.#database.run(
-      this.#database.build
+      this.#database.queryBuilder
         .updateTable('spending_calls')
         .set({ least: minMicros, expires_ms: expiresMs })
         .where('id', '=', id)
@@ -50,44 +50,47 @@ export class PostgresSpending implements SpendingStore {
   }
 
   async settle(id: string, micros: number): Promise<void> {
-    const { build } = this.#database;
+    const { queryBuilder } = this.#database;
     await this.#database.runTransaction(async (run) => {
-      const accounts = build.selectFrom('spending_calls').select('account').where('id', '=', id);
+      const accounts = queryBuilder.selectFrom('spending_calls').select('account').where('id', '=', id);
       await run(
-        build
+        queryBuilder
           .selectFrom('spending')
           .select('account')
           .where('account', 'in', accounts)
           .orderBy('account')
           .forUpdate(),
       );
-      const settled = await run(
-        build.deleteFrom('spending_calls').where('id', '=', id).returning(['account', 'counted']),
+      const settledCalls = await run(
+        queryBuilder.deleteFrom('spending_calls').where('id', '=', id).returning(['account', 'counted']),
       );
-      for (const { account, counted } of settled) await this.#add(run, account, micros - counted);
+      for (const { account, counted } of settledCalls) await this.#add(run, account, micros - counted);
     });
   }
 
   async sum(account: string): Promise<number> {
-    const query = this.#database.build.selectFrom('spending').select('micros').where('account', '=', account);
+    const query = this.#database.queryBuilder
+      .selectFrom('spending')
+      .select('micros')
+      .where('account', '=', account);
     const { rows } = await this.#database.run(query);
     return rows[0]?.micros ?? 0;
   }
 
   async prune(nowMs: number): Promise<void> {
-    const { build } = this.#database;
-    await this.#database.run(build.deleteFrom('spending').where('until_ms', '<=', nowMs));
+    const { queryBuilder } = this.#database;
+    await this.#database.run(queryBuilder.deleteFrom('spending').where('until_ms', '<=', nowMs));
     await this.#database.run(
-      build
+      queryBuilder
         .deleteFrom('spending_calls')
-        .where('account', 'not in', build.selectFrom('spending').select('account')),
+        .where('account', 'not in', queryBuilder.selectFrom('spending').select('account')),
     );
   }
 
   /** Creates the account if it is missing, and locks it. */
   async #lock(run: QueryRunner, { id, untilMs }: { id: string; untilMs: number }): Promise<void> {
     await run(
-      this.#database.build
+      this.#database.queryBuilder
         .insertInto('spending')
         .values({ account: id, micros: 0, until_ms: untilMs })
         .onConflict((conflict) => conflict.column('account').doUpdateSet({ until_ms: untilMs })),
@@ -96,29 +99,31 @@ export class PostgresSpending implements SpendingStore {
 
   /** From now on, counts only `least` of expired reservations. Returns the sum of the account. */
   async #expire(run: QueryRunner, account: string, nowMs: number): Promise<number> {
-    const { build } = this.#database;
-    const expired = build
+    const { queryBuilder } = this.#database;
+    const expiredCalls = queryBuilder
       .selectFrom('spending_calls')
       .select(['id', 'counted', 'least'])
       .where('account', '=', account)
       .where('expires_ms', '<=', nowMs);
-    for (const { id, counted, least } of await run(expired)) {
+    for (const { id, counted, least } of await run(expiredCalls)) {
       await this.#add(run, account, least - counted);
       await run(
-        build
+        queryBuilder
           .updateTable('spending_calls')
           .set({ counted: least, expires_ms: null })
           .where('id', '=', id)
           .where('account', '=', account),
       );
     }
-    const [row] = await run(build.selectFrom('spending').select('micros').where('account', '=', account));
+    const [row] = await run(
+      queryBuilder.selectFrom('spending').select('micros').where('account', '=', account),
+    );
     return row?.micros ?? 0;
   }
 
   async #add(run: QueryRunner, account: string, micros: number): Promise<void> {
     await run(
-      this.#database.build
+      this.#database.queryBuilder
         .updateTable('spending')
         .set((eb) => ({ micros: eb('micros', '+', micros) }))
         .where('account', '=', account),

@@ -20,7 +20,7 @@ export class PostgresValueStore implements ValueStore {
   async put(json: string): Promise<string> {
     const key = valueKey(json);
     if (json.length >= CHECK_FIRST_CHARS && (await this.#touch(key))) return key;
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .insertInto('stored_values')
       .values({ key, json })
       .onConflict((conflict) =>
@@ -34,13 +34,16 @@ export class PostgresValueStore implements ValueStore {
   }
 
   async get(key: string): Promise<string | undefined> {
-    const query = this.#database.build.selectFrom('stored_values').select('json').where('key', '=', key);
+    const query = this.#database.queryBuilder
+      .selectFrom('stored_values')
+      .select('json')
+      .where('key', '=', key);
     return (await this.#database.run(query)).rows[0]?.json;
   }
 
   async prune(keys: readonly string[], unusedMs: number): Promise<void> {
     if (keys.length === 0) return;
-    const query = this.#database.build
+    const query = this.#database.queryBuilder
       .deleteFrom('stored_values')
       .where('key', 'in', keys)
       .where('put_at', '<=', timeAgo(unusedMs))
@@ -56,13 +59,16 @@ export class PostgresValueStore implements ValueStore {
 
   /** Updates `put_at`, so that the value is not pruned before it is used. Returns false if the value is missing. */
   async #touch(key: string): Promise<boolean> {
-    const touch = this.#database.build
+    const touch = this.#database.queryBuilder
       .updateTable('stored_values')
       .set({ put_at: NOW })
       .where('key', '=', key)
       .where('put_at', '<', TOUCH_THRESHOLD);
-    if ((await this.#database.run(touch)).changed > 0) return true;
-    const query = this.#database.build.selectFrom('stored_values').select('key').where('key', '=', key);
+    if ((await this.#database.run(touch)).changedRowCount > 0) return true;
+    const query = this.#database.queryBuilder
+      .selectFrom('stored_values')
+      .select('key')
+      .where('key', '=', key);
     return (await this.#database.run(query)).rows.length > 0;
   }
 }

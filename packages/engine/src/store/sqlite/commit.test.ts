@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../../../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../../../test/support/data-folder.ts';
 import { entry, log, newRun, record, startedEntry } from '../../../../../test/support/run-data.ts';
 import { GroupCommit } from './commit.ts';
 import { openDatabase } from './database.ts';
@@ -9,7 +9,7 @@ import { migrate } from './migrations.ts';
 import { SqliteRunStore } from './runs.ts';
 
 function open(): { db: DatabaseSync; file: string; commit: GroupCommit; runs: SqliteRunStore } {
-  const file = join(dataFolder(), 'heddle.db');
+  const file = join(createDataFolder(), 'heddle.db');
   const db = openDatabase(file, { readOnly: false, durability: 'process' });
   onTestFinished(() => db.close());
   migrate(db, file);
@@ -17,8 +17,8 @@ function open(): { db: DatabaseSync; file: string; commit: GroupCommit; runs: Sq
   return { db, file, commit, runs: new SqliteRunStore(db, file, commit) };
 }
 
-/** Returns a connection that records its statements; the statement `fail` fails with an SQLite error. */
-function scriptedConnection(fail: { sql: string; errcode: number } | undefined): {
+/** Returns a connection that records its statements; the statement `failure.sql` fails with an SQLite error. */
+function scriptedConnection(failure: { sql: string; errcode: number } | undefined): {
   db: DatabaseSync;
   statements: string[];
 } {
@@ -27,7 +27,8 @@ function scriptedConnection(fail: { sql: string; errcode: number } | undefined):
   const prepare = (sql: string): { run: () => void } => ({
     run() {
       statements.push(sql);
-      if (fail?.sql === sql) throw Object.assign(new Error('disk I/O error'), { errcode: fail.errcode });
+      if (failure?.sql === sql)
+        throw Object.assign(new Error('disk I/O error'), { errcode: failure.errcode });
       db.isTransaction = sql.startsWith('BEGIN');
     },
   });
@@ -38,9 +39,9 @@ it('commits the writes of one event loop turn in one transaction, in order, and 
   const { db, statements } = scriptedConnection(undefined);
   const commit = new GroupCommit(db, 'file');
   const write = (name: string): Promise<number> => commit.run(() => statements.push(name));
-  const first = write('a').then(() => statements.push('a is settled'));
-  const second = Promise.resolve().then(() => write('b'));
-  await Promise.all([first, second]);
+  const firstWrite = write('a').then(() => statements.push('a is settled'));
+  const secondWrite = Promise.resolve().then(() => write('b'));
+  await Promise.all([firstWrite, secondWrite]);
   await write('c');
   expect(statements).toEqual([
     'BEGIN IMMEDIATE',
@@ -55,8 +56,8 @@ it('commits the writes of one event loop turn in one transaction, in order, and 
 });
 
 it('rejects the whole group and rolls back if the commit fails, and commits the next group', async () => {
-  const fail = { sql: 'COMMIT', errcode: 10 };
-  const { db, statements } = scriptedConnection(fail);
+  const failure = { sql: 'COMMIT', errcode: 10 };
+  const { db, statements } = scriptedConnection(failure);
   const commit = new GroupCommit(db, '/data/heddle.db');
   const results = await Promise.allSettled([commit.run(() => 1), commit.run(() => 2)]);
   for (const result of results) {
@@ -69,7 +70,7 @@ it('rejects the whole group and rolls back if the commit fails, and commits the 
     });
   }
   expect(statements).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK']);
-  fail.sql = '';
+  failure.sql = '';
   expect(await commit.run(() => 3)).toBe(3);
 });
 
@@ -103,13 +104,15 @@ it('rejects all waiting writes while the disk is full, keeps committed data, and
   const { db, file, runs } = open();
   const ids = ['a', 'b', 'c'];
   await Promise.all(ids.map((id) => runs.create(newRun(id), startedEntry())));
-  const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
-  db.exec(`PRAGMA max_page_count = ${pages}`);
+  const { page_count: pageCount } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+  db.exec(`PRAGMA max_page_count = ${pageCount}`);
 
-  const large = 'x'.repeat(8000);
+  const largeText = 'x'.repeat(8000);
   const results = await Promise.allSettled([
     runs.append('a', [entry(2)]),
-    ...ids.map((id) => runs.append(id, [entry(id === 'a' ? 3 : 2, large), entry(id === 'a' ? 4 : 3, large)])),
+    ...ids.map((id) =>
+      runs.append(id, [entry(id === 'a' ? 3 : 2, largeText), entry(id === 'a' ? 4 : 3, largeText)]),
+    ),
   ]);
   for (const result of results) {
     expect(result).toMatchObject({
@@ -122,16 +125,16 @@ it('rejects all waiting writes while the disk is full, keeps committed data, and
   }
   for (const id of ids) expect(runs.journal(id)).toEqual([startedEntry()]);
 
-  db.exec(`PRAGMA max_page_count = ${pages + 1000}`);
-  await Promise.all(ids.map((id) => runs.append(id, [entry(2, large)])));
-  for (const id of ids) expect(runs.journal(id)).toEqual([startedEntry(), entry(2, large)]);
+  db.exec(`PRAGMA max_page_count = ${pageCount + 1000}`);
+  await Promise.all(ids.map((id) => runs.append(id, [entry(2, largeText)])));
+  for (const id of ids) expect(runs.journal(id)).toEqual([startedEntry(), entry(2, largeText)]);
 });
 
 it('commits all waiting writes when it is closed, and refuses later ones', async () => {
   const { commit, runs } = open();
-  const waiting = runs.create(newRun('a'), startedEntry());
+  const pendingCreate = runs.create(newRun('a'), startedEntry());
   commit.close();
   expect(runs.journal('a')).toHaveLength(1);
-  expect(await waiting).toBe(true);
+  expect(await pendingCreate).toBe(true);
   await expect(runs.append('a', [entry(2)])).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
 });

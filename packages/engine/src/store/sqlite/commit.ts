@@ -76,7 +76,7 @@ export class GroupCommit {
     } catch (error) {
       const failure = this.#rollBack() ?? fileError(error, this.#file);
       if (!failure && group.length > 1) return false;
-      for (const write of group) write.reject(asError(failure ?? write.translate(error)));
+      for (const write of group) write.reject(toError(failure ?? write.translate(error)));
       return true;
     }
     for (const [index, write] of group.entries()) write.resolve(results[index]);
@@ -95,6 +95,6 @@ export class GroupCommit {
   }
 }
 
-function asError(value: unknown): Error {
+function toError(value: unknown): Error {
   return value instanceof Error ? value : new Error(String(value));
 }

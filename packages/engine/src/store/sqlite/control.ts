@@ -32,7 +32,7 @@ export interface SqliteControlOptions {
   file: string;
   db: DatabaseSync;
   /** Called for each write, because a reader opens its write connection at the first write. */
-  writer: () => WriteConnection;
+  getWriteConnection: () => WriteConnection;
   notifier: ChangeNotifier;
   clock: Clock;
   /** Receives I/O errors of work that no caller waits for. */
@@ -92,7 +92,7 @@ export class SqliteControlStore implements ControlStore {
   }
 
   async #write(sql: string, values: (string | number)[]): Promise<void> {
-    const { db, commit } = this.#options.writer();
+    const { db, commit } = this.#options.getWriteConnection();
     await commit.run(() => {
       db.prepare(sql).run(...values);
     });

@@ -33,36 +33,36 @@ function prepare(db: DatabaseSync) {
 /** Conversations in the data file. */
 export class SqliteConversations implements ConversationStore {
   /** Prepared at the first use: most engines have no conversations. */
-  readonly #sql: () => ReturnType<typeof prepare>;
+  readonly #statements: () => ReturnType<typeof prepare>;
   readonly #file: string;
   readonly #commit: GroupCommit;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
-    this.#sql = lazyStatements(db, prepare);
+    this.#statements = lazyStatements(db, prepare);
     this.#file = file;
     this.#commit = commit;
   }
 
   add({ tenant, id }: ConversationKey, { key, json }: { key: string; json: string }): Promise<void> {
     return this.#commit.run(() => {
-      const { changes } = this.#sql().add.run(tenant, id, key, json.length, json);
-      if (changes === 1) this.#sql().trim.run(tenant, id, tenant, id);
+      const { changes } = this.#statements().add.run(tenant, id, key, json.length, json);
+      if (changes === 1) this.#statements().trim.run(tenant, id, tenant, id);
     });
   }
 
-  newest({ tenant, id }: ConversationKey, maxChars: number): string[] {
-    const rows = withFileErrors(this.#file, () => this.#sql().newest.all(tenant, id, maxChars));
+  newestExchanges({ tenant, id }: ConversationKey, maxChars: number): string[] {
+    const rows = withFileErrors(this.#file, () => this.#statements().newest.all(tenant, id, maxChars));
     return rows.map(({ json }) => json as string);
   }
 
   async remove({ tenant, id }: ConversationKey): Promise<void> {
     await this.#commit.run(() => {
-      this.#sql().remove.run(tenant, id);
+      this.#statements().remove.run(tenant, id);
     });
   }
 
   ids(tenant: string, limit: number): string[] {
-    const rows = withFileErrors(this.#file, () => this.#sql().ids.all({ tenant, limit }));
+    const rows = withFileErrors(this.#file, () => this.#statements().ids.all({ tenant, limit }));
     return rows.map(({ id }) => id as string);
   }
 }

@@ -3,7 +3,7 @@ import type { DefinitionStore, Deployment, Json } from '@heddle/core';
 import { parseStored, unknownPlan } from '../errors.ts';
 import type { GroupCommit } from './commit.ts';
 import { withFileErrors } from './database.ts';
-import { FOREIGN_KEY, sqliteCode } from './errors.ts';
+import { FOREIGN_KEY_VIOLATION, sqliteCode } from './errors.ts';
 
 const SELECT_DEPLOYMENT =
   'SELECT workflow_id AS workflowId, name, version, plan_hash AS planHash FROM deployments';
@@ -15,7 +15,7 @@ function prepare(db: DatabaseSync) {
     deploy: db.prepare(
       'INSERT INTO deployments (workflow_id, version, name, plan_hash, deployed_ms) VALUES (?, ?, ?, ?, ?)',
     ),
-    newest: db.prepare(`${SELECT_DEPLOYMENT} WHERE workflow_id = ? ORDER BY version DESC LIMIT 1`),
+    newestDeployment: db.prepare(`${SELECT_DEPLOYMENT} WHERE workflow_id = ? ORDER BY version DESC LIMIT 1`),
     version: db.prepare(`${SELECT_DEPLOYMENT} WHERE workflow_id = ? AND version = ?`),
     // The id of the workflow whose newest version has this name; of several, the one that was deployed last.
     idByName: db.prepare(`
@@ -29,23 +29,23 @@ function prepare(db: DatabaseSync) {
 export class SqliteDefinitionStore implements DefinitionStore {
   readonly #file: string;
   readonly #commit: GroupCommit;
-  readonly #sql: ReturnType<typeof prepare>;
+  readonly #statements: ReturnType<typeof prepare>;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
     this.#file = file;
     this.#commit = commit;
-    this.#sql = prepare(db);
+    this.#statements = prepare(db);
   }
 
   putPlan(hash: string, plan: Json): Promise<void> {
     const text = JSON.stringify(plan);
     return this.#commit.run(() => {
-      this.#sql.putPlan.run(hash, text);
+      this.#statements.putPlan.run(hash, text);
     });
   }
 
   plan(hash: string): Json | undefined {
-    const row = withFileErrors(this.#file, () => this.#sql.plan.get(hash));
+    const row = withFileErrors(this.#file, () => this.#statements.plan.get(hash));
     return row && parseStored(row['plan'] as string, `plan "${hash}"`);
   }
 
@@ -53,23 +53,26 @@ export class SqliteDefinitionStore implements DefinitionStore {
     const { workflowId, name, planHash, atMs } = deployment;
     return this.#commit.run(
       () => {
-        const newest = this.#sql.newest.get(workflowId) as Deployment | undefined;
-        if (newest?.planHash === planHash) return newest.version;
-        const version = (newest?.version ?? 0) + 1;
-        this.#sql.deploy.run(workflowId, version, name, planHash, atMs);
+        const newestDeployment = this.#statements.newestDeployment.get(workflowId) as Deployment | undefined;
+        if (newestDeployment?.planHash === planHash) return newestDeployment.version;
+        const version = (newestDeployment?.version ?? 0) + 1;
+        this.#statements.deploy.run(workflowId, version, name, planHash, atMs);
         return version;
       },
-      (error) => (sqliteCode(error) === FOREIGN_KEY ? unknownPlan(workflowId, planHash) : error),
+      (error) => (sqliteCode(error) === FOREIGN_KEY_VIOLATION ? unknownPlan(workflowId, planHash) : error),
     );
   }
 
   find(workflow: string, version?: number): Deployment | undefined {
     return withFileErrors(this.#file, () => {
       const idByName = (): string | undefined =>
-        this.#sql.idByName.get(workflow)?.['workflowId'] as string | undefined;
-      const id = this.#sql.newest.get(workflow) ? workflow : idByName();
+        this.#statements.idByName.get(workflow)?.['workflowId'] as string | undefined;
+      const id = this.#statements.newestDeployment.get(workflow) ? workflow : idByName();
       if (id === undefined) return undefined;
-      const row = version === undefined ? this.#sql.newest.get(id) : this.#sql.version.get(id, version);
+      const row =
+        version === undefined
+          ? this.#statements.newestDeployment.get(id)
+          : this.#statements.version.get(id, version);
       return row && ({ ...row } as unknown as Deployment);
     });
   }

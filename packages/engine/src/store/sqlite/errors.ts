@@ -4,7 +4,7 @@ import { EngineError } from '@heddle/core';
  * Explanations of the primary result codes of SQLite (https://sqlite.org/rescode.html) that concern the file and not
  * the statement.
  */
-const FILE_ERRORS: Readonly<Record<number, string>> = {
+const FILE_ERROR_EXPLANATIONS: Readonly<Record<number, string>> = {
   3: 'access to it is denied. Check the permissions of the data folder',
   5: 'another process has locked it. Stop that process, then try again',
   6: 'another connection has locked it. Try again',
@@ -17,7 +17,7 @@ const FILE_ERRORS: Readonly<Record<number, string>> = {
 const CORRUPT_CODES: ReadonlySet<number> = new Set([11, 26]);
 
 /** Extended result code of a violated foreign key. */
-export const FOREIGN_KEY = 787;
+export const FOREIGN_KEY_VIOLATION = 787;
 
 /** Returns the extended result code of a node:sqlite error; undefined for other errors. */
 export function sqliteCode(error: unknown): number | undefined {
@@ -48,7 +48,7 @@ export function fileError(error: unknown, file: string): EngineError | undefined
       { details: { file }, cause: error },
     );
   }
-  const explanation = FILE_ERRORS[primaryCode];
+  const explanation = FILE_ERROR_EXPLANATIONS[primaryCode];
   return explanation === undefined ? undefined : fileUnwritable(file, explanation, error);
 }
 
@@ -60,7 +60,7 @@ export function fileUnwritable(file: string, explanation: string, cause: unknown
   });
 }
 
-const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
+const SYSTEM_ERROR_EXPLANATIONS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full. Free some space, then try again',
   EDQUOT: 'the disk quota is exhausted. Free some space, then try again',
   EFBIG: 'it would exceed the file size limit of this process. Raise the limit, then try again',
@@ -72,5 +72,9 @@ const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
 /** Returns the error DATA_UNWRITABLE for an error of `node:fs`. */
 export function systemError(error: unknown, file: string): EngineError {
   const { code, message } = error as NodeJS.ErrnoException;
-  return fileUnwritable(file, SYSTEM_ERRORS[code ?? ''] ?? `${message}. Check the data folder`, error);
+  return fileUnwritable(
+    file,
+    SYSTEM_ERROR_EXPLANATIONS[code ?? ''] ?? `${message}. Check the data folder`,
+    error,
+  );
 }

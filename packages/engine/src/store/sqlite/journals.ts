@@ -54,19 +54,19 @@ function prepare(db: DatabaseSync) {
 
 /** Journals in the data file. Writes must be made in a transaction. */
 export class SqliteJournals {
-  readonly #sql: ReturnType<typeof prepare>;
+  readonly #statements: ReturnType<typeof prepare>;
   /** By run id, for runs that only this process appends to: an append is one insert without a search. */
   readonly #ends = new Map<string, JournalEnd>();
 
   constructor(db: DatabaseSync) {
-    this.#sql = prepare(db);
+    this.#statements = prepare(db);
   }
 
   /** Begins the journal of a new run. */
-  begin(runId: string, run: number, first: JournalRow): void {
-    const end = { run, lastSeq: -1, markEnd: -1 };
+  begin(runId: string, runNumber: number, firstRow: JournalRow): void {
+    const end = { run: runNumber, lastSeq: -1, markEnd: -1 };
     this.#ends.set(runId, end);
-    this.#insert(end, first, POSITIONS_PER_MARK);
+    this.#insert(end, firstRow, POSITIONS_PER_MARK);
   }
 
   /** Appends the rows. Throws RUN_NOT_FOUND, and an InvariantError for an existing entry. */
@@ -82,39 +82,39 @@ export class SqliteJournals {
   /** Inserts or replaces the rows, in any order: each new row gets its own mark. Throws RUN_NOT_FOUND. */
   upsert(runId: string, rows: readonly JournalRow[]): void {
     this.#ends.delete(runId);
-    const run = this.#runNumberOf(runId);
+    const runNumber = this.#runNumberOf(runId);
     for (const row of rows) {
-      const previous = this.#sql.lastEntry.get(runId, row.seq) as LastEntry | undefined;
-      if (previous?.lastSeq !== row.seq) this.#insert({ run, lastSeq: -1, markEnd: -1 }, row, 1);
-      else if (previous.entry !== row.entry) {
-        this.#sql.replace.run(row.entry, previous.position);
-        this.#recordUses(run, row.entry);
+      const lastEntry = this.#statements.lastEntry.get(runId, row.seq) as LastEntry | undefined;
+      if (lastEntry?.lastSeq !== row.seq) this.#insert({ run: runNumber, lastSeq: -1, markEnd: -1 }, row, 1);
+      else if (lastEntry.entry !== row.entry) {
+        this.#statements.replace.run(row.entry, lastEntry.position);
+        this.#recordUses(runNumber, row.entry);
       }
     }
   }
 
   /** Records that the run uses values that are in none of its entries. Throws RUN_NOT_FOUND. */
   addValueUses(runId: string, keys: readonly string[]): void {
-    const run = this.#runNumberOf(runId);
-    for (const key of keys) this.#sql.addUse.run(key, run);
+    const runNumber = this.#runNumberOf(runId);
+    for (const key of keys) this.#statements.addUse.run(key, runNumber);
   }
 
   /** Removes the journal of a run and returns the keys of the values that the run uses. */
-  remove(runId: string, run: number): string[] {
-    this.truncate(runId, run, -1);
-    return this.#sql.removeUses.all(run).map((row) => row['key'] as string);
+  remove(runId: string, runNumber: number): string[] {
+    this.truncate(runId, runNumber, -1);
+    return this.#statements.removeUses.all(runNumber).map((row) => row['key'] as string);
   }
 
   /** Removes the entries after `afterSeq`. */
-  truncate(runId: string, run: number, afterSeq: number): void {
+  truncate(runId: string, runNumber: number, afterSeq: number): void {
     this.#ends.delete(runId);
-    this.#sql.removeEntries.run(run, afterSeq);
-    this.#sql.removeMarks.run(run, afterSeq);
+    this.#statements.removeEntries.run(runNumber, afterSeq);
+    this.#statements.removeMarks.run(runNumber, afterSeq);
   }
 
   /** Returns the rows after `afterSeq`, in order. */
   rows(runId: string, afterSeq: number): JournalRow[] {
-    const rows = this.#sql.rows.all(runId, afterSeq) as unknown as JournalRow[];
+    const rows = this.#statements.rows.all(runId, afterSeq) as unknown as JournalRow[];
     // Appended rows are in order and unique; an upserted row may also be in the range of another mark.
     return rows.sort((a, b) => a.seq - b.seq).filter(({ seq }, index) => seq !== rows[index - 1]?.seq);
   }
@@ -131,26 +131,26 @@ export class SqliteJournals {
 
   /** Inserts a row. A row beyond the last mark gets a new mark, which covers `span` positions. */
   #insert(end: JournalEnd, { seq, entry }: JournalRow, span: number): void {
-    const position = Number(this.#sql.append.run(end.run, seq, entry).lastInsertRowid);
+    const position = Number(this.#statements.append.run(end.run, seq, entry).lastInsertRowid);
     this.#recordUses(end.run, entry);
     end.lastSeq = seq;
     if (position <= end.markEnd) return;
     end.markEnd = position + span - 1;
-    this.#sql.mark.run(end.run, seq, position, end.markEnd);
+    this.#statements.mark.run(end.run, seq, position, end.markEnd);
   }
 
-  #recordUses(run: number, entry: string): void {
-    for (const key of valueKeysIn(entry)) this.#sql.addUse.run(key, run);
+  #recordUses(runNumber: number, entry: string): void {
+    for (const key of valueKeysIn(entry)) this.#statements.addUse.run(key, runNumber);
   }
 
   #runNumberOf(runId: string): number {
-    const run = this.#sql.runNumber.get(runId)?.['number'] as number | undefined;
-    if (run === undefined) throw unknownRun(runId);
-    return run;
+    const runNumber = this.#statements.runNumber.get(runId)?.['number'] as number | undefined;
+    if (runNumber === undefined) throw unknownRun(runId);
+    return runNumber;
   }
 
   #endOf(runId: string): JournalEnd {
-    const end = this.#sql.lastEntry.get(runId, Number.MAX_SAFE_INTEGER) as JournalEnd | undefined;
+    const end = this.#statements.lastEntry.get(runId, Number.MAX_SAFE_INTEGER) as JournalEnd | undefined;
     if (end) return end;
     throw unknownRun(runId);
   }

@@ -1,7 +1,7 @@
 import { existsSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../../../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../../../test/support/data-folder.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
 import { LIVE_RETENTION_MS } from '../live-events.ts';
 import type { LiveEventStore } from '../live-events.ts';
@@ -10,16 +10,16 @@ import { SqliteLiveEvents } from './live-events.ts';
 
 const EVENT = { place: 'b', json: '1' };
 
-function open(data: string, { writes = true, clock = new TestClock() } = {}): SqliteLiveEvents {
-  const store = new SqliteLiveEvents(data, { clock, writes });
+function open(data: string, { canWrite = true, clock = new TestClock() } = {}): SqliteLiveEvents {
+  const store = new SqliteLiveEvents(data, { clock, canWrite });
   onTestFinished(() => store.close());
   return store;
 }
 
 describe('live events in a data folder', () => {
   it('have a file that only this user can read, and reading does not create the file', () => {
-    const data = dataFolder();
-    const [writer, reader] = [open(data), open(data, { writes: false })];
+    const data = createDataFolder();
+    const [writer, reader] = [open(data), open(data, { canWrite: false })];
     expect([writer.lastNumber('r'), reader.lastNumber('r')]).toEqual([0, 0]);
     writer.remove('r');
     expect(existsSync(join(data, 'live.db'))).toBe(false);
@@ -29,7 +29,7 @@ describe('live events in a data folder', () => {
   });
 
   it('are stored in a new file if the old one is corrupt', () => {
-    const data = dataFolder();
+    const data = createDataFolder();
     writeFileSync(join(data, 'live.db'), 'This is not a database. '.repeat(100));
     const store = open(data);
     expect(store.publish('r', [EVENT])).toBe(1);
@@ -37,7 +37,7 @@ describe('live events in a data folder', () => {
   });
 
   it('fail with ENGINE_CLOSED after the store was closed', () => {
-    const store = open(dataFolder());
+    const store = open(createDataFolder());
     store.close();
     expect(() => store.publish('r', [EVENT])).toThrow(expect.objectContaining({ code: 'ENGINE_CLOSED' }));
   });
@@ -45,7 +45,7 @@ describe('live events in a data folder', () => {
 
 describe.each<[string, (clock: TestClock) => LiveEventStore]>([
   ['memory', (clock) => new MemoryLiveEvents(clock)],
-  ['a data folder', (clock) => open(dataFolder(), { clock })],
+  ['a data folder', (clock) => open(createDataFolder(), { clock })],
 ])('live events in %s', (_name, createStore) => {
   it('are removed an hour after the last one of their run', async () => {
     const clock = new TestClock();

@@ -69,21 +69,21 @@ export class SqliteLiveEvents implements LiveEventStore {
   #lastPruneMs = -Infinity;
   #isClosed = false;
 
-  /** `writes`: false for readers of a folder that other processes own. */
-  constructor(data: string, { clock, writes }: { clock: Clock; writes: boolean }) {
+  /** `canWrite`: false for readers of a folder that other processes own. */
+  constructor(data: string, { clock, canWrite }: { clock: Clock; canWrite: boolean }) {
     this.#file = join(data, 'live.db');
     this.#clock = clock;
-    this.#canWrite = writes;
+    this.#canWrite = canWrite;
     this.#notifier = new ChangeNotifier(data, 'live-changes');
   }
 
   publish(runId: string, events: readonly NewLiveEvent[]): number {
     if (this.#isClosed) throw storeClosed();
     this.#connection ??= withFileErrors(this.#file, () => this.#open());
-    const last = this.#use(0, (connection) => this.#add(connection, runId, events));
+    const lastNumber = this.#withConnection(0, (connection) => this.#add(connection, runId, events));
     this.#notifier.notify();
     this.#watchers.wake(runId);
-    return last;
+    return lastNumber;
   }
 
   #add({ db, updateStream, insert }: Connection, runId: string, events: readonly NewLiveEvent[]): number {
@@ -118,11 +118,11 @@ export class SqliteLiveEvents implements LiveEventStore {
   }
 
   read(runId: string, after: number, limit: number): LiveEvent[] {
-    return this.#use([], ({ read }) => read.all(runId, after, limit) as unknown as LiveEvent[]);
+    return this.#withConnection([], ({ read }) => read.all(runId, after, limit) as unknown as LiveEvent[]);
   }
 
   places(runId: string): string[] {
-    return this.#use([], ({ db }) =>
+    return this.#withConnection([], ({ db }) =>
       db
         .prepare(`SELECT DISTINCT place FROM events WHERE stream = ${STREAM_NUMBER}`)
         .all(runId)
@@ -131,14 +131,14 @@ export class SqliteLiveEvents implements LiveEventStore {
   }
 
   lastNumber(runId: string): number {
-    return this.#use(0, ({ db }) => {
+    return this.#withConnection(0, ({ db }) => {
       const row = db.prepare('SELECT last FROM streams WHERE run_id = ?').get(runId);
       return (row?.['last'] as number | undefined) ?? 0;
     });
   }
 
   remove(runId: string): void {
-    this.#use(undefined, ({ db }) =>
+    this.#withConnection(undefined, ({ db }) =>
       inTransaction(db, () => {
         db.prepare(`DELETE FROM events WHERE stream = ${STREAM_NUMBER}`).run(runId);
         db.prepare('DELETE FROM streams WHERE run_id = ?').run(runId);
@@ -163,12 +163,12 @@ export class SqliteLiveEvents implements LiveEventStore {
     if (this.#connection?.db.isOpen) this.#connection.db.close();
   }
 
-  /** Calls `work` with the connection. Returns `empty` for a folder without events. */
-  #use<T>(empty: T, work: (connection: Connection) => T): T {
+  /** Calls `work` with the connection. Returns `emptyResult` for a folder without events. */
+  #withConnection<T>(emptyResult: T, work: (connection: Connection) => T): T {
     if (this.#isClosed) throw storeClosed();
     return withFileErrors(this.#file, () => {
       if (!this.#connection && existsSync(this.#file)) this.#connection = this.#open();
-      return this.#connection ? work(this.#connection) : empty;
+      return this.#connection ? work(this.#connection) : emptyResult;
     });
   }
 

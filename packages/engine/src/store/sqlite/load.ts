@@ -11,7 +11,7 @@ export function loadSqlite(): typeof Sqlite {
  */
 export function withoutSqliteWarning<T>(load: () => T): T {
   const emit = process.emitWarning.bind(process);
-  const original = Object.getOwnPropertyDescriptor(process, 'emitWarning');
+  const originalDescriptor = Object.getOwnPropertyDescriptor(process, 'emitWarning');
   process.emitWarning = (warning: string | Error, ...args: unknown[]): void => {
     if (args[0] === 'ExperimentalWarning' && String(warning).startsWith('SQLite ')) return;
     Reflect.apply(emit, process, [warning, ...args]);
@@ -19,6 +19,6 @@ export function withoutSqliteWarning<T>(load: () => T): T {
   try {
     return load();
   } finally {
-    if (original) Object.defineProperty(process, 'emitWarning', original);
+    if (originalDescriptor) Object.defineProperty(process, 'emitWarning', originalDescriptor);
   }
 }

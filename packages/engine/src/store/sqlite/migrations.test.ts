@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../../../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../../../test/support/data-folder.ts';
 import { entry, log, newRun, record, startedEntry } from '../../../../../test/support/run-data.ts';
 import { GroupCommit } from './commit.ts';
 import { openDatabase } from './database.ts';
-import { expectNewest, formatOf, migrate, MIGRATIONS } from './migrations.ts';
+import { requireNewestFormat, formatOf, migrate, MIGRATIONS } from './migrations.ts';
 import { SqliteRunStore } from './runs.ts';
 import { ValueFiles } from './value-files.ts';
 import { SqliteValueStore } from './values.ts';
@@ -18,7 +18,7 @@ interface DataFile {
 }
 
 function createDatabase(): DataFile {
-  const file = join(dataFolder(), 'heddle.db');
+  const file = join(createDataFolder(), 'heddle.db');
   const db = openDatabase(file, { readOnly: false, durability: 'process' });
   onTestFinished(() => db.close());
   return { db, file };
@@ -28,7 +28,7 @@ it('creates a new file in the newest format', () => {
   const { db, file } = createDatabase();
   migrate(db, file);
   expect(formatOf(db)).toBe(MIGRATIONS.length);
-  expect(() => expectNewest(db, file)).not.toThrow();
+  expect(() => requireNewestFormat(db, file)).not.toThrow();
 });
 
 it('migrates an older file from its format, and keeps its data', () => {
@@ -79,10 +79,10 @@ it('creates the same tables in a new file as the migrations do', () => {
   const files = [createDatabase(), createDatabase()];
   migrate((files[0] as DataFile).db, 'new');
   migrate((files[1] as DataFile).db, 'converted', { migrations: MIGRATIONS });
-  const [created, migrated] = files.map(({ db }) =>
+  const [createdSchema, migratedSchema] = files.map(({ db }) =>
     db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all(),
   );
-  expect(created).toEqual(migrated);
+  expect(createdSchema).toEqual(migratedSchema);
 });
 
 it('migrates a file of format 1 without loss', async () => {
@@ -116,8 +116,8 @@ it('migrates a file of format 2: runs get their parents, and old values are neve
   db.exec(`INSERT INTO stored_values VALUES ('k', 5, '"old"')`);
   migrate(db, file);
   const commit = new GroupCommit(db, file);
-  expect(new SqliteRunStore(db, file, commit).children('p')).toEqual(['r']);
-  const files = new ValueFiles(join(dataFolder(), 'values'), 'process');
+  expect(new SqliteRunStore(db, file, commit).childRunIds('p')).toEqual(['r']);
+  const files = new ValueFiles(join(createDataFolder(), 'values'), 'process');
   const values = new SqliteValueStore(db, { file, files, clock: { now: () => 1e15 } }, commit);
   await values.prune(['k'], 0);
   expect(await values.get('k')).toBe('"old"');
@@ -126,18 +126,18 @@ it('migrates a file of format 2: runs get their parents, and old values are neve
 it('refuses a newer format; the error names both formats and a hint', () => {
   const { db, file } = createDatabase();
   migrate(db, file, { migrations: TEST_MIGRATIONS });
-  const newerFormat = {
+  const newerFormatError = {
     code: 'DATA_FORMAT_UNSUPPORTED',
     message: expect.stringMatching(/heddle\.db".*format 2.*up to 1\. Use the newer version/) as string,
   };
   const migrations = TEST_MIGRATIONS.slice(0, 1);
-  expect(() => migrate(db, file, { migrations })).toThrow(expect.objectContaining(newerFormat));
-  expect(() => expectNewest(db, file, 1)).toThrow(expect.objectContaining(newerFormat));
+  expect(() => migrate(db, file, { migrations })).toThrow(expect.objectContaining(newerFormatError));
+  expect(() => requireNewestFormat(db, file, 1)).toThrow(expect.objectContaining(newerFormatError));
 });
 
 it('refuses an older format for readers, which may not migrate it', () => {
   const { db, file } = createDatabase();
-  expect(() => expectNewest(db, file)).toThrow(/older format 0.*Start an engine of this version/);
+  expect(() => requireNewestFormat(db, file)).toThrow(/older format 0.*Start an engine of this version/);
 });
 
 it('refuses a database of another program', () => {

@@ -52,41 +52,43 @@ export function migrate(db: DatabaseSync, file: string, formats: Formats = FORMA
     // Checked again, because another process may have performed the step while this process waited for the transaction.
     const format = checkFormat(db, file, migrations.length);
     const isNew = format === 0 && newestSchema !== undefined;
-    const next = isNew ? migrations.length : Math.min(format + 1, migrations.length);
-    db.exec(`${(isNew ? newestSchema : migrations[format]) ?? ''}; PRAGMA user_version = ${next}; COMMIT`);
+    const nextFormat = isNew ? migrations.length : Math.min(format + 1, migrations.length);
+    db.exec(
+      `${(isNew ? newestSchema : migrations[format]) ?? ''}; PRAGMA user_version = ${nextFormat}; COMMIT`,
+    );
   }
 }
 
 /**
- * Returns the format of the file. Throws DATA_FORMAT_UNSUPPORTED for a format above `newest`, and for a file of another
- * program.
+ * Returns the format of the file. Throws DATA_FORMAT_UNSUPPORTED for a format above `newestFormat`, and for a file of
+ * another program.
  */
-function checkFormat(db: DatabaseSync, file: string, newest: number): number {
+function checkFormat(db: DatabaseSync, file: string, newestFormat: number): number {
   const format = formatOf(db);
-  if (format > newest) throw newerFormat(file, format, newest);
-  const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
-  if (format === 0 && tables > 0) {
+  if (format > newestFormat) throw newerFormatError(file, format, newestFormat);
+  const { count } = db.prepare('SELECT count(*) AS count FROM sqlite_schema').get() as { count: number };
+  if (format === 0 && count > 0) {
     throw formatUnsupported(file, 'it is a database, but not one of Heddle. Choose another data folder');
   }
   return format;
 }
 
 /** Throws DATA_FORMAT_UNSUPPORTED unless the file has the newest format. For processes that may not migrate it. */
-export function expectNewest(db: DatabaseSync, file: string, newest = MIGRATIONS.length): void {
+export function requireNewestFormat(db: DatabaseSync, file: string, newestFormat = MIGRATIONS.length): void {
   const format = formatOf(db);
-  if (format > newest) throw newerFormat(file, format, newest);
-  if (format < newest) {
+  if (format > newestFormat) throw newerFormatError(file, format, newestFormat);
+  if (format < newestFormat) {
     throw formatUnsupported(
       file,
-      `it has the older format ${format}, and this version reads format ${newest}. Start an engine of this version on the data folder once: it migrates the file`,
+      `it has the older format ${format}, and this version reads format ${newestFormat}. Start an engine of this version on the data folder once: it migrates the file`,
     );
   }
 }
 
-function newerFormat(file: string, format: number, newest: number): EngineError {
+function newerFormatError(file: string, format: number, newestFormat: number): EngineError {
   return formatUnsupported(
     file,
-    `it has format ${format}, and this version of Heddle knows formats up to ${newest}. Use the newer version that wrote it, or choose another data folder`,
+    `it has format ${format}, and this version of Heddle knows formats up to ${newestFormat}. Use the newer version that wrote it, or choose another data folder`,
   );
 }
 

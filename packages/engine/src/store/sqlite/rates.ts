@@ -21,12 +21,12 @@ function prepare(db: DatabaseSync) {
 /** Rates of keys in the data file. */
 export class SqliteRates implements RateStore {
   /** Prepared at the first use: most engines call no models. */
-  readonly #sql: () => ReturnType<typeof prepare>;
+  readonly #statements: () => ReturnType<typeof prepare>;
   readonly #file: string;
   readonly #commit: GroupCommit;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
-    this.#sql = lazyStatements(db, prepare);
+    this.#statements = lazyStatements(db, prepare);
     this.#file = file;
     this.#commit = commit;
   }
@@ -41,13 +41,13 @@ export class SqliteRates implements RateStore {
     });
   }
 
-  async correct(key: string, tokensMs: number): Promise<void> {
+  async correctTokens(key: string, tokensMs: number): Promise<void> {
     await this.#commit.run(() => {
-      this.#sql().correct.run(tokensMs, key);
+      this.#statements().correct.run(tokensMs, key);
     });
   }
 
-  async block(key: string, untilMs: number): Promise<void> {
+  async blockKey(key: string, untilMs: number): Promise<void> {
     await this.#commit.run(() => {
       const state = this.#state(key);
       this.#set(key, { ...state, blockedUntilMs: Math.max(state.blockedUntilMs, untilMs) });
@@ -56,15 +56,15 @@ export class SqliteRates implements RateStore {
 
   async prune(beforeMs: number): Promise<void> {
     await this.#commit.run(() => {
-      this.#sql().prune.run(beforeMs);
+      this.#statements().prune.run(beforeMs);
     });
   }
 
   #state(key: string): RateState {
-    return (this.#sql().state.get(key) as RateState | undefined) ?? INITIAL_RATE_STATE;
+    return (this.#statements().state.get(key) as RateState | undefined) ?? INITIAL_RATE_STATE;
   }
 
   #set(key: string, { nextRequestMs, nextTokenMs, blockedUntilMs }: RateState): void {
-    this.#sql().set.run(key, nextRequestMs, nextTokenMs, Math.ceil(blockedUntilMs));
+    this.#statements().set.run(key, nextRequestMs, nextTokenMs, Math.ceil(blockedUntilMs));
   }
 }

@@ -29,13 +29,13 @@ function prepare(db: DatabaseSync) {
 /** Changes to runs, in the data file. */
 export class SqliteRunChanges implements RunChangeStore {
   /** Prepared at the first use: most engines have no consumer. */
-  readonly #sql: () => ReturnType<typeof prepare>;
+  readonly #statements: () => ReturnType<typeof prepare>;
   readonly #file: string;
   readonly #commit: GroupCommit;
   #hasBegun = false;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
-    this.#sql = lazyStatements(db, prepare);
+    this.#statements = lazyStatements(db, prepare);
     this.#file = file;
     this.#commit = commit;
   }
@@ -43,26 +43,28 @@ export class SqliteRunChanges implements RunChangeStore {
   async begin(): Promise<void> {
     if (this.#hasBegun) return;
     await this.#commit.run(() => {
-      if (this.#sql().begin.run().changes === 1) this.#sql().seed.run();
+      if (this.#statements().begin.run().changes === 1) this.#statements().seed.run();
     });
     this.#hasBegun = true;
   }
 
   read(limit: number): StoredChange[] {
-    const rows = withFileErrors(this.#file, () => this.#sql().read.all(limit)) as unknown as ChangeRow[];
+    const rows = withFileErrors(this.#file, () =>
+      this.#statements().read.all(limit),
+    ) as unknown as ChangeRow[];
     return rows.map(toStoredChange);
   }
 
   acknowledge(positions: readonly number[]): Promise<void> {
     return this.#commit.run(() => {
-      for (const position of positions) this.#sql().acknowledge.run(position);
+      for (const position of positions) this.#statements().acknowledge.run(position);
     });
   }
 
   bytesOf(runIds: readonly string[]): Map<string, number> {
     return new Map(
       runIds.flatMap((runId) => {
-        const row = withFileErrors(this.#file, () => this.#sql().bytes.get(runId));
+        const row = withFileErrors(this.#file, () => this.#statements().bytes.get(runId));
         return row ? [[runId, row['bytes'] as number]] : [];
       }),
     );

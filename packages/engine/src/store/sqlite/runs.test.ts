@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Entry } from '@heddle/core';
 import { expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../../../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../../../test/support/data-folder.ts';
 import { entry, log, newRun, record, startedEntry } from '../../../../../test/support/run-data.ts';
 import { openStores } from '../open.ts';
 import type { StoreOptions } from '../open.ts';
@@ -16,12 +16,12 @@ function open(options: StoreOptions): Stores {
 
 /** Returns the stores of a data folder with run `r`, which has three entries, after executing `sql` on its file. */
 async function openCorrupt(sql: string): Promise<Stores> {
-  const data = dataFolder();
-  const first = openStores({ data });
-  await first.runs.create(newRun('r'), startedEntry());
-  await first.runs.append('r', [entry(2), entry(3)]);
-  await first.runs.saveRecord(record('r'), [log('r', 1)]);
-  first.close();
+  const data = createDataFolder();
+  const firstStores = openStores({ data });
+  await firstStores.runs.create(newRun('r'), startedEntry());
+  await firstStores.runs.append('r', [entry(2), entry(3)]);
+  await firstStores.runs.saveRecord(record('r'), [log('r', 1)]);
+  firstStores.close();
   const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
   db.exec(sql);
   db.close();
@@ -38,12 +38,12 @@ it.each([
   ['DELETE FROM journal', /it has no entries/],
 ])('throws JOURNAL_CORRUPT with the run in the message after %s', async (sql, message) => {
   const { runs } = await openCorrupt(sql);
-  const corrupt = expect.objectContaining({
+  const corruptError = expect.objectContaining({
     code: 'JOURNAL_CORRUPT',
     message: expect.stringMatching(message) as string,
   });
-  expect(() => runs.journal('r')).toThrow(corrupt as Error);
-  expect(() => runs.tail('r', -1)).toThrow(corrupt as Error);
+  expect(() => runs.journal('r')).toThrow(corruptError as Error);
+  expect(() => runs.tail('r', -1)).toThrow(corruptError as Error);
 });
 
 it('names the corrupt record or log', async () => {
@@ -55,13 +55,13 @@ it('names the corrupt record or log', async () => {
 });
 
 it('returns all data after it was closed and opened again', async () => {
-  const data = dataFolder();
-  const first = open({ data });
-  await first.definitions.putPlan('p', { blocks: [] });
-  await first.definitions.deploy({ workflowId: 'w', name: 'W', planHash: 'p', atMs: 1 });
-  await first.runs.create(newRun('r'), startedEntry());
-  await first.runs.saveRecord(record('r', { status: 'paused' }), [log('r', 1)]);
-  first.close();
+  const data = createDataFolder();
+  const firstStores = open({ data });
+  await firstStores.definitions.putPlan('p', { blocks: [] });
+  await firstStores.definitions.deploy({ workflowId: 'w', name: 'W', planHash: 'p', atMs: 1 });
+  await firstStores.runs.create(newRun('r'), startedEntry());
+  await firstStores.runs.saveRecord(record('r', { status: 'paused' }), [log('r', 1)]);
+  firstStores.close();
   const { runs, definitions } = open({ data });
   expect(runs.unfinishedRunIds()).toEqual(['r']);
   expect(runs.journal('r')).toEqual([startedEntry()]);
@@ -72,7 +72,7 @@ it('returns all data after it was closed and opened again', async () => {
 });
 
 it('reads the remaining journal after any entry', async () => {
-  const { runs } = open({ data: dataFolder() });
+  const { runs } = open({ data: createDataFolder() });
   await runs.create(newRun('r'), startedEntry());
   await runs.append('r', [entry(2), entry(3)]);
   expect(runs.tail('r', -1)).toEqual([startedEntry(), entry(2), entry(3)]);
@@ -83,7 +83,7 @@ it('reads the remaining journal after any entry', async () => {
 });
 
 it('throws ENGINE_CLOSED for reads after it was closed', () => {
-  const stores = openStores({ data: dataFolder() });
+  const stores = openStores({ data: createDataFolder() });
   stores.close();
   stores.close();
   expect(() => stores.runs.unfinishedRunIds()).toThrow(expect.objectContaining({ code: 'ENGINE_CLOSED' }));
@@ -94,14 +94,14 @@ it.each([
   ['process', 1],
   ['power', 2],
 ] as const)('uses a write-ahead log, and flushes as durability "%s" requires', (durability, synchronous) => {
-  const db = openDatabase(join(dataFolder(), 'heddle.db'), { readOnly: false, durability });
+  const db = openDatabase(join(createDataFolder(), 'heddle.db'), { readOnly: false, durability });
   expect(db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' });
   expect(db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous });
   db.close();
 });
 
 it('reads lists and open runs by index, without sorting', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   open({ data });
   const db = openDatabase(join(data, 'heddle.db'), { readOnly: true, durability: 'process' });
   onTestFinished(() => db.close());
@@ -110,13 +110,13 @@ it('reads lists and open runs by index, without sorting', async () => {
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)
       .all()
       .map((step) => step['detail']);
-  const page = 'ORDER BY created_ms DESC, run_id DESC';
+  const orderBy = 'ORDER BY created_ms DESC, run_id DESC';
   expect(
-    queryPlan(`SELECT record FROM runs WHERE record IS NOT NULL AND status IN ('failed') ${page}`),
+    queryPlan(`SELECT record FROM runs WHERE record IS NOT NULL AND status IN ('failed') ${orderBy}`),
   ).toEqual(['SCAN runs USING INDEX runs_newest']);
   expect(
     queryPlan(
-      `SELECT record FROM runs WHERE record IS NOT NULL AND workflow_id = 'w' AND (created_ms, run_id) < (1, 'r') ${page}`,
+      `SELECT record FROM runs WHERE record IS NOT NULL AND workflow_id = 'w' AND (created_ms, run_id) < (1, 'r') ${orderBy}`,
     ),
   ).toEqual([expect.stringMatching(/^SEARCH runs USING INDEX runs_workflow/)]);
   expect(queryPlan('SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id')).toEqual([
@@ -125,32 +125,34 @@ it('reads lists and open runs by index, without sorting', async () => {
 });
 
 it('finds the entries of one of many runs, after any entry, even if the store was closed and opened again', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   const ids = ['a', 'b', 'c', 'd'];
-  const seqs = (entries: readonly Entry[]): number[] => entries.map(({ seq }) => seq);
-  const first = openStores({ data });
-  for (const id of ids) await first.runs.create(newRun(id), startedEntry());
+  const seqsOf = (entries: readonly Entry[]): number[] => entries.map(({ seq }) => seq);
+  const firstStores = openStores({ data });
+  for (const id of ids) await firstStores.runs.create(newRun(id), startedEntry());
   // Far more entries than one row of `journal_marks` covers; `d` is written rarely.
   for (let seq = 2; seq <= 400; seq++)
     await Promise.all(
-      ids.filter((id) => id !== 'd' || seq <= 5).map(async (id) => first.runs.append(id, [entry(seq, id)])),
+      ids
+        .filter((id) => id !== 'd' || seq <= 5)
+        .map(async (id) => firstStores.runs.append(id, [entry(seq, id)])),
     );
-  await first.runs.append('d', [entry(6), entry(7)]);
-  first.close();
+  await firstStores.runs.append('d', [entry(6), entry(7)]);
+  firstStores.close();
   const { runs } = open({ data });
   await runs.append('a', [entry(401)]);
   await runs.upsert('a', [entry(403), entry(400, 'again'), entry(402)]);
   await runs.append('a', [entry(404)]);
   await runs.append('d', [entry(8)]);
-  expect(seqs(await runs.journal('a'))).toEqual(Array.from({ length: 404 }, (_, index) => index + 1));
+  expect(seqsOf(await runs.journal('a'))).toEqual(Array.from({ length: 404 }, (_, index) => index + 1));
   expect((await runs.journal('b')).slice(1)).toEqual(
     Array.from({ length: 399 }, (_, index) => entry(index + 2, 'b')),
   );
-  expect(seqs(await runs.journal('d'))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
-  for (const after of [0, 1, 31, 32, 33, 128, 399, 400, 401, 402, 403, 404])
-    expect(seqs(await runs.tail('a', after))).toEqual(
-      Array.from({ length: 404 - after }, (_, index) => after + index + 1),
+  expect(seqsOf(await runs.journal('d'))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  for (const afterSeq of [0, 1, 31, 32, 33, 128, 399, 400, 401, 402, 403, 404])
+    expect(seqsOf(await runs.tail('a', afterSeq))).toEqual(
+      Array.from({ length: 404 - afterSeq }, (_, index) => afterSeq + index + 1),
     );
-  expect(seqs(await runs.tail('d', 5))).toEqual([6, 7, 8]);
+  expect(seqsOf(await runs.tail('d', 5))).toEqual([6, 7, 8]);
   await expect(runs.append('a', [entry(403)])).rejects.toThrow(/written twice/);
 });

@@ -1,10 +1,10 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { BlockLog, Entry, RunHeader, RunQuery, RunRecord } from '@heddle/core';
-import { journalCorrupt } from '@heddle/core/run';
-import type { Place, Stored } from '@heddle/core/run';
+import { journalCorruptError } from '@heddle/core/run';
+import type { Place, StoredValue } from '@heddle/core/run';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
 import { parseStored, unknownRun } from '../errors.ts';
-import { isEnded, readJournal, readTail, toRow, toRows } from '../journal.ts';
+import { isEnded, readJournal, readTail, toJournalRow, toJournalRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
 import type { RecordWithLogs, RunProjection, StoredStep, TailableRunStore } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
@@ -19,7 +19,7 @@ function prepare(db: DatabaseSync) {
       INSERT OR IGNORE INTO runs (run_id, workflow_id, created_ms, status, ended, seq, record, header, parent)
       VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?)`),
     header: db.prepare('SELECT header FROM runs WHERE run_id = ?'),
-    open: db.prepare('SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id'),
+    openRuns: db.prepare('SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id'),
     record: db.prepare('SELECT record FROM runs WHERE run_id = ? AND record IS NOT NULL'),
     // One statement reads a consistent state: other processes write between two statements.
     recordWithLogs: db.prepare(`
@@ -42,7 +42,7 @@ export class SqliteRunStore implements TailableRunStore {
   readonly #db: DatabaseSync;
   readonly #file: string;
   readonly #commit: GroupCommit;
-  readonly #sql: ReturnType<typeof prepare>;
+  readonly #statements: ReturnType<typeof prepare>;
   readonly #journals: SqliteJournals;
   readonly #logs: SqliteLogs;
   readonly #steps: SqliteSteps;
@@ -51,27 +51,31 @@ export class SqliteRunStore implements TailableRunStore {
     this.#db = db;
     this.#file = file;
     this.#commit = commit;
-    this.#sql = prepare(db);
+    this.#statements = prepare(db);
     this.#journals = new SqliteJournals(db);
     this.#logs = new SqliteLogs(db);
     this.#steps = new SqliteSteps(db);
     commit.onRollback(() => this.#journals.resetCache());
   }
 
-  create(run: RunHeader, first: Entry, record?: RunRecord): Promise<boolean> {
-    const { runId, workflowId, createdMs } = run;
+  create(header: RunHeader, firstEntry: Entry, record?: RunRecord): Promise<boolean> {
+    const { runId, workflowId, createdMs } = header;
     const { status = 'running', seq = 0 } = record ?? {};
-    const columns = [record ? JSON.stringify(record) : null, JSON.stringify(run), run.parent?.runId ?? null];
-    const row = toRow(first);
+    const columns = [
+      record ? JSON.stringify(record) : null,
+      JSON.stringify(header),
+      header.parent?.runId ?? null,
+    ];
+    const row = toJournalRow(firstEntry);
     return this.#commit.run(() => {
-      const created = this.#sql.create.run(runId, workflowId, createdMs, status, seq, ...columns);
-      if (created.changes === 1) this.#journals.begin(runId, Number(created.lastInsertRowid), row);
-      return created.changes === 1;
+      const insertResult = this.#statements.create.run(runId, workflowId, createdMs, status, seq, ...columns);
+      if (insertResult.changes === 1) this.#journals.begin(runId, Number(insertResult.lastInsertRowid), row);
+      return insertResult.changes === 1;
     });
   }
 
   append(runId: string, entries: readonly Entry[], projection?: RunProjection): Promise<void> {
-    const rows = toRows(entries);
+    const rows = toJournalRows(entries);
     const save = projection && this.#prepareSave(projection);
     return this.#commit.run(() => {
       this.#journals.append(runId, rows);
@@ -80,7 +84,7 @@ export class SqliteRunStore implements TailableRunStore {
   }
 
   upsert(runId: string, entries: readonly Entry[]): Promise<void> {
-    const rows = toRows(entries);
+    const rows = toJournalRows(entries);
     return this.#commit.run(() => this.#journals.upsert(runId, rows));
   }
 
@@ -94,7 +98,7 @@ export class SqliteRunStore implements TailableRunStore {
   }
 
   header(runId: string): RunHeader | undefined {
-    const row = this.#read(() => this.#sql.header.get(runId));
+    const row = this.#read(() => this.#statements.header.get(runId));
     return row && parseStored(row['header'] as string, `header of run "${runId}"`);
   }
 
@@ -111,9 +115,9 @@ export class SqliteRunStore implements TailableRunStore {
     const ended = isEnded(status) ? 1 : 0;
     const text = JSON.stringify(record);
     return () => {
-      const row = this.#sql.saveRecord.get(status, ended, seq, text, runId, seq);
+      const row = this.#statements.saveRecord.get(status, ended, seq, text, runId, seq);
       if (row) this.#logs.save(row['number'] as number, logs);
-      else if (!this.#sql.header.get(runId)) throw unknownRun(runId);
+      else if (!this.#statements.header.get(runId)) throw unknownRun(runId);
       if (status !== 'running') this.#journals.stopAppending(runId);
       return row !== undefined;
     };
@@ -125,12 +129,19 @@ export class SqliteRunStore implements TailableRunStore {
       const ended = isEnded(status) ? 1 : 0;
       // Without a limit, so that even a newer record is replaced.
       const limitSeq = Number.MAX_SAFE_INTEGER;
-      const row = this.#sql.saveRecord.get(status, ended, seq, JSON.stringify(record), runId, limitSeq);
+      const row = this.#statements.saveRecord.get(
+        status,
+        ended,
+        seq,
+        JSON.stringify(record),
+        runId,
+        limitSeq,
+      );
       if (!row) throw unknownRun(runId);
-      const run = row['number'] as number;
-      this.#journals.truncate(runId, run, seq);
-      this.#logs.remove(run);
-      this.#logs.save(run, logs);
+      const runNumber = row['number'] as number;
+      this.#journals.truncate(runId, runNumber, seq);
+      this.#logs.remove(runNumber);
+      this.#logs.save(runNumber, logs);
     });
   }
 
@@ -139,7 +150,7 @@ export class SqliteRunStore implements TailableRunStore {
   }
 
   record(runId: string): RunRecord | undefined {
-    const row = this.#read(() => this.#sql.record.get(runId));
+    const row = this.#read(() => this.#statements.record.get(runId));
     return row && parseStored(row['record'] as string, `record of run "${runId}"`);
   }
 
@@ -153,7 +164,7 @@ export class SqliteRunStore implements TailableRunStore {
 
   recordWithLogs(runId: string): RecordWithLogs | undefined {
     return this.#read(() => {
-      const [recordRow, ...logRows] = this.#sql.recordWithLogs.all(runId);
+      const [recordRow, ...logRows] = this.#statements.recordWithLogs.all(runId);
       return (
         recordRow && {
           record: parseStored(recordRow['text'] as string, `record of run "${runId}"`),
@@ -174,29 +185,29 @@ export class SqliteRunStore implements TailableRunStore {
         )
         .all(...values, limit + 1),
     ) as { run_id: string; created_ms: number; record: string }[];
-    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    const lastRow = rows.length > limit ? rows[limit - 1] : undefined;
     return {
       runs: rows.slice(0, limit).map((row) => parseStored(row.record, `record of run "${row.run_id}"`)),
-      cursor: last && encodeCursor({ createdMs: last.created_ms, runId: last.run_id }),
+      cursor: lastRow && encodeCursor({ createdMs: lastRow.created_ms, runId: lastRow.run_id }),
     };
   }
 
   unfinishedRunIds(): string[] {
-    return this.#read(() => this.#sql.open.all()).map((row) => row['run_id'] as string);
+    return this.#read(() => this.#statements.openRuns.all()).map((row) => row['run_id'] as string);
   }
 
-  children(runId: string, { open } = { open: false }): string[] {
-    const query = open ? this.#sql.openChildren : this.#sql.children;
+  childRunIds(runId: string, { open } = { open: false }): string[] {
+    const query = open ? this.#statements.openChildren : this.#statements.children;
     return this.#read(() => query.all(runId)).map((row) => row['run_id'] as string);
   }
 
   remove(runId: string): Promise<string[] | undefined> {
     return this.#commit.run(() => {
-      const run = this.#sql.remove.get(runId)?.['number'] as number | undefined;
-      if (run === undefined) return undefined;
-      this.#logs.remove(run);
-      this.#steps.remove(run);
-      return this.#journals.remove(runId, run);
+      const runNumber = this.#statements.remove.get(runId)?.['number'] as number | undefined;
+      if (runNumber === undefined) return undefined;
+      this.#logs.remove(runNumber);
+      this.#steps.remove(runNumber);
+      return this.#journals.remove(runId, runNumber);
     });
   }
 
@@ -208,7 +219,7 @@ export class SqliteRunStore implements TailableRunStore {
     return this.#commit.run(() => this.#steps.begin(runId, place, key));
   }
 
-  endStep(runId: string, place: Place, key: string, result: Stored): Promise<Stored> {
+  endStep(runId: string, place: Place, key: string, result: StoredValue): Promise<StoredValue> {
     return this.#commit.run(() => this.#steps.end(runId, place, key, result));
   }
 
@@ -219,8 +230,8 @@ export class SqliteRunStore implements TailableRunStore {
   #journalRows(runId: string, afterSeq: number): JournalRow[] {
     const rows = this.#read(() => this.#journals.rows(runId, afterSeq));
     // A run is created with its first entry, so a run without entries has lost them.
-    if (rows.length === 0 && afterSeq < 0 && this.#read(() => this.#sql.header.get(runId))) {
-      throw journalCorrupt(runId, 'it has no entries');
+    if (rows.length === 0 && afterSeq < 0 && this.#read(() => this.#statements.header.get(runId))) {
+      throw journalCorruptError(runId, 'it has no entries');
     }
     return rows;
   }
@@ -231,7 +242,7 @@ export class SqliteRunStore implements TailableRunStore {
 }
 
 function whereClause(query: RunQuery): { where: string; values: SQLInputValue[] } {
-  const after = decodeCursor(query);
+  const cursor = decodeCursor(query);
   const conditions = ['record IS NOT NULL'];
   const values: SQLInputValue[] = [];
   if (query.workflowId !== undefined) {
@@ -250,9 +261,9 @@ function whereClause(query: RunQuery): { where: string; values: SQLInputValue[] 
     conditions.push('created_ms <= ?');
     values.push(query.toMs);
   }
-  if (after) {
+  if (cursor) {
     conditions.push(`(created_ms, run_id) ${query.order === 'asc' ? '>' : '<'} (?, ?)`);
-    values.push(after.createdMs, after.runId);
+    values.push(cursor.createdMs, cursor.runId);
   }
   return { where: `WHERE ${conditions.join(' AND ')}`, values };
 }

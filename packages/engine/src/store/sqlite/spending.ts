@@ -29,12 +29,12 @@ function prepare(db: DatabaseSync) {
 /** Sums of spending in the data file. */
 export class SqliteSpending implements SpendingStore {
   /** Prepared at the first use: most engines have no spending caps. */
-  readonly #sql: () => ReturnType<typeof prepare>;
+  readonly #statements: () => ReturnType<typeof prepare>;
   readonly #file: string;
   readonly #commit: GroupCommit;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
-    this.#sql = lazyStatements(db, prepare);
+    this.#statements = lazyStatements(db, prepare);
     this.#file = file;
     this.#commit = commit;
   }
@@ -43,12 +43,12 @@ export class SqliteSpending implements SpendingStore {
     return this.#commit.run(() => {
       const { id, accounts, maxMicros, minMicros, nowMs, expiresMs } = reservation;
       for (const account of accounts) this.#expire(account.id, nowMs);
-      const exceeded = accounts.find((account) => this.#sum(account.id) + maxMicros > account.cap);
-      if (exceeded) return { account: exceeded.id, micros: this.#sum(exceeded.id) };
+      const exceededAccount = accounts.find((account) => this.#sum(account.id) + maxMicros > account.cap);
+      if (exceededAccount) return { account: exceededAccount.id, micros: this.#sum(exceededAccount.id) };
       for (const account of accounts) {
-        this.#sql().openAccount.run(account.id, account.untilMs);
-        this.#sql().add.run(maxMicros, account.id);
-        this.#sql().insertReservation.run(id, account.id, maxMicros, minMicros, expiresMs);
+        this.#statements().openAccount.run(account.id, account.untilMs);
+        this.#statements().add.run(maxMicros, account.id);
+        this.#statements().insertReservation.run(id, account.id, maxMicros, minMicros, expiresMs);
       }
       return undefined;
     });
@@ -56,14 +56,14 @@ export class SqliteSpending implements SpendingStore {
 
   async renew(id: string, { minMicros, expiresMs }: { minMicros: number; expiresMs: number }): Promise<void> {
     await this.#commit.run(() => {
-      this.#sql().renew.run(minMicros, expiresMs, id);
+      this.#statements().renew.run(minMicros, expiresMs, id);
     });
   }
 
   async settle(id: string, micros: number): Promise<void> {
     await this.#commit.run(() => {
-      for (const { account, counted } of this.#sql().settle.all(id))
-        this.#sql().add.run(micros - (counted as number), account as string);
+      for (const { account, counted } of this.#statements().settle.all(id))
+        this.#statements().add.run(micros - (counted as number), account as string);
     });
   }
 
@@ -73,19 +73,19 @@ export class SqliteSpending implements SpendingStore {
 
   async prune(nowMs: number): Promise<void> {
     await this.#commit.run(() => {
-      this.#sql().pruneSums.run(nowMs);
-      this.#sql().pruneCalls.run();
+      this.#statements().pruneSums.run(nowMs);
+      this.#statements().pruneCalls.run();
     });
   }
 
   #sum(account: string): number {
-    return Number(this.#sql().sum.get(account)?.['micros'] ?? 0);
+    return Number(this.#statements().sum.get(account)?.['micros'] ?? 0);
   }
 
   #expire(account: string, nowMs: number): void {
-    const difference = this.#sql().expiryDifference.get(account, nowMs)?.['difference'] ?? 0;
+    const difference = this.#statements().expiryDifference.get(account, nowMs)?.['difference'] ?? 0;
     if (difference === 0) return;
-    this.#sql().add.run(difference, account);
-    this.#sql().expire.run(account, nowMs);
+    this.#statements().add.run(difference, account);
+    this.#statements().expire.run(account, nowMs);
   }
 }

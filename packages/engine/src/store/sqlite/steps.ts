@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Place, Stored } from '@heddle/core/run';
+import type { Place, StoredValue } from '@heddle/core/run';
 import { parseStored, unknownRun } from '../errors.ts';
 import { stepPlace } from '../step-place.ts';
 import { valueKeysIn } from '../value-key.ts';
@@ -24,14 +24,14 @@ function prepare(db: DatabaseSync) {
 
 /** Steps of blocks in the data file. Writes must be made in a transaction. */
 export class SqliteSteps {
-  readonly #sql: ReturnType<typeof prepare>;
+  readonly #statements: ReturnType<typeof prepare>;
 
   constructor(db: DatabaseSync) {
-    this.#sql = prepare(db);
+    this.#statements = prepare(db);
   }
 
   read(runId: string, place: Place): StoredStep[] {
-    return this.#sql.read.all(runId, stepPlace(place)).map((row) => ({
+    return this.#statements.read.all(runId, stepPlace(place)).map((row) => ({
       key: row['key'] as string,
       result: parseResult(row['result'], runId),
     }));
@@ -40,39 +40,42 @@ export class SqliteSteps {
   begin(runId: string, place: Place, key: string): StoredStep | undefined {
     const runNumber = this.#runNumber(runId);
     const placeName = stepPlace(place);
-    if (this.#sql.begin.run(runNumber, placeName, key).changes === 1) return undefined;
-    return { key, result: parseResult(this.#sql.get.get(runNumber, placeName, key)?.['result'], runId) };
+    if (this.#statements.begin.run(runNumber, placeName, key).changes === 1) return undefined;
+    return {
+      key,
+      result: parseResult(this.#statements.get.get(runNumber, placeName, key)?.['result'], runId),
+    };
   }
 
   /** Returns the recorded result: `result`, or the result of an earlier call. */
-  end(runId: string, place: Place, key: string, result: Stored): Stored {
+  end(runId: string, place: Place, key: string, result: StoredValue): StoredValue {
     const runNumber = this.#runNumber(runId);
     const placeName = stepPlace(place);
     const json = JSON.stringify(result);
-    if (this.#sql.end.run(runNumber, placeName, key, json).changes === 0)
-      return parseResult(this.#sql.get.get(runNumber, placeName, key)?.['result'], runId) ?? result;
-    for (const valueKey of valueKeysIn(json)) this.#sql.addUse.run(valueKey, runNumber);
+    if (this.#statements.end.run(runNumber, placeName, key, json).changes === 0)
+      return parseResult(this.#statements.get.get(runNumber, placeName, key)?.['result'], runId) ?? result;
+    for (const valueKey of valueKeysIn(json)) this.#statements.addUse.run(valueKey, runNumber);
     return result;
   }
 
   forget(runId: string, place: Place, key: string): void {
-    this.#sql.forget.run(this.#runNumber(runId), stepPlace(place), key);
+    this.#statements.forget.run(this.#runNumber(runId), stepPlace(place), key);
   }
 
   /** Removes the steps of the run with this number. */
   remove(runNumber: number): void {
-    this.#sql.remove.run(runNumber);
+    this.#statements.remove.run(runNumber);
   }
 
   #runNumber(runId: string): number {
-    const runNumber = this.#sql.runNumber.get(runId)?.['number'];
+    const runNumber = this.#statements.runNumber.get(runId)?.['number'];
     if (runNumber === undefined) throw unknownRun(runId);
     return runNumber as number;
   }
 }
 
-function parseResult(text: unknown, runId: string): Stored | undefined {
+function parseResult(text: unknown, runId: string): StoredValue | undefined {
   return text === null || text === undefined
     ? undefined
-    : parseStored<Stored>(text as string, `step of run "${runId}"`);
+    : parseStored<StoredValue>(text as string, `step of run "${runId}"`);
 }

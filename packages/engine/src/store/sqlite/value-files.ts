@@ -8,12 +8,12 @@ import { systemError } from './errors.ts';
 /** Values as files `<folder>/<first two digits of the hash>/<hash>`, each written atomically. */
 export class ValueFiles {
   readonly #folder: string;
-  readonly #unfinished: string;
+  readonly #unfinishedFolder: string;
   readonly #durability: Durability;
 
   constructor(folder: string, durability: Durability) {
     this.#folder = folder;
-    this.#unfinished = join(folder, 'unfinished');
+    this.#unfinishedFolder = join(folder, 'unfinished');
     this.#durability = durability;
   }
 
@@ -48,15 +48,15 @@ export class ValueFiles {
    */
   async write(key: string, json: string): Promise<void> {
     const target = this.path(key);
-    const temporary = join(this.#unfinished, randomUUID());
+    const temporaryPath = join(this.#unfinishedFolder, randomUUID());
     try {
-      await mkdir(this.#unfinished, { recursive: true, mode: 0o700 });
-      await this.#writeTemporary(temporary, json);
+      await mkdir(this.#unfinishedFolder, { recursive: true, mode: 0o700 });
+      await this.#writeTemporaryFile(temporaryPath, json);
       await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-      await rename(temporary, target);
+      await rename(temporaryPath, target);
       if (this.#durability === 'power') await Promise.all([dirname(target), this.#folder].map(flushFolder));
     } catch (error) {
-      await rm(temporary, { force: true }).catch(() => undefined);
+      await rm(temporaryPath, { force: true }).catch(() => undefined);
       throw systemError(error, target);
     }
   }
@@ -67,12 +67,12 @@ export class ValueFiles {
   }
 
   /** Removes temporary files of dead processes. The owner of the data folder calls it before it writes. */
-  removeUnfinished(): void {
-    rmSync(this.#unfinished, { recursive: true, force: true });
+  removeUnfinishedFiles(): void {
+    rmSync(this.#unfinishedFolder, { recursive: true, force: true });
   }
 
-  async #writeTemporary(temporary: string, json: string): Promise<void> {
-    const file = await open(temporary, 'wx', 0o600);
+  async #writeTemporaryFile(temporaryPath: string, json: string): Promise<void> {
+    const file = await open(temporaryPath, 'wx', 0o600);
     try {
       await file.writeFile(json);
       if (this.#durability === 'power') await file.sync();

@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { dataFolder } from '../../../../../test/support/data-folder.ts';
+import { createDataFolder } from '../../../../../test/support/data-folder.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
 import { openStores } from '../open.ts';
 import type { Durability, Stores } from '../stores.ts';
 
-const LARGE = JSON.stringify('ä'.repeat(200_000));
+const LARGE_VALUE = JSON.stringify('ä'.repeat(200_000));
 
 function open(data: string, durability: Durability = 'process'): Stores {
   const stores = openStores({ data, durability });
@@ -22,32 +22,32 @@ function filePath(data: string, key: string): string {
 it.each(['process', 'power'] as const)(
   'writes a large value as a file named by its hash (%s)',
   async (durability) => {
-    const data = dataFolder();
-    const key = await open(data, durability).values.put(LARGE);
-    expect(statSync(filePath(data, key)).size).toBe(Buffer.byteLength(LARGE));
+    const data = createDataFolder();
+    const key = await open(data, durability).values.put(LARGE_VALUE);
+    expect(statSync(filePath(data, key)).size).toBe(Buffer.byteLength(LARGE_VALUE));
     expect(readdirSync(join(data, 'values', 'unfinished'))).toEqual([]);
   },
 );
 
 it('writes no file for a value of up to 256 KiB', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   await open(data).values.put(JSON.stringify('x'.repeat(256 * 1024 - 2)));
   expect(existsSync(join(data, 'values'))).toBe(false);
 });
 
 it('returns stored values after it was closed and opened again', async () => {
-  const data = dataFolder();
-  const first = open(data);
-  const keys = [await first.values.put('"small"'), await first.values.put(LARGE)];
-  first.close();
+  const data = createDataFolder();
+  const firstStores = open(data);
+  const keys = [await firstStores.values.put('"small"'), await firstStores.values.put(LARGE_VALUE)];
+  firstStores.close();
   const { values } = open(data);
-  expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual(['"small"', LARGE]);
+  expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual(['"small"', LARGE_VALUE]);
 });
 
 it('throws VALUE_MISSING with the path and the reason if the file is missing', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   const { values } = open(data);
-  const key = await values.put(LARGE);
+  const key = await values.put(LARGE_VALUE);
   rmSync(filePath(data, key));
   await expect((async () => values.get(key))()).rejects.toMatchObject({
     code: 'VALUE_MISSING',
@@ -56,9 +56,9 @@ it('throws VALUE_MISSING with the path and the reason if the file is missing', a
 });
 
 it('throws VALUE_MISSING if the file is truncated', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   const { values } = open(data);
-  const key = await values.put(LARGE);
+  const key = await values.put(LARGE_VALUE);
   truncateSync(filePath(data, key), 1000);
   await expect((async () => values.get(key))()).rejects.toMatchObject({
     code: 'VALUE_MISSING',
@@ -67,30 +67,30 @@ it('throws VALUE_MISSING if the file is truncated', async () => {
 });
 
 it('writes a missing or corrupt file again when the value is stored again', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   const { values } = open(data);
-  const key = await values.put(LARGE);
+  const key = await values.put(LARGE_VALUE);
   for (const corrupt of [rmSync, truncateSync]) {
     corrupt(filePath(data, key));
-    expect(await values.put(LARGE)).toBe(key);
-    expect(await values.get(key)).toBe(LARGE);
+    expect(await values.put(LARGE_VALUE)).toBe(key);
+    expect(await values.get(key)).toBe(LARGE_VALUE);
   }
 });
 
 it('throws DATA_UNWRITABLE if the file cannot be written', async () => {
-  const data = dataFolder();
+  const data = createDataFolder();
   const { values } = open(data);
   writeFileSync(join(data, 'values'), 'a file where the folder should be');
-  await expect((async () => values.put(LARGE))()).rejects.toMatchObject({ code: 'DATA_UNWRITABLE' });
+  await expect((async () => values.put(LARGE_VALUE))()).rejects.toMatchObject({ code: 'DATA_UNWRITABLE' });
   rmSync(join(data, 'values'));
-  expect(await values.get(await values.put(LARGE))).toBe(LARGE);
+  expect(await values.get(await values.put(LARGE_VALUE))).toBe(LARGE_VALUE);
 });
 
 it('removes unfinished files of dead processes', async () => {
-  const data = dataFolder();
-  const first = open(data);
-  await first.values.put(LARGE);
-  first.close();
+  const data = createDataFolder();
+  const firstStores = open(data);
+  await firstStores.values.put(LARGE_VALUE);
+  firstStores.close();
   writeFileSync(join(data, 'values', 'unfinished', 'half'), 'x');
   open(data);
   expect(existsSync(join(data, 'values', 'unfinished'))).toBe(false);
@@ -98,17 +98,17 @@ it('removes unfinished files of dead processes', async () => {
 
 it('does not prune a value that was put again recently, or is put again at the same time', async () => {
   const clock = new TestClock(1_000_000);
-  const data = dataFolder();
+  const data = createDataFolder();
   const { values } = openStores({ data, clock });
-  const keys = [await values.put('"small"'), await values.put(LARGE)];
+  const keys = [await values.put('"small"'), await values.put(LARGE_VALUE)];
   clock.advance(3_600_000);
-  for (const json of ['"small"', LARGE]) await values.put(json);
+  for (const json of ['"small"', LARGE_VALUE]) await values.put(json);
   clock.advance(1_800_000);
   await values.prune(keys, 3_600_000);
-  expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual(['"small"', LARGE]);
+  expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual(['"small"', LARGE_VALUE]);
   clock.advance(1_800_000);
-  const secondPut = values.put(LARGE);
+  const secondPut = values.put(LARGE_VALUE);
   await values.prune(keys, 3_600_000);
   await secondPut;
-  expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual([undefined, LARGE]);
+  expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual([undefined, LARGE_VALUE]);
 });

@@ -33,7 +33,7 @@ export class SqliteValueStore implements ValueStore {
   readonly #valueFiles: ValueFiles;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #commit: GroupCommit;
-  readonly #sql: ReturnType<typeof prepare>;
+  readonly #statements: ReturnType<typeof prepare>;
 
   constructor(
     db: DatabaseSync,
@@ -44,20 +44,24 @@ export class SqliteValueStore implements ValueStore {
     this.#valueFiles = files;
     this.#clock = clock;
     this.#commit = commit;
-    this.#sql = prepare(db);
+    this.#statements = prepare(db);
   }
 
   async put(json: string): Promise<string> {
     const key = valueKey(json);
     const bytes = Buffer.byteLength(json);
-    const inFile = bytes > TABLE_LIMIT_BYTES;
+    const isInFile = bytes > TABLE_LIMIT_BYTES;
     const row = this.#row(key);
-    if (row && (!inFile || (await this.#valueFiles.has(key, bytes))) && (await this.#touch(key, row.put_ms)))
+    if (
+      row &&
+      (!isInFile || (await this.#valueFiles.has(key, bytes))) &&
+      (await this.#touch(key, row.put_ms))
+    )
       return key;
     // The file is written first, because a row without its file would be a missing value.
-    if (inFile) await this.#valueFiles.write(key, json);
+    if (isInFile) await this.#valueFiles.write(key, json);
     await this.#commit.run(() => {
-      this.#sql.put.run(key, bytes, inFile ? null : json, this.#clock.now());
+      this.#statements.put.run(key, bytes, isInFile ? null : json, this.#clock.now());
     });
     return key;
   }
@@ -67,9 +71,9 @@ export class SqliteValueStore implements ValueStore {
    * the meantime.
    */
   async #touch(key: string, putMs: number | null): Promise<boolean> {
-    const now = this.#clock.now();
-    if (putMs === null || now - putMs < TOUCH_INTERVAL_MS) return true;
-    return this.#commit.run(() => this.#sql.touch.run(now, key).changes === 1);
+    const nowMs = this.#clock.now();
+    if (putMs === null || nowMs - putMs < TOUCH_INTERVAL_MS) return true;
+    return this.#commit.run(() => this.#statements.touch.run(nowMs, key).changes === 1);
   }
 
   async prune(keys: readonly string[], unusedMs: number): Promise<void> {
@@ -77,7 +81,7 @@ export class SqliteValueStore implements ValueStore {
     for (const key of keys)
       await this.#commit.run(() => {
         // Runs in the transaction, so that a concurrent `put` of the value finds both the row and the file, or neither.
-        if (this.#sql.prune.get(key, beforeMs)?.['in_file'] === 1) this.#valueFiles.remove(key);
+        if (this.#statements.prune.get(key, beforeMs)?.['in_file'] === 1) this.#valueFiles.remove(key);
       });
   }
 
@@ -91,12 +95,12 @@ export class SqliteValueStore implements ValueStore {
     return content.toString();
   }
 
-  #row(key: string): Row | undefined {
-    return withFileErrors(this.#dataFile, () => this.#sql.get.get(key)) as Row | undefined;
+  #row(key: string): ValueRow | undefined {
+    return withFileErrors(this.#dataFile, () => this.#statements.get.get(key)) as ValueRow | undefined;
   }
 }
 
-interface Row {
+interface ValueRow {
   bytes: number;
   json: string | null;
   /** Time of the last `put`; null for values that older formats stored. */

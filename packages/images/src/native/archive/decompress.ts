@@ -9,8 +9,10 @@ export type Compression = '.xz' | '.gz' | '.zst' | '';
 
 /** Returns the compression for a file name, or undefined for an unsupported one. */
 export function compressionOf(name: string): Compression | undefined {
-  const [ending = ''] = /\.(?:xz|gz|zst|bz2|lzma)$/.exec(name) ?? [''];
-  return ending === '.xz' || ending === '.gz' || ending === '.zst' || ending === '' ? ending : undefined;
+  const [extension = ''] = /\.(?:xz|gz|zst|bz2|lzma)$/.exec(name) ?? [''];
+  return extension === '.xz' || extension === '.gz' || extension === '.zst' || extension === ''
+    ? extension
+    : undefined;
 }
 
 /** Returns a stream of the decompressed bytes. It fails with the error of the library if the bytes are invalid. */

@@ -12,7 +12,7 @@ export interface TreeLimits {
   readonly bytes: number;
 }
 
-const EXECUTABLE = 0o111;
+const EXECUTABLE_BITS = 0o111;
 
 /**
  * Writes the files of archives below one folder. Refuses names that lead out of the folder or through a link. Modes are
@@ -22,8 +22,8 @@ export class TreeWriter {
   readonly #root: string;
   readonly #limits: TreeLimits;
   readonly #name: string;
-  #files = 0;
-  #bytes = 0;
+  #fileCount = 0;
+  #byteCount = 0;
 
   /** `name` is the archive's name in messages. */
   constructor(root: string, limits: TreeLimits, name: string) {
@@ -68,7 +68,7 @@ export class TreeWriter {
         content.destroy(this.#unsupportedError(`a file ${path} that is larger than its header says`));
     });
     await pipeline(content, createWriteStream(target, { flags: 'wx', mode: 0o644 }));
-    await chmod(target, (mode & EXECUTABLE) === 0 ? 0o644 : 0o755);
+    await chmod(target, (mode & EXECUTABLE_BITS) === 0 ? 0o644 : 0o755);
   }
 
   /** Writes a symbolic link. It may be absolute, because processes see the tree as their root. */
@@ -85,7 +85,7 @@ export class TreeWriter {
   }
 
   /** Writes a hard link to a file that was written before. */
-  async hardLink(path: string, existingPath: string): Promise<void> {
+  async writeHardLink(path: string, existingPath: string): Promise<void> {
     this.#count();
     const source = join(this.#root, existingPath);
     await this.#checkFolders(dirname(existingPath));
@@ -95,17 +95,17 @@ export class TreeWriter {
   }
 
   /** Adds a file of the store under a path, as a hard link. */
-  async linkStored(path: string, source: string, size: number): Promise<void> {
+  async linkStoredFile(path: string, source: string, size: number): Promise<void> {
     this.#count(size);
     await link(source, await this.#prepare(path));
   }
 
   #count(bytes = 0): void {
-    this.#files++;
-    this.#bytes += bytes;
-    if (this.#files > this.#limits.files)
+    this.#fileCount++;
+    this.#byteCount += bytes;
+    if (this.#fileCount > this.#limits.files)
       throw new ImageError('image_too_large', `${this.#name} has more than ${this.#limits.files} files.`);
-    if (this.#bytes > this.#limits.bytes)
+    if (this.#byteCount > this.#limits.bytes)
       throw new ImageError(
         'image_too_large',
         `${this.#name} has more than ${Math.floor(this.#limits.bytes / 2 ** 20)} MiB unpacked.`,
@@ -132,10 +132,11 @@ export class TreeWriter {
   async #checkFolders(path: string): Promise<void> {
     const parts = path === '.' ? [] : path.split('/');
     for (let count = 1; count <= parts.length; count++) {
-      const part = parts.slice(0, count).join('/');
-      const existing: Stats | undefined = lstatSync(join(this.#root, part), { throwIfNoEntry: false });
+      const ancestor = parts.slice(0, count).join('/');
+      const existing: Stats | undefined = lstatSync(join(this.#root, ancestor), { throwIfNoEntry: false });
       if (existing === undefined) return;
-      if (!existing.isDirectory()) throw this.#unsupportedError(`files below ${part}, which is not a folder`);
+      if (!existing.isDirectory())
+        throw this.#unsupportedError(`files below ${ancestor}, which is not a folder`);
     }
   }
 
@@ -164,15 +165,15 @@ export async function untar(source: Readable, writer: TreeWriter, folder: string
 }
 
 /** Merges a tree of the store into another: folders and links are created, files are hard-linked. */
-export async function mergeTree(from: string, writer: TreeWriter, subfolder = ''): Promise<void> {
-  for (const name of (await readdir(join(from, subfolder))).sort()) {
+export async function mergeTree(sourceRoot: string, writer: TreeWriter, subfolder = ''): Promise<void> {
+  for (const name of (await readdir(join(sourceRoot, subfolder))).sort()) {
     const path = subfolder === '' ? name : `${subfolder}/${name}`;
-    const fullPath = join(from, path);
+    const fullPath = join(sourceRoot, path);
     const stat = await lstat(fullPath);
     if (stat.isDirectory()) {
       await writer.createFolder(path);
-      await mergeTree(from, writer, path);
+      await mergeTree(sourceRoot, writer, path);
     } else if (stat.isSymbolicLink()) await writer.writeSymlink(path, await readlink(fullPath));
-    else await writer.linkStored(path, fullPath, stat.size);
+    else await writer.linkStoredFile(path, fullPath, stat.size);
   }
 }

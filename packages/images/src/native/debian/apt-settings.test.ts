@@ -59,7 +59,7 @@ describe('the archives of a host', () => {
   });
 
   it("default to Debian's own, with its security archive", () => {
-    expect(archivesOf().map(({ root, suite }) => `${root} ${suite}`)).toEqual([
+    expect(archivesOf().map(({ mirrorUrl, suite }) => `${mirrorUrl} ${suite}`)).toEqual([
       'https://deb.debian.org/debian/ bookworm',
       'https://deb.debian.org/debian-security/ bookworm-security',
     ]);

@@ -54,14 +54,15 @@ function sourcesIn(folder: string): AptSource[] {
 /** Returns the Debian archive that this host itself uses; undefined if there is none. */
 export function readAptSettings(folder = '/etc/apt'): DebianSettings | undefined {
   const sources = sourcesIn(folder).filter(({ url }) => /^https?:\/\//.test(url));
-  const main = sources.find(({ url, suite }) => /\/debian\/?$/.test(url) && /^[a-z]+$/.test(suite));
-  if (main === undefined) return undefined;
-  const security = sources.find(({ suite }) => suite === `${main.suite}-security`);
+  const mainSource = sources.find(({ url, suite }) => /\/debian\/?$/.test(url) && /^[a-z]+$/.test(suite));
+  if (mainSource === undefined) return undefined;
+  const securitySource = sources.find(({ suite }) => suite === `${mainSource.suite}-security`);
   return {
-    mirror: main.url,
-    suite: main.suite,
-    ...(security !== undefined && { security: security.url }),
-    ...(main.isSnapshot && { snapshot: true }),
-    ...(main.keyring !== undefined && existsSync(main.keyring) && { keyring: main.keyring }),
+    mirror: mainSource.url,
+    suite: mainSource.suite,
+    ...(securitySource !== undefined && { security: securitySource.url }),
+    ...(mainSource.isSnapshot && { snapshot: true }),
+    ...(mainSource.keyring !== undefined &&
+      existsSync(mainSource.keyring) && { keyring: mainSource.keyring }),
   };
 }

@@ -21,7 +21,7 @@ export function debianArchitecture(): string {
 }
 
 /** The packages of all archives, and warnings. */
-export interface Archives {
+export interface ArchiveContents {
   readonly catalogue: PackageCatalogue;
   readonly warnings: readonly string[];
 }
@@ -40,8 +40,8 @@ async function fetchIndex(url: string, digest: string, context: BuildContext): P
 }
 
 /** Fetches the index of one component, with the best compression that the archive offers. */
-async function fetchComponent(
-  { root, suite }: Archive,
+async function fetchComponentIndex(
+  { mirrorUrl, suite }: Archive,
   release: Release,
   folder: string,
   context: BuildContext,
@@ -51,15 +51,15 @@ async function fetchComponent(
     const digest = release.files.get(path);
     const compression = compressionOf(path);
     if (digest === undefined || compression === undefined) continue;
-    const base = `${root}dists/${suite}/`;
-    const url = release.byHash ? `${base}${folder}/by-hash/SHA256/${digest}` : `${base}${path}`;
+    const base = `${mirrorUrl}dists/${suite}/`;
+    const url = release.supportsByHash ? `${base}${folder}/by-hash/SHA256/${digest}` : `${base}${path}`;
     const bytes = await fetchIndex(url, digest, context);
-    const name = `The index ${path} of ${new URL(root).host}`;
+    const name = `The index ${path} of ${new URL(mirrorUrl).host}`;
     return decompressText(bytes, { compression, maxBytes: MAX_INDEX_TEXT_BYTES, name });
   }
   throw new ImageError(
     'registry_unavailable',
-    `${new URL(root).host} ${suite} has no index ${folder}/Packages.`,
+    `${new URL(mirrorUrl).host} ${suite} has no index ${folder}/Packages.`,
   );
 }
 
@@ -67,17 +67,25 @@ async function fetchComponent(
  * Reads the packages of all archives.
  * @throws ImageError registry_unavailable, integrity_error, incompatible_platform.
  */
-export async function readArchives(archives: readonly Archive[], context: BuildContext): Promise<Archives> {
+export async function readArchives(
+  archives: readonly Archive[],
+  context: BuildContext,
+): Promise<ArchiveContents> {
   const architecture = debianArchitecture();
   const catalogue = new PackageCatalogue();
   const warnings: string[] = [];
   for (const archive of archives) {
-    context.progress(`reading ${new URL(archive.root).host} ${archive.suite}`);
+    context.reportProgress(`reading ${new URL(archive.mirrorUrl).host} ${archive.suite}`);
     const release = await fetchRelease(archive, context);
     warnings.push(...release.warnings);
     for (const component of archive.components) {
-      const index = await fetchComponent(archive, release, `${component}/binary-${architecture}`, context);
-      catalogue.add(index, { root: archive.root });
+      const index = await fetchComponentIndex(
+        archive,
+        release,
+        `${component}/binary-${architecture}`,
+        context,
+      );
+      catalogue.add(index, { baseUrl: archive.mirrorUrl });
     }
   }
   return { catalogue, warnings };

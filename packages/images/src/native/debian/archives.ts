@@ -4,7 +4,7 @@ import type { Registries } from '../../builder.ts';
 /** A Debian archive: a suite of a mirror. */
 export interface Archive {
   /** URL of the mirror, with a trailing slash. */
-  readonly root: string;
+  readonly mirrorUrl: string;
   readonly suite: string;
   readonly components: readonly string[];
   /** Keyring whose keys may sign the archive; undefined if none is known. */
@@ -19,9 +19,9 @@ export interface Archive {
 export type DebianSettings = NonNullable<Registries['debian']>;
 
 /** Default suite: the Debian release of images. */
-const SUITE = 'bookworm';
-const MIRROR = 'https://deb.debian.org/debian';
-const SECURITY = 'https://deb.debian.org/debian-security';
+const DEFAULT_SUITE = 'bookworm';
+const DEFAULT_MIRROR = 'https://deb.debian.org/debian';
+const DEFAULT_SECURITY_MIRROR = 'https://deb.debian.org/debian-security';
 const KEYRINGS = [
   '/usr/share/keyrings/debian-archive-keyring.gpg',
   '/usr/share/keyrings/debian-archive-keyring.pgp',
@@ -41,20 +41,23 @@ const withTrailingSlash = (url: string): string => (url.endsWith('/') ? url : `$
 export function archivesOf({
   mirror,
   security,
-  suite = SUITE,
+  suite = DEFAULT_SUITE,
   keyring,
   snapshot = false,
 }: DebianSettings = {}): Archive[] {
   const keyringPath = keyring ?? debianKeyring();
   const isDefault = mirror === undefined;
-  const common = {
+  const commonFields = {
     components: ['main'],
     keyring: keyringPath,
     mustBeSigned: keyring !== undefined || (isDefault && keyringPath !== undefined),
     isSnapshot: snapshot,
   };
-  const main = { ...common, root: withTrailingSlash(mirror ?? MIRROR), suite };
-  const securityRoot = security ?? (isDefault ? SECURITY : undefined);
-  if (securityRoot === undefined) return [main];
-  return [main, { ...common, root: withTrailingSlash(securityRoot), suite: `${suite}-security` }];
+  const mainArchive = { ...commonFields, mirrorUrl: withTrailingSlash(mirror ?? DEFAULT_MIRROR), suite };
+  const securityRoot = security ?? (isDefault ? DEFAULT_SECURITY_MIRROR : undefined);
+  if (securityRoot === undefined) return [mainArchive];
+  return [
+    mainArchive,
+    { ...commonFields, mirrorUrl: withTrailingSlash(securityRoot), suite: `${suite}-security` },
+  ];
 }

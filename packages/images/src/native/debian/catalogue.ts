@@ -1,5 +1,5 @@
 import { paragraphsOf, readParagraph, readRelations, type Alternatives, type Relation } from './control.ts';
-import { compareVersions, isInRelation } from './version.ts';
+import { compareVersions, satisfiesVersionCondition } from './version.ts';
 
 /** A package in an archive's index. */
 export interface DebianPackage {
@@ -7,7 +7,7 @@ export interface DebianPackage {
   readonly version: string;
   readonly architecture: string;
   /** Required packages: `Pre-Depends` and `Depends`. */
-  readonly needs: readonly Alternatives[];
+  readonly dependencies: readonly Alternatives[];
   /** Packages that cannot be installed together with it: `Conflicts` and `Breaks`. */
   readonly conflicts: readonly Relation[];
   /** Virtual packages that it provides, with a version if one is given. */
@@ -21,7 +21,7 @@ export interface DebianPackage {
 /** The source of an index. */
 export interface IndexSource {
   /** Base URL of `Filename` fields. */
-  readonly root: string;
+  readonly baseUrl: string;
 }
 
 /** The packages of several archives. */
@@ -29,16 +29,16 @@ export class PackageCatalogue {
   readonly #paragraphs = new Map<string, { text: string; root: string }[]>();
   /** Virtual name → names of packages that provide it. */
   readonly #providers = new Map<string, Set<string>>();
-  readonly #parsed = new Map<string, readonly DebianPackage[]>();
+  readonly #parsedPackages = new Map<string, readonly DebianPackage[]>();
 
   /** Adds an index (`Packages`). Its tens of thousands of paragraphs are parsed on demand. */
-  add(index: string, { root }: IndexSource): void {
+  add(index: string, { baseUrl }: IndexSource): void {
     for (const text of paragraphsOf(index)) {
       const name = /^Package:\s*(\S+)/m.exec(text)?.[1];
       if (name === undefined) continue;
       const paragraphs = this.#paragraphs.get(name);
-      if (paragraphs === undefined) this.#paragraphs.set(name, [{ text, root }]);
-      else paragraphs.push({ text, root });
+      if (paragraphs === undefined) this.#paragraphs.set(name, [{ text, root: baseUrl }]);
+      else paragraphs.push({ text, root: baseUrl });
       const provides = /^Provides:(.*(?:\n[ \t].*)*)/m.exec(text)?.[1];
       for (const { name: providedName } of readRelations(provides).flat()) {
         const providers = this.#providers.get(providedName);
@@ -50,12 +50,12 @@ export class PackageCatalogue {
 
   /** Returns the packages with a name, the newest first. */
   versions(name: string): readonly DebianPackage[] {
-    const cached = this.#parsed.get(name);
+    const cached = this.#parsedPackages.get(name);
     if (cached !== undefined) return cached;
     const all = (this.#paragraphs.get(name) ?? []).flatMap(({ text, root }) => readPackage(text, root) ?? []);
     const unique = new Map(all.map((each) => [`${each.version} ${each.architecture}`, each]));
     const sorted = [...unique.values()].sort((a, b) => compareVersions(b.version, a.version));
-    this.#parsed.set(name, sorted);
+    this.#parsedPackages.set(name, sorted);
     return sorted;
   }
 
@@ -64,12 +64,12 @@ export class PackageCatalogue {
    * name.
    */
   candidates(relation: Relation): DebianPackage[] {
-    const withName = this.versions(relation.name).filter((each) => satisfies(each, relation));
+    const namedPackages = this.versions(relation.name).filter((each) => satisfies(each, relation));
     const providers = [...(this.#providers.get(relation.name) ?? [])].sort();
-    const providing = providers
+    const providingPackages = providers
       .flatMap((name) => this.versions(name))
       .filter((each) => each.name !== relation.name && satisfies(each, relation));
-    return [...withName, ...providing];
+    return [...namedPackages, ...providingPackages];
   }
 
   /** Returns whether a package has the name or provides it. */
@@ -81,13 +81,16 @@ export class PackageCatalogue {
 /** Returns whether a package satisfies a relation, by its own name or by one that it provides. */
 export function satisfies(candidate: DebianPackage, { name, version }: Relation): boolean {
   if (candidate.name === name)
-    return version === undefined || isInRelation(candidate.version, version.operator, version.value);
+    return (
+      version === undefined || satisfiesVersionCondition(candidate.version, version.operator, version.value)
+    );
   return candidate.provides.some((provided) => {
     if (provided.name !== name) return false;
     if (version === undefined) return true;
     // A provided name without a version satisfies no relation with a version (Debian Policy 7.5).
     return (
-      provided.version !== undefined && isInRelation(provided.version.value, version.operator, version.value)
+      provided.version !== undefined &&
+      satisfiesVersionCondition(provided.version.value, version.operator, version.value)
     );
   });
 }
@@ -103,7 +106,7 @@ function readPackage(text: string, root: string): DebianPackage | undefined {
     name,
     version,
     architecture: fields.get('architecture') ?? 'all',
-    needs: [...readRelations(fields.get('pre-depends')), ...readRelations(fields.get('depends'))],
+    dependencies: [...readRelations(fields.get('pre-depends')), ...readRelations(fields.get('depends'))],
     conflicts: [...readRelations(fields.get('conflicts')), ...readRelations(fields.get('breaks'))].flat(),
     provides: readRelations(fields.get('provides')).flat(),
     url: new URL(filename.split('/').map(encodeURIComponent).join('/'), root).href,

@@ -23,7 +23,7 @@ function catalogueOf(packages: readonly (readonly [string, Fields?])[]): Package
       .map(([key, value]) => `${key}: ${value}`)
       .join('\n');
   });
-  catalogue.add(texts.join('\n\n'), { root: 'https://mirror.test/debian/' });
+  catalogue.add(texts.join('\n\n'), { baseUrl: 'https://mirror.test/debian/' });
   return catalogue;
 }
 

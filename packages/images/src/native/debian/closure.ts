@@ -1,6 +1,6 @@
 import { ImageError } from '../../error.ts';
 import { satisfies, type PackageCatalogue, type DebianPackage } from './catalogue.ts';
-import { relationText, type Alternatives, type Relation } from './control.ts';
+import { formatRelation, type Alternatives, type Relation } from './control.ts';
 
 /** Maximum number of packages in an image. */
 const MAX_PACKAGES = 1_000;
@@ -8,7 +8,7 @@ const MAX_PACKAGES = 1_000;
 const MAX_STEPS = 200_000;
 
 /** A dependency, or a request of the specification. */
-interface Need {
+interface Requirement {
   readonly alternatives: Alternatives;
   /** The package that needs it; undefined for the specification. */
   readonly requiredBy?: DebianPackage;
@@ -28,66 +28,67 @@ export function parseRequest(entry: string, architecture: string): Relation {
 }
 
 /**
- * Finds packages that satisfy all needs together: depth-first search with backtracking, preferred alternatives first.
+ * Finds packages that satisfy all requirements together: depth-first search with backtracking, preferred alternatives
+ * first.
  */
 class Search {
   readonly #catalogue: PackageCatalogue;
   readonly #assumed: ReadonlySet<string>;
   #steps = 0;
-  /** The unmet need at the greatest depth, which explains a conflict best. */
-  #deepest: { need: Need; depth: number; problem: string } | undefined;
+  /** The unsatisfied requirement at the greatest depth, which explains a conflict best. */
+  #deepestFailure: { requirement: Requirement; depth: number; problem: string } | undefined;
 
   constructor(catalogue: PackageCatalogue, assumed: ReadonlySet<string>) {
     this.#catalogue = catalogue;
     this.#assumed = assumed;
   }
 
-  run(needs: readonly Need[]): Selection {
-    const solution = this.#solve(needs, new Map());
+  run(requirements: readonly Requirement[]): Selection {
+    const solution = this.#solve(requirements, new Map());
     if (solution !== undefined) return solution;
-    const { need, problem } = this.#deepest as { need: Need; problem: string };
-    throw new ImageError('resolution_conflict', `${subjectOf(need)} ${problem}.`);
+    const { requirement, problem } = this.#deepestFailure as { requirement: Requirement; problem: string };
+    throw new ImageError('resolution_conflict', `${subjectOf(requirement)} ${problem}.`);
   }
 
   /**
-   * Tries each candidate for the first need, then solves the remaining needs. Needs with only one candidate are handled
-   * in a loop, without recursion.
+   * Tries each candidate for the first requirement, then solves the remaining ones. Requirements with one candidate are
+   * handled in a loop, without recursion.
    */
-  #solve(needs: readonly Need[], initial: Selection): Selection | undefined {
-    let chosen = initial;
-    let pending = needs;
+  #solve(requirements: readonly Requirement[], initialSelection: Selection): Selection | undefined {
+    let selection = initialSelection;
+    let pendingRequirements = requirements;
     for (;;) {
-      const [need, ...remaining] = pending;
-      if (need === undefined) return chosen;
-      this.#countStep(chosen);
-      if (this.#isAssumed(need) || isMet(need.alternatives, chosen)) {
-        pending = remaining;
+      const [requirement, ...remaining] = pendingRequirements;
+      if (requirement === undefined) return selection;
+      this.#countStep(selection);
+      if (this.#isAssumed(requirement) || isSatisfied(requirement.alternatives, selection)) {
+        pendingRequirements = remaining;
         continue;
       }
-      const suitable = this.#suitableFor(need, chosen);
-      if (suitable.length === 0) return undefined;
-      const [single] = suitable;
-      if (suitable.length === 1 && single !== undefined) {
-        chosen = new Map(chosen).set(single.name, single);
-        pending = [...needsOf(single), ...remaining];
+      const suitablePackages = this.#findSuitablePackages(requirement, selection);
+      if (suitablePackages.length === 0) return undefined;
+      const [onlyCandidate] = suitablePackages;
+      if (suitablePackages.length === 1 && onlyCandidate !== undefined) {
+        selection = new Map(selection).set(onlyCandidate.name, onlyCandidate);
+        pendingRequirements = [...requirementsOf(onlyCandidate), ...remaining];
         continue;
       }
-      for (const candidate of suitable) {
-        const next = new Map(chosen).set(candidate.name, candidate);
-        const solution = this.#solve([...needsOf(candidate), ...remaining], next);
+      for (const candidate of suitablePackages) {
+        const nextSelection = new Map(selection).set(candidate.name, candidate);
+        const solution = this.#solve([...requirementsOf(candidate), ...remaining], nextSelection);
         if (solution !== undefined) return solution;
       }
       return undefined;
     }
   }
 
-  #isAssumed({ alternatives, requiredBy }: Need): boolean {
+  #isAssumed({ alternatives, requiredBy }: Requirement): boolean {
     return requiredBy !== undefined && alternatives.some(({ name }) => this.#assumed.has(name));
   }
 
-  #countStep(chosen: Selection): void {
+  #countStep(selection: Selection): void {
     this.#steps++;
-    if (chosen.size > MAX_PACKAGES)
+    if (selection.size > MAX_PACKAGES)
       throw new ImageError('image_too_large', `The system packages need more than ${MAX_PACKAGES} packages.`);
     if (this.#steps > MAX_STEPS)
       throw new ImageError(
@@ -96,49 +97,51 @@ class Search {
       );
   }
 
-  #suitableFor(need: Need, chosen: Selection): DebianPackage[] {
-    const candidates = need.alternatives.flatMap((relation) => this.#catalogue.candidates(relation));
-    const suitable: DebianPackage[] = [];
+  #findSuitablePackages(requirement: Requirement, selection: Selection): DebianPackage[] {
+    const candidates = requirement.alternatives.flatMap((relation) => this.#catalogue.candidates(relation));
+    const suitablePackages: DebianPackage[] = [];
     let reason = `, which is in none of the archives`;
     for (const candidate of new Set(candidates)) {
-      const conflict = conflictWith(candidate, chosen);
-      if (conflict === undefined) suitable.push(candidate);
+      const conflict = conflictWith(candidate, selection);
+      if (conflict === undefined) suitablePackages.push(candidate);
       else reason = `, and ${candidate.name} ${candidate.version} conflicts with ${conflict}`;
     }
-    if (suitable.length === 0 && chosen.size >= (this.#deepest?.depth ?? 0))
-      this.#deepest = {
-        need,
-        depth: chosen.size,
-        problem: `needs ${alternativesText(need.alternatives)}${reason}`,
+    if (suitablePackages.length === 0 && selection.size >= (this.#deepestFailure?.depth ?? 0))
+      this.#deepestFailure = {
+        requirement,
+        depth: selection.size,
+        problem: `needs ${formatAlternatives(requirement.alternatives)}${reason}`,
       };
-    return suitable;
+    return suitablePackages;
   }
 }
 
-const subjectOf = ({ requiredBy }: Need): string =>
+const subjectOf = ({ requiredBy }: Requirement): string =>
   requiredBy === undefined ? 'The specification' : `${requiredBy.name} ${requiredBy.version}`;
-const alternativesText = (alternatives: Alternatives): string => alternatives.map(relationText).join(' or ');
-const needsOf = (requiredBy: DebianPackage): Need[] =>
-  requiredBy.needs.map((alternatives) => ({ alternatives, requiredBy }));
+const formatAlternatives = (alternatives: Alternatives): string =>
+  alternatives.map(formatRelation).join(' or ');
+const requirementsOf = (requiredBy: DebianPackage): Requirement[] =>
+  requiredBy.dependencies.map((alternatives) => ({ alternatives, requiredBy }));
 
-function isMet(alternatives: Alternatives, chosen: Selection): boolean {
+function isSatisfied(alternatives: Alternatives, selection: Selection): boolean {
   return alternatives.some((relation) => {
-    const sameName = chosen.get(relation.name);
-    if (sameName !== undefined && satisfies(sameName, relation)) return true;
-    return [...chosen.values()].some((each) => satisfies(each, relation));
+    const sameNamedPackage = selection.get(relation.name);
+    if (sameNamedPackage !== undefined && satisfies(sameNamedPackage, relation)) return true;
+    return [...selection.values()].some((each) => satisfies(each, relation));
   });
 }
 
 /** Returns name and version of a chosen package that conflicts with a candidate, or undefined. */
-function conflictWith(candidate: DebianPackage, chosen: Selection): string | undefined {
-  const same = chosen.get(candidate.name);
-  if (same !== undefined && same.version !== candidate.version) return `${same.name} ${same.version}`;
-  for (const other of chosen.values()) {
+function conflictWith(candidate: DebianPackage, selection: Selection): string | undefined {
+  const sameNamedPackage = selection.get(candidate.name);
+  if (sameNamedPackage !== undefined && sameNamedPackage.version !== candidate.version)
+    return `${sameNamedPackage.name} ${sameNamedPackage.version}`;
+  for (const other of selection.values()) {
     if (other.name === candidate.name) continue;
-    const conflicts =
+    const hasConflict =
       candidate.conflicts.some((relation) => satisfies(other, relation)) ||
       other.conflicts.some((relation) => satisfies(candidate, relation));
-    if (conflicts) return `${other.name} ${other.version}`;
+    if (hasConflict) return `${other.name} ${other.version}`;
   }
   return undefined;
 }
@@ -159,22 +162,22 @@ function checkRequest(relation: Relation, catalogue: PackageCatalogue): void {
 }
 
 /**
- * Returns the requested packages with all their dependencies, ordered by name. A dependency on one of the `assumed`
- * packages counts as met.
+ * Returns the requested packages with all their dependencies, ordered by name. A dependency on one of the packages in
+ * `assumedNames` counts as satisfied.
  * @throws ImageError package_not_found, version_not_found, resolution_conflict, image_too_large.
  */
 export function closureOf(
   requests: readonly Relation[],
   catalogue: PackageCatalogue,
-  assumed: ReadonlySet<string> = new Set(),
+  assumedNames: ReadonlySet<string> = new Set(),
 ): DebianPackage[] {
   for (const relation of requests) checkRequest(relation, catalogue);
-  const needs = requests.map((relation): Need => ({ alternatives: [relation] }));
+  const requirements = requests.map((relation): Requirement => ({ alternatives: [relation] }));
   // Exact versions first, because their dependencies limit the other choices.
-  needs.sort(
+  requirements.sort(
     (a, b) =>
       Number(b.alternatives[0]?.version !== undefined) - Number(a.alternatives[0]?.version !== undefined),
   );
-  const chosen = new Search(catalogue, assumed).run(needs);
-  return [...chosen.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  const selection = new Search(catalogue, assumedNames).run(requirements);
+  return [...selection.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
 }

@@ -37,7 +37,7 @@ export function readRelations(field: string | undefined): Alternatives[] {
 }
 
 /** Returns the relation in Debian's notation. */
-export function relationText({ name, version }: Relation): string {
+export function formatRelation({ name, version }: Relation): string {
   return version === undefined ? name : `${name} (${version.operator} ${version.value})`;
 }
 

@@ -26,7 +26,7 @@ const parseDate = (text: string | undefined, name: string): number | undefined =
   );
 };
 
-const utcText = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
+const formatUtc = (ms: number): string => new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
 
 /**
  * Checks that a release file belongs to the requested suite and is current. A signature proves neither: an old file
@@ -42,7 +42,7 @@ export function checkRelease(
   const fail = (problem: string): never => {
     throw new ImageError('integrity_error', `The release file of ${name} ${problem}`);
   };
-  const { suite, root, isSnapshot } = archive;
+  const { suite, mirrorUrl, isSnapshot } = archive;
   if (names.length > 0 && !names.includes(suite)) fail(`is for ${names.join(', ')}.`);
   const [dateMs, validUntilMs] = [parseDate(date, name), parseDate(validUntil, name)];
   const nowMs = context.now();
@@ -52,14 +52,14 @@ export function checkRelease(
   if (isSnapshot) return;
   if (validUntilMs !== undefined && validUntilMs < nowMs)
     fail(
-      `expired at ${utcText(validUntilMs)} UTC: the mirror is outdated. If it is a dated snapshot, set registries.debian.snapshot, or Check-Valid-Until: no in apt's sources.`,
+      `expired at ${formatUtc(validUntilMs)} UTC: the mirror is outdated. If it is a dated snapshot, set registries.debian.snapshot, or Check-Valid-Until: no in apt's sources.`,
     );
   // An unsigned file must not make later ones look outdated.
   if (dateMs === undefined || !isSigned) return;
   // Records the date, and returns the newest date of earlier files.
-  const newestMs = context.updateMaximum(`release ${root} ${suite}`, dateMs);
+  const newestMs = context.updateMaximum(`release ${mirrorUrl} ${suite}`, dateMs);
   if (newestMs !== undefined && dateMs < newestMs - UPDATE_TOLERANCE_MS)
     fail(
-      `is dated ${utcText(dateMs)} UTC, but one dated ${utcText(newestMs)} UTC was seen before: the mirror offers outdated packages. If it is a dated snapshot, set registries.debian.snapshot.`,
+      `is dated ${formatUtc(dateMs)} UTC, but one dated ${formatUtc(newestMs)} UTC was seen before: the mirror offers outdated packages. If it is a dated snapshot, set registries.debian.snapshot.`,
     );
 }

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { debianMirror, type DebianMirror } from '../../../../../test/support/debian-mirror.ts';
-import { imageFolder } from '../../../../../test/support/images.ts';
+import { openTestDebianMirror, type DebianMirror } from '../../../../../test/support/debian-mirror.ts';
+import { createImageFolder } from '../../../../../test/support/images.ts';
 import type { BuildContext, Registries } from '../../builder.ts';
 import { Fetcher } from '../../fetcher.ts';
-import { Records } from '../../records.ts';
+import { ImageIndex } from '../../image-index.ts';
 import { readArchives } from './archive-index.ts';
 import { archivesOf } from './archives.ts';
 import { fetchRelease } from './release.ts';
@@ -27,18 +27,18 @@ interface Signer {
 function createSigner(name: string): Signer {
   // Not a data folder of the tests: this folder contains the socket of the GPG agent, and the path of a socket has a
   // maximum length.
-  const home = mkdtempSync(join(tmpdir(), 'pgp-'));
+  const gpgHome = mkdtempSync(join(tmpdir(), 'pgp-'));
   const gpg = (args: readonly string[], input = ''): Buffer =>
-    execFileSync('gpg', ['--homedir', home, '--batch', '--quiet', '--passphrase', '', ...args], {
+    execFileSync('gpg', ['--homedir', gpgHome, '--batch', '--quiet', '--passphrase', '', ...args], {
       input,
       stdio: ['pipe', 'pipe', 'ignore'],
     });
   onTestFinished(() => {
-    spawnSync('gpgconf', ['--homedir', home, '--kill', 'all']);
-    rmSync(home, { recursive: true, force: true });
+    spawnSync('gpgconf', ['--homedir', gpgHome, '--kill', 'all']);
+    rmSync(gpgHome, { recursive: true, force: true });
   });
   gpg(['--pinentry-mode', 'loopback', '--quick-generate-key', name, 'ed25519', 'sign', 'never']);
-  const keyring = join(home, 'public.gpg');
+  const keyring = join(gpgHome, 'public.gpg');
   writeFileSync(keyring, gpg(['--export', name]));
   return { keyring, sign: (text) => gpg(['--pinentry-mode', 'loopback', '--clearsign'], text) };
 }
@@ -52,18 +52,18 @@ const dateOf = (ms: number): string => new Date(ms).toUTCString().replace('GMT',
 /** A mirror whose release file is set by a test. */
 class TestMirror {
   readonly server: DebianMirror;
-  readonly #records: Records;
+  readonly #imageIndex: ImageIndex;
   readonly #original: string;
 
   static async open(): Promise<TestMirror> {
-    return new TestMirror(await debianMirror([{ name: 'aa' }]));
+    return new TestMirror(await openTestDebianMirror([{ name: 'aa' }]));
   }
 
   private constructor(server: DebianMirror) {
     this.server = server;
     this.#original = String(server.routes.get('/dists/stable/Release'));
-    this.#records = new Records(join(imageFolder(), 'images.db'));
-    onTestFinished(() => this.#records.close());
+    this.#imageIndex = new ImageIndex(join(createImageFolder(), 'images.db'));
+    onTestFinished(() => this.#imageIndex.close());
   }
 
   /** Returns the release file with further fields. */
@@ -84,9 +84,15 @@ class TestMirror {
     const { signal } = new AbortController();
     const unused = () => Promise.reject(new Error('not used'));
     return {
-      ...{ workFolder: imageFolder(), registries, signal, log: () => undefined, progress: () => undefined },
-      ...{ now: () => nowMs, updateMaximum: (name, value) => this.#records.updateMaximum(name, value) },
-      ...{ fetchVerified: unused, cachedFolder: unused },
+      ...{
+        workFolder: createImageFolder(),
+        registries,
+        signal,
+        log: () => undefined,
+        reportProgress: () => undefined,
+      },
+      ...{ now: () => nowMs, updateMaximum: (name, value) => this.#imageIndex.updateMaximum(name, value) },
+      ...{ fetchVerified: unused, findOrMakeFolder: unused },
       fetchPage: (url, options) => fetcher.fetchPage(url, options, signal),
     };
   }
@@ -168,8 +174,8 @@ describe.skipIf(!hasPgp)('a signed release file', () => {
       code: 'provider_error',
       message: `The signature of the archive ${new URL(mirror.server.url).host} stable cannot be verified, ${reason}.`,
     });
-    const unsigned = { ...archive, mustBeSigned: false };
-    const { warnings } = await fetchRelease(unsigned, mirror.context({}), tools);
+    const optionallySignedArchive = { ...archive, mustBeSigned: false };
+    const { warnings } = await fetchRelease(optionallySignedArchive, mirror.context({}), tools);
     expect(warnings).toEqual([expect.stringContaining(reason)]);
   });
 

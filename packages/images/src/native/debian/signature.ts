@@ -5,13 +5,13 @@ import { join } from 'node:path';
 import { ImageError } from '../../error.ts';
 
 /**
- * The text of a file with a valid signature. Otherwise `unverified` is the reason why the signature could not be
- * verified, or `unknownKey` is gpgv's message about a key that is not in the keyring.
+ * The text of a file with a valid signature. Otherwise `unverifiedReason` is the reason why the signature could not be
+ * verified, or `unknownKeyMessage` is gpgv's message about a key that is not in the keyring.
  */
 export type SignatureResult =
   | { readonly text: string }
-  | { readonly unverified: string }
-  | { readonly unknownKey: string };
+  | { readonly unverifiedReason: string }
+  | { readonly unknownKeyMessage: string };
 
 const GPGV_PREFIX = 'gpgv: ';
 
@@ -27,7 +27,7 @@ function runCommand(command: string, args: readonly string[], signal: AbortSigna
   });
 }
 
-/** What `verifySigned` needs. */
+/** What `verifySignedFile` needs. */
 interface SignatureCheck {
   /** Path of gpgv; undefined if the host does not have it. */
   readonly gpgv: string | undefined;
@@ -41,16 +41,18 @@ interface SignatureCheck {
  * Verifies a clearsigned file with the host's gpgv and returns its signed text.
  * @throws ImageError integrity_error for an invalid signature by a known key, and if the keyring does not exist.
  */
-export async function verifySigned(
+export async function verifySignedFile(
   bytes: Uint8Array,
   { gpgv, keyring, name, folder }: SignatureCheck,
   signal: AbortSignal,
 ): Promise<SignatureResult> {
   if (keyring !== undefined && !existsSync(keyring))
     throw new ImageError('integrity_error', `The keyring ${keyring} of the archive ${name} does not exist.`);
-  if (gpgv === undefined) return { unverified: 'gpgv is not installed on this host (package gpgv)' };
+  if (gpgv === undefined) return { unverifiedReason: 'gpgv is not installed on this host (package gpgv)' };
   if (keyring === undefined)
-    return { unverified: 'the Debian keys are not installed on this host (package debian-archive-keyring)' };
+    return {
+      unverifiedReason: 'the Debian keys are not installed on this host (package debian-archive-keyring)',
+    };
   const file = join(folder, `InRelease-${name.replace(/[^a-z0-9-]/gi, '-')}`);
   await writeFile(file, bytes);
   const args = ['--keyring', keyring, '--output', '-', file];
@@ -61,7 +63,7 @@ export async function verifySigned(
     .split('\n')
     .findLast((line) => line.startsWith(GPGV_PREFIX) && /signature|key/i.test(line));
   const reason = verdict?.slice(GPGV_PREFIX.length) ?? `gpgv ended with ${code}`;
-  if (/no public key/i.test(reason)) return { unknownKey: reason };
+  if (/no public key/i.test(reason)) return { unknownKeyMessage: reason };
   throw notSignedError(name, reason);
 }
 

@@ -45,9 +45,9 @@ describe('a package that is unpacked', () => {
   it('has its top-level folders in /usr, unchanged links, and no manuals', async () => {
     const folder = await unpack([
       { path: './bin/', type: '5' },
-      { path: './bin/sh', type: '2', link: 'dash' },
+      { path: './bin/sh', type: '2', linkTarget: 'dash' },
       { path: './lib/x.so.1', content: 'lib' },
-      { path: './lib/x.so', type: '1', link: './lib/x.so.1' },
+      { path: './lib/x.so', type: '1', linkTarget: './lib/x.so.1' },
       { path: './usr/share/man/man1/a.1', content: '' },
       { path: './usr/share/doc/a/changelog', content: '' },
       { path: './usr/share/doc/a/copyright', content: 'c' },
@@ -77,20 +77,20 @@ describe('a package that is unpacked', () => {
     ],
     [
       'has a link to a path outside of it',
-      [{ path: './usr/x', type: '2', link: '../../../etc/passwd' }],
+      [{ path: './usr/x', type: '2', linkTarget: '../../../etc/passwd' }],
       /link usr\/x that leads out/,
     ],
     [
       'writes through its own link',
       [
-        { path: './opt/x', type: '2', link: '/tmp' },
+        { path: './opt/x', type: '2', linkTarget: '/tmp' },
         { path: './opt/x/evil', content: '' },
       ],
       /files below opt\/x, which is not a folder/,
     ],
     [
       'has a hard link to a file outside of it',
-      [{ path: './usr/x', type: '1', link: '/etc/passwd' }],
+      [{ path: './usr/x', type: '1', linkTarget: '/etc/passwd' }],
       /link usr\/x to a file that it does not contain/,
     ],
     ['has a device', [{ path: './dev/mem', type: '3' }], /not a file, folder or link/],

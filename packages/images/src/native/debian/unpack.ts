@@ -41,15 +41,16 @@ function readAr(bytes: Uint8Array): ArMember[] | undefined {
 /** Top-level folders that are links to folders in /usr (the merged /usr of Debian since 12). */
 export const MERGED_FOLDERS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
 
-const MERGED = new RegExp(`^(?:${MERGED_FOLDERS.join('|')})(?=/|$)`);
+const MERGED_FOLDER_PATTERN = new RegExp(`^(?:${MERGED_FOLDERS.join('|')})(?=/|$)`);
 
 /** Files that are useless in a sandbox. Copyright files remain, because licences require them. */
-const EXCLUDED = /^usr\/share\/(?:(?:man|info|locale|lintian|linda|bug)(?:\/|$)|doc\/(?!.*\/copyright$))/;
+const EXCLUDED_FILES =
+  /^usr\/share\/(?:(?:man|info|locale|lintian|linda|bug)(?:\/|$)|doc\/(?!.*\/copyright$))/;
 
 /** Returns the path of a package's file with /usr merged, or undefined if it is excluded. */
 function mergedPath(path: string): string | undefined {
-  const merged = path.replace(MERGED, (folder) => `usr/${folder}`);
-  return merged === '' || EXCLUDED.test(merged) ? undefined : merged;
+  const merged = path.replace(MERGED_FOLDER_PATTERN, (folder) => `usr/${folder}`);
+  return merged === '' || EXCLUDED_FILES.test(merged) ? undefined : merged;
 }
 
 async function writeEntry(writer: TreeWriter, header: Header, content: Readable): Promise<void> {
@@ -64,8 +65,8 @@ async function writeEntry(writer: TreeWriter, header: Header, content: Readable)
   if (type === 'symlink') return writer.writeSymlink(path, target);
   if (type !== 'link')
     throw new ImageError('unsupported_package', `It contains ${path}, which is not a file, folder or link.`);
-  const existing = mergedPath(writer.relativePath(target));
-  if (existing !== undefined) await writer.hardLink(path, existing);
+  const existingPath = mergedPath(writer.relativePath(target));
+  if (existingPath !== undefined) await writer.writeHardLink(path, existingPath);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compareVersions, isInRelation } from './version.ts';
+import { compareVersions, satisfiesVersionCondition } from './version.ts';
 
 describe('versions of Debian packages', () => {
   it.each([
@@ -35,6 +35,8 @@ describe('versions of Debian packages', () => {
     ['>=', [false, true, true]],
     ['>>', [false, false, true]],
   ] as const)('%s compares older, equal and newer versions', (operator, expected) => {
-    expect(['1', '2', '3'].map((version) => isInRelation(version, operator, '2'))).toEqual(expected);
+    expect(['1', '2', '3'].map((version) => satisfiesVersionCondition(version, operator, '2'))).toEqual(
+      expected,
+    );
   });
 });

@@ -55,8 +55,12 @@ export function compareVersions(a: string, b: string): number {
   );
 }
 
-/** Returns whether `version operator other` is true. */
-export function isInRelation(version: string, operator: VersionOperator, other: string): boolean {
+/** Returns whether `version` satisfies the condition `operator other`, for example `>= 1.2`. */
+export function satisfiesVersionCondition(
+  version: string,
+  operator: VersionOperator,
+  other: string,
+): boolean {
   const order = compareVersions(version, other);
   if (operator === '<<') return order < 0;
   if (operator === '<=') return order <= 0;

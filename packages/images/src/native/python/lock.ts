@@ -1,5 +1,5 @@
 import type { BuildContext, Lock } from '../../builder.ts';
-import { lockPython, readLockData, type PythonLockData } from '../../python/lock.ts';
+import { lockPythonPackages, readLockData, type PythonLockData } from '../../python/lock.ts';
 import { withCredentials } from '../../python/sources/credentials.ts';
 import type { DebianPackage } from '../debian/catalogue.ts';
 import { nativeTarget } from './target.ts';
@@ -22,7 +22,7 @@ export async function lockWheels(
   const glibc = /^\d+\.\d+/.exec(versionOf('libc6'))?.[0] ?? '2.17';
   const spec = { language: 'python', dependencies, cliTools: [], systemPackages: [] } as const;
   const target = nativeTarget({ python, glibc }, process.arch);
-  return lockPython(spec, withoutPyodide(withCredentials(context)), { target, wheels: {} });
+  return lockPythonPackages(spec, withoutPyodide(withCredentials(context)), { target, wheelDigests: {} });
 }
 
 /** Returns the lock's data from a stored record. */

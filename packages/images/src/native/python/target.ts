@@ -24,9 +24,9 @@ const OLD_PLATFORM_NAMES: Readonly<Record<number, string>> = {
 };
 
 function platformsOf(glibc: string, machine: string): string[] {
-  const newest = Number(glibc.split('.')[1]);
+  const newestMinor = Number(glibc.split('.')[1]);
   const platforms: string[] = [];
-  for (let minor = newest; minor >= (OLDEST_GLIBC_MINOR[machine] ?? 17); minor--) {
+  for (let minor = newestMinor; minor >= (OLDEST_GLIBC_MINOR[machine] ?? 17); minor--) {
     platforms.push(`manylinux_2_${minor}_${machine}`);
     const oldName = OLD_PLATFORM_NAMES[minor];
     if (oldName !== undefined) platforms.push(`${oldName}_${machine}`);

@@ -2,38 +2,38 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { wheelBytes, wheelFilename } from '../../../../../test/support/python/wheel.ts';
+import { encodeWheel, formatWheelFilename } from '../../../../../test/support/python/wheel.ts';
 import type { BuildContext } from '../../builder.ts';
 import { digestOf } from '../../python/sources/wheelhouse.ts';
 import { installWheels } from './wheels.ts';
 
 /** Installs a wheel with these entry points. Returns the root file system. */
-async function installedRoot(entryPoints: string): Promise<string> {
+async function installDemoWheel(entryPoints: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'wheels-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const wheel = {
     name: 'demo',
     files: { 'demo.py': '', 'demo-1.0.dist-info/entry_points.txt': entryPoints },
   };
-  const filename = wheelFilename(wheel);
-  writeFileSync(join(folder, filename), wheelBytes(wheel));
+  const filename = formatWheelFilename(wheel);
+  writeFileSync(join(folder, filename), encodeWheel(wheel));
   const context = {
     signal: new AbortController().signal,
-    progress: () => undefined,
+    reportProgress: () => undefined,
     registries: { python: { wheelhouse: folder } },
   } as unknown as BuildContext;
-  const locked = {
+  const lockedWheel = {
     ...{ name: 'demo', version: '1.0', filename, location: filename, source: 'wheelhouse' as const },
     digest: await digestOf(join(folder, filename)),
     requires: [],
   };
   const root = join(folder, 'root');
-  await installWheels([locked], { root, site: 'site', programs: 'bin' }, context);
+  await installWheels([lockedWheel], { root, site: 'site', programs: 'bin' }, context);
   return root;
 }
 
 it('every console script of a wheel becomes a program, also after one with extras', async () => {
-  const root = await installedRoot(
+  const root = await installDemoWheel(
     '[gui_scripts]\nwindow = demo:window\n\n[console_scripts]\nfirst = demo:run [extra]\r\nsecond = demo.cli:Cli.run\n[other]\nthird = demo:third\n',
   );
   expect(readFileSync(join(root, 'bin/second'), 'utf8')).toContain(

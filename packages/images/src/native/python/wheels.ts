@@ -70,12 +70,12 @@ export async function installWheels(
     writer.writeFile(path, Readable.from([bytes]), { mode, size: bytes.length });
   return unpackWheels(wheels, context, {
     verb: 'installing',
-    put: async ({ archive, contents }) => {
+    put: async ({ files, contents }) => {
       for (const [name, file] of contents.files) {
         const bytes = await file.read();
         await put(`${site}/${writer.relativePath(name)}`, bytes, isProgram(bytes) ? 0o755 : 0o644);
       }
-      for (const file of archive) {
+      for (const file of files) {
         const name = SCRIPT.exec(file.path)?.[1];
         if (name !== undefined) await put(`${programs}/${name}`, await scriptOf(file, site), 0o755);
         if (/^[^/]+\.dist-info\/entry_points\.txt$/.test(file.path))

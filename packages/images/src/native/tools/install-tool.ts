@@ -11,25 +11,25 @@ import { TreeWriter, untar, mergeTree } from '../archive/tree-writer.ts';
 import { MAX_PACKAGE_BYTES, MAX_SIZE } from '../limits.ts';
 import type { LockedTool } from '../lock.ts';
 import { readNpmLock } from '../../javascript/lockfile.ts';
-import { installNpm } from '../../javascript/npm-project.ts';
+import { installNpmLock } from '../../javascript/npm-project.ts';
 import type { Checker } from '../check.ts';
 import { runScripts } from '../scripts.ts';
 import { readWheelLock } from '../python/lock.ts';
 import { installWheels } from '../python/wheels.ts';
-import { cachedPrograms } from './go/compile.ts';
+import { findOrCompilePrograms } from './go/compile.ts';
 import { recipeOf } from './lock-tools.ts';
 import type { Download, Recipe } from './recipe.ts';
 
 /** Folder of everything in an image that does not come from Debian, relative to the image's root. */
 export const HEDDLE_FOLDER = 'opt/heddle';
-const PROGRAMS = `${HEDDLE_FOLDER}/bin`;
+const PROGRAMS_FOLDER = `${HEDDLE_FOLDER}/bin`;
 
 const installError = (id: string, reason: string): ImageError =>
   new ImageError('install_failed', `The command-line tool ${id} could not be installed: ${reason}.`);
 
 /** Links a program of a tool into the folder for programs. */
 async function linkProgram(root: string, name: string, target: string): Promise<void> {
-  const link = join(root, PROGRAMS, name);
+  const link = join(root, PROGRAMS_FOLDER, name);
   await mkdir(dirname(link), { recursive: true });
   await rm(link, { force: true });
   await symlink(relative(dirname(link), target), link);
@@ -105,13 +105,13 @@ export async function installTool(
 ): Promise<readonly string[]> {
   const recipe = recipeOf(tool.id);
   const { install, id } = recipe;
-  context.progress(`installing ${id}`);
+  context.reportProgress(`installing ${id}`);
   const toolFolder = `${HEDDLE_FOLDER}/tools/${id}`;
   await mkdir(join(root, toolFolder), { recursive: true });
   if (install.from === 'npm') {
-    const { nodeModules, scripted } = await installNpm(npm, readNpmLock(tool.npm), context);
+    const { nodeModules, scriptedPackages } = await installNpmLock(npm, readNpmLock(tool.npm), context);
     await rename(nodeModules, join(root, toolFolder, 'node_modules'));
-    const warnings = await runScripts(scripted, { root, folder: toolFolder, npm, checker }, context);
+    const warnings = await runScripts(scriptedPackages, { root, folder: toolFolder, npm, checker }, context);
     for (const name of install.programs) {
       const target = join(root, toolFolder, 'node_modules', '.bin', name);
       if (!existsSync(target)) throw installError(id, `its package has no program ${name}`);
@@ -130,7 +130,7 @@ export async function installTool(
     return warnings;
   }
   if (install.from === 'go' && tool.go !== undefined) {
-    const { path } = await cachedPrograms({ id, install, locked: tool.go }, checker, context);
+    const { path } = await findOrCompilePrograms({ id, install, locked: tool.go }, checker, context);
     await mergeTree(path, new TreeWriter(join(root, toolFolder), MAX_SIZE, `The command-line tool ${id}`));
     for (const name of Object.keys(install.programs))
       await linkProgram(root, name, join(root, toolFolder, name));

@@ -4,9 +4,9 @@ import type { Npm } from '../../javascript/npm.ts';
 import type { PythonLockData } from '../../python/lock.ts';
 import type { DebianPackage } from '../debian/catalogue.ts';
 import type { LockedTool } from '../lock.ts';
-import { lockNpm } from '../../javascript/npm-project.ts';
+import { lockNpmPackages } from '../../javascript/npm-project.ts';
 import { lockWheels } from '../python/lock.ts';
-import { toolchainFor } from './go/toolchain.ts';
+import { toolchainOfHost } from './go/toolchain.ts';
 import type { GoInstall, GoModule, Recipe } from './recipe.ts';
 import { RECIPES } from './recipes.ts';
 
@@ -59,7 +59,7 @@ export function isDownloaded({ id, install }: Recipe, checksums: ToolEnvironment
 /** Throws ImageError for a tool that cannot be installed on this host. */
 export function checkRecipe(recipe: Recipe, checksums: ToolEnvironment['checksums']): void {
   if (isDownloaded(recipe, checksums)) checksumOf(recipe, checksums);
-  else if (recipe.install.from === 'go') toolchainFor();
+  else if (recipe.install.from === 'go') toolchainOfHost();
 }
 
 /** Returns a lock entry for a module. Its digest is the module's checksum, a hash of file names and digests. */
@@ -71,8 +71,8 @@ function entryOf({ path, version, sum }: GoModule): LockEntry {
   };
 }
 
-function lockGo(id: string, { modules }: GoInstall): { tool: LockedTool; entries: readonly LockEntry[] } {
-  const toolchain = toolchainFor();
+function lockGoTool(id: string, { modules }: GoInstall): { tool: LockedTool; entries: readonly LockEntry[] } {
+  const toolchain = toolchainOfHost();
   return { tool: { id, go: { toolchain, modules } }, entries: [...modules, toolchain].map(entryOf) };
 }
 
@@ -85,14 +85,14 @@ export async function lockTool(
   const recipe = recipeOf(id);
   const { install, version } = recipe;
   if (install.from === 'npm') {
-    const { lock, entries } = await lockNpm(npm, { [install.name]: version }, context);
+    const { lock, entries } = await lockNpmPackages(npm, { [install.name]: version }, context);
     return { tool: { id, npm: lock }, entries };
   }
   if (install.from === 'pypi') {
     const { data, entries } = await lockWheels([`${install.name}==${version}`], packages, context);
     return { tool: { id, python: data as PythonLockData }, entries };
   }
-  if (install.from === 'go' && !isDownloaded(recipe, checksums)) return lockGo(id, install);
+  if (install.from === 'go' && !isDownloaded(recipe, checksums)) return lockGoTool(id, install);
   const sha256 = checksumOf(recipe, checksums);
   const [name = id] = id.split('@');
   return { tool: { id, sha256 }, entries: [{ name, version, digest: `sha256:${sha256}` }] };

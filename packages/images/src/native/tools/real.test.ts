@@ -7,7 +7,7 @@ afterAll(() => setup.close());
 const AGE = 'age@1.3.1-r1';
 
 /** Builds an image of the tool. Returns its id, or prints why its sources are not available. */
-async function imageOfAge(): Promise<string | undefined> {
+async function buildAgeImage(): Promise<string | undefined> {
   if (setup.images === undefined || setup.javascript === undefined) return undefined;
   const { id, state, errorCode, errorMessage } = await setup.images.build({
     ...{ language: 'javascript', cliTools: [AGE] },
@@ -18,7 +18,7 @@ async function imageOfAge(): Promise<string | undefined> {
   return undefined;
 }
 
-const image = await imageOfAge();
+const image = await buildAgeImage();
 
 it.skipIf(image === undefined)('a compiled tool works in scripts of its image', async () => {
   const code = `
@@ -28,7 +28,7 @@ age -r "$recipient" -o secret <<< 'for nobody else'
 grep -q 'for nobody' secret && exit 3
 echo "__HEDDLE_RESULT__=$(age -d -i key secret), by $(age --version) in $(readlink -f "$(command -v age)")"`;
   const job = { runId: 'age', language: 'shell', image, code } as const;
-  expect(await setup.valueOf(job as Parameters<typeof setup.valueOf>[0])).toBe(
+  expect(await setup.runForValue(job as Parameters<typeof setup.runForValue>[0])).toBe(
     `for nobody else, by v1.3.1 in /opt/heddle/tools/${AGE}/age`,
   );
 });

@@ -59,5 +59,5 @@ export interface Recipe {
   readonly sha256?: string;
   readonly install: ToolInstall;
   /** A command that must exit with 0 inside the image, without network. */
-  readonly verify: readonly string[];
+  readonly verifyCommand: readonly string[];
 }

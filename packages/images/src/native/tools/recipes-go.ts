@@ -42,7 +42,7 @@ func main() {
 }
 `;
 
-const COMPILED = {
+const COMPILED_TOOLS = {
   age: singleModule(
     module('filippo.io/age', 'v1.3.1', 'h1:hbzdQOJkuaMEpRCLSN1/C5DX74RPcNCk6oqhKMXmZi0='),
     { age: './cmd/age', 'age-keygen': './cmd/age-keygen' },
@@ -138,6 +138,6 @@ const COMPILED = {
 } as const satisfies Readonly<Record<string, CompiledTool>>;
 
 /** Returns how a tool is installed: compiled, or from the file `published` if the operator provides its checksum. */
-export function go(name: keyof typeof COMPILED, published?: Download): GoInstall {
-  return { from: 'go', published, ...COMPILED[name] };
+export function go(name: keyof typeof COMPILED_TOOLS, published?: Download): GoInstall {
+  return { from: 'go', published, ...COMPILED_TOOLS[name] };
 }

@@ -13,9 +13,9 @@ const binary = (program: string): Download => ({
 const tar = (programs: Programs): Download => ({ from: 'download', format: 'tar.gz', programs });
 const zip = (programs: Programs): Download => ({ from: 'download', format: 'zip', programs });
 
-function recipe(id: string, url: string, install: ToolInstall, verify: string): Recipe {
+function recipe(id: string, url: string, install: ToolInstall, verifyCommand: string): Recipe {
   const [, version = '', revision = ''] = /^[a-z-]+@(.+)-r(\d+)$/.exec(id) ?? [];
-  return { id, version, revision: Number(revision), url, install, verify: verify.split(' ') };
+  return { id, version, revision: Number(revision), url, install, verifyCommand: verifyCommand.split(' ') };
 }
 
 const github = (path: string): string => `https://github.com/${path}`;

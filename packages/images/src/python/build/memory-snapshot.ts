@@ -25,9 +25,9 @@ export interface ImportResult {
 const { cpuMs } = resolveLimits(PYTHON_LIMITS);
 
 /** Maximum number of refused modules in the log. */
-const MAX_LOGGED = 20;
+const MAX_LOGGED_MODULES = 20;
 /** Maximum size of a memory snapshot. */
-const MAX_BYTES = 64 * 2 ** 20;
+const MAX_SNAPSHOT_BYTES = 64 * 2 ** 20;
 
 /**
  * Loads the packages of a specification with the limits of a run, and makes a memory snapshot, which is tested before
@@ -47,30 +47,36 @@ export async function makeMemorySnapshot(
       snapshot === undefined ? [site.path] : [site.path, snapshot],
       context.signal,
     );
-  context.progress('loading');
-  const { order, failed } = expectLoaded(await load(allModules));
-  const essential = names.flatMap((name) => essentialOf(name, site.modules.get(name) ?? [], failed));
-  for (const { module, message, stack } of failed) context.log(`${module}: ${message}\n${stack}`);
-  const [essentialFailure] = failed.filter(({ module }) => essential.includes(module));
+  context.reportProgress('loading');
+  const { order, failed: failures } = requireLoaded(await load(allModules));
+  const essentialModules = names.flatMap((name) =>
+    essentialModulesOf(name, site.modules.get(name) ?? [], failures),
+  );
+  for (const { module, message, stack } of failures) context.log(`${module}: ${message}\n${stack}`);
+  const [essentialFailure] = failures.filter(({ module }) => essentialModules.includes(module));
   if (essentialFailure)
     throw new ImageError(
       'load_failed',
       `The module ${essentialFailure.module} cannot be imported: ${essentialFailure.message}`,
     );
-  const loadable = allModules.filter((module) => !failed.some((failure) => failure.module === module));
-  const warnings = failed.map(({ module, message }) => `The module ${module} cannot be imported: ${message}`);
-  const base = { modules: topLevelOf(loadable) };
-  context.progress('making a memory snapshot');
+  const loadableModules = allModules.filter(
+    (module) => !failures.some((failure) => failure.module === module),
+  );
+  const warnings = failures.map(
+    ({ module, message }) => `The module ${module} cannot be imported: ${message}`,
+  );
+  const base = { modules: topLevelNamesOf(loadableModules) };
+  context.reportProgress('making a memory snapshot');
   const snapshot = await makeSnapshot(order, site, loader, context);
   if ('reason' in snapshot) return { ...base, warnings: [...warnings, slowWarning(snapshot.reason)] };
-  const restored = await load(loadable, snapshot.path);
-  if (restored.t === 'loaded' && restored.failed.length === 0)
+  const restoreReport = await load(loadableModules, snapshot.path);
+  if (restoreReport.t === 'loaded' && restoreReport.failed.length === 0)
     return { ...base, path: snapshot.path, warnings };
-  context.log(`With the snapshot: ${JSON.stringify(restored).slice(0, 2_000)}`);
+  context.log(`With the snapshot: ${JSON.stringify(restoreReport).slice(0, 2_000)}`);
   return { ...base, warnings: [...warnings, slowWarning('they do not work when restored from a snapshot')] };
 }
 
-function expectLoaded(report: PythonReport): Extract<PythonReport, { t: 'loaded' }> {
+function requireLoaded(report: PythonReport): Extract<PythonReport, { t: 'loaded' }> {
   if (report.t === 'loaded') return report;
   if (report.t !== 'limit')
     throw new ImageError(
@@ -100,12 +106,14 @@ async function makeSnapshot(
   }
   context.log(`${report.imported.length} of ${modules.length} modules are in the snapshot`);
   // Only the first ones, because a refused module usually causes the refusal of later ones.
-  const refused = Object.entries(report.refused).slice(0, MAX_LOGGED);
-  for (const [module, reason] of refused) context.log(`Not in the snapshot: ${module}: ${reason}`);
+  const refusedModules = Object.entries(report.refused).slice(0, MAX_LOGGED_MODULES);
+  for (const [module, reason] of refusedModules) context.log(`Not in the snapshot: ${module}: ${reason}`);
   const path = join(context.workFolder, 'memory.snap');
   await writeFile(path, report.memory);
   const { size } = await stat(path);
-  return size > MAX_BYTES ? { reason: `their snapshot has more than ${MAX_BYTES / 2 ** 20} MiB` } : { path };
+  return size > MAX_SNAPSHOT_BYTES
+    ? { reason: `their snapshot has more than ${MAX_SNAPSHOT_BYTES / 2 ** 20} MiB` }
+    : { path };
 }
 
 function slowWarning(reason: string): string {
@@ -116,19 +124,19 @@ function slowWarning(reason: string): string {
  * Returns the modules whose failure fails the build: those with the distribution's name. If there are none, returns all
  * modules if all of them failed, otherwise none, because some may be for other environments.
  */
-function essentialOf(
+function essentialModulesOf(
   name: string,
   modules: readonly string[],
-  failed: readonly PythonModuleFailure[],
+  failures: readonly PythonModuleFailure[],
 ): readonly string[] {
   const ownModules = modules.filter((module) => canonicalName(module) === name);
   if (ownModules.length > 0) return ownModules;
-  const hasFailed = (module: string): boolean => failed.some((failure) => failure.module === module);
+  const hasFailed = (module: string): boolean => failures.some((failure) => failure.module === module);
   return modules.every(hasFailed) ? modules : [];
 }
 
 /** Returns the top-level names of modules; names with a leading underscore are private. */
-function topLevelOf(modules: readonly string[]): string[] {
+function topLevelNamesOf(modules: readonly string[]): string[] {
   const names = modules.map((module) => module.split('.', 1)[0] ?? module);
   return [...new Set(names)].filter((name) => !name.startsWith('_'));
 }

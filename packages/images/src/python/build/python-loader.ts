@@ -3,7 +3,7 @@ import { pythonImageProgram, readReport, type PythonRequest, type PythonReport }
 import { ConfinedProcesses } from '../../confined-processes.ts';
 
 /** Higher than every limit inside the process; a process that exceeds it is killed. */
-const DEADLINE_MS = 720_000;
+const TIMEOUT_MS = 720_000;
 
 /** Compiles and loads Python packages in sandbox processes, one per request, with the limits of a run. */
 export class PythonLoader {
@@ -24,7 +24,7 @@ export class PythonLoader {
     const program = pythonImageProgram(files);
     let report: PythonReport | undefined;
     await this.#processes.run(program, request, {
-      deadlineMs: DEADLINE_MS,
+      timeoutMs: TIMEOUT_MS,
       signal,
       onMessage: (message) => (report ??= readReport(message) as PythonReport | undefined),
       onTimeout: () => (report ??= { t: 'limit', limit: 'time' }),

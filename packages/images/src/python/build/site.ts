@@ -18,7 +18,7 @@ export interface PackageArchive extends UnpackedWheels {
 }
 
 /** Maximum size of the sources that one process compiles. */
-const BATCH_BYTES = 4 * 2 ** 20;
+const MAX_BATCH_BYTES = 4 * 2 ** 20;
 
 /** Unpacks and compiles the locked wheels to an archive in the work folder. */
 export async function makePackageArchive(
@@ -27,10 +27,10 @@ export async function makePackageArchive(
   context: BuildContext,
 ): Promise<PackageArchive> {
   const { files, modules, warnings } = await unpack(wheels, context);
-  context.progress('compiling');
-  const compiled = await compile(files, loader, context);
+  context.reportProgress('compiling');
+  const compiledFiles = await compile(files, loader, context);
   const path = join(context.workFolder, 'site.zip');
-  await writeStoredZip(path, sortedFiles(compiled));
+  await writeStoredZip(path, sortedFiles(compiledFiles));
   return { path, modules, warnings };
 }
 
@@ -44,21 +44,21 @@ async function unpack(
 ): Promise<UnpackedWheels & { files: ReadonlyMap<string, Buffer> }> {
   const files = new Map<string, Buffer>();
   let bytes = 0;
-  const unpacked = await unpackWheels(wheels, context, {
+  const unpackedWheels = await unpackWheels(wheels, context, {
     verb: 'fetching',
     put: async ({ wheel, contents }) => {
       for (const [name, file] of contents.files) {
         const data = await file.read();
-        const replaced = files.get(name);
-        if (replaced && !replaced.equals(data))
+        const replacedFile = files.get(name);
+        if (replacedFile && !replacedFile.equals(data))
           context.log(`${name} of ${wheel.name} replaces a file of another package`);
-        bytes += data.byteLength - (replaced?.byteLength ?? 0);
+        bytes += data.byteLength - (replacedFile?.byteLength ?? 0);
         if (bytes > MAX_SITE_BYTES || files.size >= MAX_FILES) throw tooLargeError();
         files.set(name, data);
       }
     },
   });
-  return { files, ...unpacked };
+  return { files, ...unpackedWheels };
 }
 
 function tooLargeError(): ImageError {
@@ -76,8 +76,8 @@ async function compile(
 ): Promise<Map<string, Buffer>> {
   const result = new Map(files);
   for (const sources of splitIntoBatches(files)) {
-    const compiled = await compileBatch(sources, loader, context);
-    for (const [path, bytes] of compiled) {
+    const compiledFiles = await compileBatch(sources, loader, context);
+    for (const [path, bytes] of compiledFiles) {
       // The process may only return files for the given sources.
       const sourcePath = path.slice(0, -1);
       if (sources.has(sourcePath) && result.delete(sourcePath)) result.set(path, bytes);
@@ -92,7 +92,7 @@ function* splitIntoBatches(files: ReadonlyMap<string, Buffer>): Generator<Readon
   let bytes = 0;
   for (const [path, source] of files) {
     if (!path.endsWith('.py')) continue;
-    if (bytes > 0 && bytes + source.byteLength > BATCH_BYTES) {
+    if (bytes > 0 && bytes + source.byteLength > MAX_BATCH_BYTES) {
       yield batch;
       batch = new Map();
       bytes = 0;
@@ -115,8 +115,8 @@ async function compileBatch(
   for (const path of report.uncompiled) context.log(`${path} does not compile; its source is kept`);
   const compiledArchive = join(context.workFolder, `compiled-${randomUUID()}.zip`);
   await writeFile(compiledArchive, report.archive);
-  return withArchive(compiledArchive, async (compiled) =>
-    Promise.all(compiled.map(async (file) => [file.path, await file.read()] as [string, Buffer])),
+  return withArchive(compiledArchive, async (compiledFiles) =>
+    Promise.all(compiledFiles.map(async (file) => [file.path, await file.read()] as [string, Buffer])),
   );
 }
 

@@ -1,5 +1,5 @@
 import { canonicalName } from './names.ts';
-import { isAllowed, isVersion, parseSpecifier } from './version.ts';
+import { satisfiesSpecifier, isVersion, parseSpecifier } from './version.ts';
 
 /** A parsed environment marker (PEP 508). */
 export type Marker = Combination | Comparison;
@@ -128,10 +128,12 @@ function operandOf(token: string | undefined): Operand | undefined {
 }
 
 /** Returns whether the marker is true for the given values. Variables without a value are empty. */
-export function isMet(marker: Marker, values: Readonly<Record<string, string>>): boolean {
+export function evaluateMarker(marker: Marker, values: Readonly<Record<string, string>>): boolean {
   if (marker.kind !== 'compare') {
-    const left = isMet(marker.left, values);
-    return marker.kind === 'and' ? left && isMet(marker.right, values) : left || isMet(marker.right, values);
+    const left = evaluateMarker(marker.left, values);
+    return marker.kind === 'and'
+      ? left && evaluateMarker(marker.right, values)
+      : left || evaluateMarker(marker.right, values);
   }
   const { left, right } = marker;
   const isExtra = [left, right].some(({ kind, value }) => kind === 'variable' && value === 'extra');
@@ -150,6 +152,6 @@ function evaluateComparison(left: string, operator: string, right: string): bool
   if (operator === 'in') return right.includes(left);
   if (operator === 'not in') return !right.includes(left);
   const specifier = isVersion(left) ? parseSpecifier(operator + right) : undefined;
-  if (specifier) return isAllowed(left, specifier);
+  if (specifier) return satisfiesSpecifier(left, specifier);
   return operator === '!=' ? left !== right : operator.startsWith('==') && left === right;
 }

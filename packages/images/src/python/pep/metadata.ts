@@ -30,9 +30,9 @@ function parseFields(text: string): [string, string][] {
   const fields: [string, string][] = [];
   for (const line of text.split(/\r?\n/)) {
     if (line === '') break;
-    const last = fields.at(-1);
+    const lastField = fields.at(-1);
     const colon = line.indexOf(':');
-    if (/^[ \t]/.test(line) && last) last[1] += ` ${line.trim()}`;
+    if (/^[ \t]/.test(line) && lastField) lastField[1] += ` ${line.trim()}`;
     else if (colon > 0) fields.push([line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]);
   }
   return fields;

@@ -4,6 +4,6 @@ export function canonicalName(name: string): string {
 }
 
 /** Returns the resolver's id of a distribution with extras: `name` or `name[a,b]`, all canonical. */
-export function withExtras(name: string, extras: readonly string[]): string {
+export function idWithExtras(name: string, extras: readonly string[]): string {
   return extras.length === 0 ? name : `${name}[${extras.join(',')}]`;
 }

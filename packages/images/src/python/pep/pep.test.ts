@@ -1,16 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import { isMet, parseMarker } from './marker.ts';
+import { evaluateMarker, parseMarker } from './marker.ts';
 import { parseMetadata } from './metadata.ts';
 import { parseRequirement } from './requirement.ts';
 import { targetOf } from './target.ts';
-import { isAllowed, newestFirst, parseSpecifier, pins, wantsPreReleases } from './version.ts';
+import {
+  satisfiesSpecifier,
+  compareNewestFirst,
+  parseSpecifier,
+  pinsVersion,
+  allowsPreReleases,
+} from './version.ts';
 import { parseWheelName, tagRank } from './wheel-name.ts';
 
 const target = targetOf({ python: '3.14.2', abiVersion: '2026_0', platform: 'emscripten_5_0_3' });
 
 const allows = (specifier: string, version: string): boolean | undefined => {
   const parsed = parseSpecifier(specifier);
-  return parsed && isAllowed(version, parsed);
+  return parsed && satisfiesSpecifier(version, parsed);
 };
 
 describe('versions', () => {
@@ -53,7 +59,7 @@ describe('versions', () => {
 
   it('are sorted newest first, invalid ones last', () => {
     const versions = ['1.0', 'odd', '1.0.post1', '1.0rc1', '1!0.1', '1.0.dev3', '1.0b2'];
-    expect(versions.sort(newestFirst)).toEqual([
+    expect(versions.sort(compareNewestFirst)).toEqual([
       '1!0.1',
       '1.0.post1',
       '1.0',
@@ -67,14 +73,14 @@ describe('versions', () => {
   it('can be pinned by a specifier, which can also request pre-releases', () => {
     const specifierOf = (text: string) => parseSpecifier(text) ?? { text, clauses: [] };
     expect([
-      wantsPreReleases(specifierOf('>=2.0b1')),
-      wantsPreReleases(specifierOf('>=2,<3.0rc1')),
-      wantsPreReleases(specifierOf('!=2a1')),
+      allowsPreReleases(specifierOf('>=2.0b1')),
+      allowsPreReleases(specifierOf('>=2,<3.0rc1')),
+      allowsPreReleases(specifierOf('!=2a1')),
     ]).toEqual([true, false, false]);
     expect([
-      pins(specifierOf('==1.0'), '1'),
-      pins(specifierOf('==1.*'), '1.0'),
-      pins(specifierOf('===1.0'), '1.0'),
+      pinsVersion(specifierOf('==1.0'), '1'),
+      pinsVersion(specifierOf('==1.*'), '1.0'),
+      pinsVersion(specifierOf('===1.0'), '1.0'),
     ]).toEqual([true, false, true]);
   });
 });
@@ -100,7 +106,7 @@ describe('markers', () => {
     ["python_version > '3' $", undefined],
   ])('%s: %s', (text, expected) => {
     const marker = parseMarker(text);
-    expect(marker && isMet(marker, { ...target.markers, extra: 'dev' })).toBe(expected);
+    expect(marker && evaluateMarker(marker, { ...target.markers, extra: 'dev' })).toBe(expected);
   });
 });
 

@@ -23,10 +23,11 @@ const EXTRA = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 
 /** Parses a requirement; undefined if invalid. */
 export function parseRequirement(text: string): Requirement | undefined {
-  const [, name, extrasText, url, inParentheses, bare, markerText] = REQUIREMENT.exec(text) ?? [];
+  const [, name, extrasText, url, parenthesizedSpecifier, bareSpecifier, markerText] =
+    REQUIREMENT.exec(text) ?? [];
   if (name === undefined) return undefined;
   const extras = parseExtras(extrasText);
-  const specifier = parseSpecifier((inParentheses ?? bare ?? '').trim());
+  const specifier = parseSpecifier((parenthesizedSpecifier ?? bareSpecifier ?? '').trim());
   const marker = markerText === undefined ? 'none' : parseMarker(markerText);
   if (!extras || !specifier || !marker) return undefined;
   const base = { text: text.trim(), name: canonicalName(name), extras, specifier };

@@ -26,8 +26,11 @@ export function parseSpecifier(text: string): Specifier | undefined {
   if (parts.at(-1) === '') parts.pop();
   const clauses = parts.map(parseClause);
   if (clauses.some((clause) => clause === undefined)) return undefined;
-  const valid = clauses.filter((clause) => clause !== undefined);
-  return { text: valid.map(({ operator, text: version }) => operator + version).join(','), clauses: valid };
+  const validClauses = clauses.filter((clause) => clause !== undefined);
+  return {
+    text: validClauses.map(({ operator, text: version }) => operator + version).join(','),
+    clauses: validClauses,
+  };
 }
 
 function parseClause(part: string): Clause | undefined {
@@ -36,11 +39,11 @@ function parseClause(part: string): Clause | undefined {
   if (operator === '===') return { operator, text, isPrefix: false };
   const isPrefix = text.endsWith('.*');
   const version = explain(isPrefix ? text.slice(0, -2) : text);
-  if (!version || !isLegal(operator, isPrefix, version)) return undefined;
+  if (!version || !isValidClause(operator, isPrefix, version)) return undefined;
   return { operator, text, version, isPrefix };
 }
 
-function isLegal(operator: string, isPrefix: boolean, version: Pep440Version): boolean {
+function isValidClause(operator: string, isPrefix: boolean, version: Pep440Version): boolean {
   const isEquality = operator === '==' || operator === '!=';
   if (isPrefix && (!isEquality || !isPlain(version))) return false;
   if (version.local !== null && !isEquality) return false;
@@ -56,14 +59,14 @@ function isPlain({ is_prerelease, is_postrelease, local }: Pep440Version): boole
  * Returns whether the version satisfies every clause. Pre-releases are treated like other versions here; the resolver
  * decides when they are candidates. Follows PEP 440 exactly; @renovatebot/pep440 parses and orders versions.
  */
-export function isAllowed(version: string, specifier: Specifier): boolean {
+export function satisfiesSpecifier(version: string, specifier: Specifier): boolean {
   if (specifier.clauses.length === 0) return true;
   const candidate = explain(version);
-  return specifier.clauses.every((clause) => holds(version, candidate, clause));
+  return specifier.clauses.every((clause) => satisfiesClause(version, candidate, clause));
 }
 
 /** Returns whether a clause other than `!=` and `<` names a pre-release, which makes all pre-releases candidates. */
-export function wantsPreReleases(specifier: Specifier): boolean {
+export function allowsPreReleases(specifier: Specifier): boolean {
   return specifier.clauses.some(
     ({ operator, version, text }) =>
       operator !== '!=' && operator !== '<' && (version ?? explain(text))?.is_prerelease === true,
@@ -71,15 +74,15 @@ export function wantsPreReleases(specifier: Specifier): boolean {
 }
 
 /** Returns whether a clause pins exactly this version, which allows a yanked release (PEP 592). */
-export function pins(specifier: Specifier, version: string): boolean {
+export function pinsVersion(specifier: Specifier, version: string): boolean {
   return specifier.clauses.some(
     (clause) =>
       (clause.operator === '===' || (clause.operator === '==' && !clause.isPrefix)) &&
-      holds(version, explain(version), clause),
+      satisfiesClause(version, explain(version), clause),
   );
 }
 
-function holds(text: string, candidate: Pep440Version | null, clause: Clause): boolean {
+function satisfiesClause(text: string, candidate: Pep440Version | null, clause: Clause): boolean {
   if (clause.operator === '===') return text.toLowerCase() === clause.text.toLowerCase();
   const { version } = clause;
   if (!candidate || !version) return false;
@@ -136,7 +139,7 @@ function isSameSeries(candidate: Pep440Version, { epoch, release }: Pep440Versio
 }
 
 /** Compares versions for sorting: newest first, invalid ones last. */
-export function newestFirst(a: string, b: string): number {
+export function compareNewestFirst(a: string, b: string): number {
   const [left, right] = [explain(a), explain(b)];
   if (!left || !right) return Number(left === null) - Number(right === null);
   return compare(b, a);

@@ -1,20 +1,20 @@
 import {
   parseSpecifier,
-  isAllowed,
+  satisfiesSpecifier,
   isPreRelease,
-  newestFirst,
-  pins,
+  compareNewestFirst,
+  pinsVersion,
   type Specifier,
-  wantsPreReleases,
+  allowsPreReleases,
 } from '../pep/version.ts';
 import type { Target } from '../pep/target.ts';
 import { tagRank } from '../pep/wheel-name.ts';
-import type { WheelOffer, Project, Source } from '../sources/source.ts';
+import type { AvailableWheel, Project, Source } from '../sources/source.ts';
 
 /** A release that can be installed: its best wheel. */
 export interface Candidate {
   readonly version: string;
-  readonly offer: WheelOffer;
+  readonly availableWheel: AvailableWheel;
 }
 
 /** Why a release cannot be installed. */
@@ -45,7 +45,7 @@ export class ReleaseCatalogue {
   readonly #projects = new Map<string, Promise<readonly Project[]>>();
   readonly #releases = new Map<string, ProjectReleases>();
   /** Names whose pre-releases are requested, and `name==version` of requested yanked releases. */
-  readonly #admitted = new Set<string>();
+  readonly #admittedReleases = new Set<string>();
 
   constructor(sources: readonly Source[], target: Target) {
     this.#sources = sources;
@@ -101,68 +101,84 @@ export class ReleaseCatalogue {
   }
 
   #admit(name: string, specifier: Specifier, projects: readonly Project[]): boolean {
-    const previousSize = this.#admitted.size;
-    if (wantsPreReleases(specifier)) this.#admitted.add(name);
+    const previousSize = this.#admittedReleases.size;
+    if (allowsPreReleases(specifier)) this.#admittedReleases.add(name);
     for (const { wheel, yanked } of projects.flatMap(({ wheels }) => wheels)) {
-      if (yanked !== undefined && pins(specifier, wheel.version))
-        this.#admitted.add(`${name}==${wheel.version}`);
+      if (yanked !== undefined && pinsVersion(specifier, wheel.version))
+        this.#admittedReleases.add(`${name}==${wheel.version}`);
     }
-    return this.#admitted.size > previousSize;
+    return this.#admittedReleases.size > previousSize;
   }
 
   #classify(name: string, projects: readonly Project[]): ProjectReleases {
     const candidates = new Map<string, Candidate>();
     const refused = new Map<string, RefusedRelease>();
     for (const project of projects) {
-      const versions = Map.groupBy(project.wheels, ({ wheel }) => wheel.version);
-      for (const version of project.sourceOnly) if (!versions.has(version)) versions.set(version, []);
-      for (const version of [...versions.keys()].sort(newestFirst)) {
-        const result = this.#select(name, version, versions.get(version) ?? []);
+      const wheelsByVersion = Map.groupBy(project.wheels, ({ wheel }) => wheel.version);
+      for (const version of project.sourceOnlyVersions)
+        if (!wheelsByVersion.has(version)) wheelsByVersion.set(version, []);
+      for (const version of [...wheelsByVersion.keys()].sort(compareNewestFirst)) {
+        const result = this.#select(name, version, wheelsByVersion.get(version) ?? []);
         if ('reason' in result) refused.set(version, refused.get(version) ?? result);
         else if (!candidates.has(version)) candidates.set(version, result);
       }
     }
-    const installable = this.#withoutPreReleases(name, [...candidates.values()]);
-    for (const { version } of installable) refused.delete(version);
+    const installableCandidates = this.#withoutPreReleases(name, [...candidates.values()]);
+    for (const { version } of installableCandidates) refused.delete(version);
     for (const { version } of candidates.values()) {
-      if (!installable.some((candidate) => candidate.version === version)) {
+      if (!installableCandidates.some((candidate) => candidate.version === version)) {
         refused.set(version, { version, reason: 'pre-release', details: [] });
       }
     }
-    return { name, exists: projects.length > 0, candidates: installable, refused: [...refused.values()] };
+    return {
+      name,
+      exists: projects.length > 0,
+      candidates: installableCandidates,
+      refused: [...refused.values()],
+    };
   }
 
   /** Excludes pre-releases unless they are requested or there are no others. */
   #withoutPreReleases(name: string, candidates: Candidate[]): Candidate[] {
-    if (this.#admitted.has(name)) return candidates;
+    if (this.#admittedReleases.has(name)) return candidates;
     const finalReleases = candidates.filter(({ version }) => !isPreRelease(version));
     return finalReleases.length > 0 ? finalReleases : candidates;
   }
 
-  #select(name: string, version: string, offers: readonly WheelOffer[]): Candidate | RefusedRelease {
-    const compatible = offers.filter(({ wheel }) => tagRank(wheel, this.#target) !== undefined);
-    const tags = offers.flatMap(({ wheel }) => wheel.tags);
-    if (compatible.length === 0) return { version, reason: 'wheel', details: tags };
-    const supported = compatible.filter((offer) => this.#supportsPython(offer));
-    if (supported.length === 0)
-      return { version, reason: 'python', details: compatible.map(({ requiresPython }) => requiresPython) };
-    const withDigest = supported.filter(({ digest }) => digest !== undefined);
-    if (withDigest.length === 0) return { version, reason: 'digest', details: [] };
-    const allowed = withDigest.filter(
-      ({ yanked }) => yanked === undefined || this.#admitted.has(`${name}==${version}`),
+  #select(
+    name: string,
+    version: string,
+    availableWheels: readonly AvailableWheel[],
+  ): Candidate | RefusedRelease {
+    const compatibleWheels = availableWheels.filter(
+      ({ wheel }) => tagRank(wheel, this.#target) !== undefined,
     );
-    const [offer] = allowed.sort((a, b) => this.#compareRanks(a, b));
-    return offer
-      ? { version, offer }
-      : { version, reason: 'yanked', details: withDigest.map(({ yanked }) => yanked ?? '') };
+    const tags = availableWheels.flatMap(({ wheel }) => wheel.tags);
+    if (compatibleWheels.length === 0) return { version, reason: 'wheel', details: tags };
+    const supportedWheels = compatibleWheels.filter((availableWheel) => this.#supportsPython(availableWheel));
+    if (supportedWheels.length === 0)
+      return {
+        version,
+        reason: 'python',
+        details: compatibleWheels.map(({ requiresPython }) => requiresPython),
+      };
+    const wheelsWithDigest = supportedWheels.filter(({ digest }) => digest !== undefined);
+    if (wheelsWithDigest.length === 0) return { version, reason: 'digest', details: [] };
+    const allowedWheels = wheelsWithDigest.filter(
+      ({ yanked }) => yanked === undefined || this.#admittedReleases.has(`${name}==${version}`),
+    );
+    const [availableWheel] = allowedWheels.sort((a, b) => this.#compareRanks(a, b));
+    return availableWheel
+      ? { version, availableWheel }
+      : { version, reason: 'yanked', details: wheelsWithDigest.map(({ yanked }) => yanked ?? '') };
   }
 
-  #supportsPython({ requiresPython }: WheelOffer): boolean {
+  #supportsPython({ requiresPython }: AvailableWheel): boolean {
     const specifier = parseSpecifier(requiresPython);
-    return !specifier || isAllowed(this.#target.markers['python_full_version'] ?? '', specifier);
+    return !specifier || satisfiesSpecifier(this.#target.markers['python_full_version'] ?? '', specifier);
   }
 
-  #compareRanks(a: WheelOffer, b: WheelOffer): number {
+  #compareRanks(a: AvailableWheel, b: AvailableWheel): number {
     const difference = (tagRank(a.wheel, this.#target) ?? 0) - (tagRank(b.wheel, this.#target) ?? 0);
     return (
       difference || b.wheel.build[0] - a.wheel.build[0] || (a.wheel.build[1] < b.wheel.build[1] ? 1 : -1)

@@ -1,16 +1,16 @@
 import { ImageError, type ImageErrorCode } from '../../error.ts';
-import { newestFirst } from '../pep/version.ts';
+import { compareNewestFirst } from '../pep/version.ts';
 import type { Target } from '../pep/target.ts';
 import type { RefusedRelease } from './catalogue.ts';
 import type { RequirementFact, Obstacle } from './requirements.ts';
 
 /** The same requirement of several releases of one project. */
-interface RequirementGroup extends Omit<RequirementFact, 'by'> {
-  readonly by: { readonly name: string; readonly versions: readonly string[] } | undefined;
+interface RequirementGroup extends Omit<RequirementFact, 'dependent'> {
+  readonly dependent: { readonly name: string; readonly versions: readonly string[] } | undefined;
 }
 
 const MAX_SENTENCES = 8;
-const MAX_TAGS = 6;
+const MAX_PLATFORMS = 6;
 
 /** Obstacles in the order in which they are reported: those that no other version range can remove come first. */
 const REPORT_ORDER: readonly Obstacle['kind'][] = [
@@ -28,13 +28,14 @@ const REPORT_ORDER: readonly Obstacle['kind'][] = [
  */
 export function blockedReleasesError(facts: readonly RequirementFact[], target: Target): ImageError {
   const { code, message } = resolutionError(facts, target);
-  const by = facts.flatMap((fact) => fact.by ?? []);
-  const oldest = by
+  const dependents = facts.flatMap((fact) => fact.dependent ?? []);
+  const oldest = dependents
     .map(({ version }) => version)
-    .sort(newestFirst)
+    .sort(compareNewestFirst)
     .at(-1);
   const hint =
-    by[0] && ` Older releases of ${by[0].name} were not tried; to try them, request ${by[0].name}<${oldest}.`;
+    dependents[0] &&
+    ` Older releases of ${dependents[0].name} were not tried; to try them, request ${dependents[0].name}<${oldest}.`;
   return new ImageError(code, message + (hint ?? ''));
 }
 
@@ -58,56 +59,65 @@ export function resolutionError(facts: readonly RequirementFact[], target: Targe
 function groupsOf(facts: readonly RequirementFact[]): RequirementGroup[] {
   const groups = Map.groupBy(
     facts,
-    ({ by, text, obstacle }) => `${by?.name ?? ''} ${text} ${obstacle?.kind ?? ''}`,
+    ({ dependent, text, obstacle }) => `${dependent?.name ?? ''} ${text} ${obstacle?.kind ?? ''}`,
   );
   const groupList = [...groups.values()].flatMap(([first, ...rest]) => {
     if (!first) return [];
-    const versions = [first, ...rest].flatMap(({ by }) => (by ? [by.version] : [])).sort(newestFirst);
-    return { ...first, by: first.by && { name: first.by.name, versions: [...new Set(versions)] } };
+    const versions = [first, ...rest]
+      .flatMap(({ dependent }) => (dependent ? [dependent.version] : []))
+      .sort(compareNewestFirst);
+    return {
+      ...first,
+      dependent: first.dependent && { name: first.dependent.name, versions: [...new Set(versions)] },
+    };
   });
   // The author's own requirements come first, because those can be changed.
-  return groupList.sort((a, b) => Number(a.by !== undefined) - Number(b.by !== undefined));
+  return groupList.sort((a, b) => Number(a.dependent !== undefined) - Number(b.dependent !== undefined));
 }
 
 function sentenceOf(group: RequirementGroup): string {
-  return group.by ? `${requirerOf(group)} needs ${group.text}.` : `The specification requires ${group.text}.`;
+  return group.dependent
+    ? `${dependentText(group)} needs ${group.text}.`
+    : `The specification requires ${group.text}.`;
 }
 
 /** Returns `jinja2 3.1.6`, or `jinja2 2.7 to 3.1.6`. */
-function requirerOf({ by }: RequirementGroup): string {
-  if (!by) return 'The specification';
-  const [newest = '', oldest = newest] = [by.versions[0], by.versions.at(-1)];
-  return newest === oldest ? `${by.name} ${newest}` : `${by.name} ${oldest} to ${newest}`;
+function dependentText({ dependent }: RequirementGroup): string {
+  if (!dependent) return 'The specification';
+  const [newest = '', oldest = newest] = [dependent.versions[0], dependent.versions.at(-1)];
+  return newest === oldest ? `${dependent.name} ${newest}` : `${dependent.name} ${oldest} to ${newest}`;
 }
 
 function obstacleError(group: RequirementGroup, obstacle: Obstacle, target: Target): ImageError {
-  const neededBy =
-    group.by && group.by.name !== group.name ? ` (${requirerOf(group)} needs ${group.text})` : '';
+  const neededByText =
+    group.dependent && group.dependent.name !== group.name
+      ? ` (${dependentText(group)} needs ${group.text})`
+      : '';
   switch (obstacle.kind) {
     case 'unknown':
       return new ImageError(
         'package_not_found',
-        `There is no Python package ${group.name}${neededBy}. Check its spelling and the configured index.`,
+        `There is no Python package ${group.name}${neededByText}. Check its spelling and the configured index.`,
       );
     case 'no-version':
       return new ImageError(
         'version_not_found',
-        `No release of ${group.name} matches ${group.text}${neededBy}; ${obstacle.newest === undefined ? 'there is none' : `the newest is ${obstacle.newest}`}.`,
+        `No release of ${group.name} matches ${group.text}${neededByText}; ${obstacle.newest === undefined ? 'there is none' : `the newest is ${obstacle.newest}`}.`,
       );
     case 'url':
       return new ImageError(
         'unsupported_package',
-        `${requirerOf(group)} needs ${group.text}, a URL; only packages from an index are installed.`,
+        `${dependentText(group)} needs ${group.text}, a URL; only packages from an index are installed.`,
       );
     case 'malformed':
       return new ImageError(
         'unsupported_package',
-        `The metadata of ${requirerOf(group)} cannot be read. Request another release of ${group.name}.`,
+        `The metadata of ${dependentText(group)} cannot be read. Request another release of ${group.name}.`,
       );
     case 'python':
-      return pythonMismatchError(group, [obstacle.requires], target);
+      return pythonMismatchError(group, [obstacle.pythonRange], target);
     case 'refused':
-      return refusalError(group, obstacle.refused, neededBy, target);
+      return refusalError(group, obstacle.refused, neededByText, target);
   }
 }
 
@@ -118,40 +128,42 @@ function obstacleError(group: RequirementGroup, obstacle: Obstacle, target: Targ
 function refusalError(
   group: RequirementGroup,
   refused: readonly RefusedRelease[],
-  neededBy: string,
+  neededByText: string,
   target: Target,
 ): ImageError {
-  const withReason = (reason: RefusedRelease['reason']): readonly RefusedRelease[] =>
+  const releasesWithReason = (reason: RefusedRelease['reason']): readonly RefusedRelease[] =>
     refused.filter((release) => release.reason === reason);
-  const [newest] = withReason('wheel');
-  if (newest) return noWheelError(group, newest, neededBy, target);
-  const python = withReason('python');
-  if (python.length > 0) return pythonMismatchError(group, python[0]?.details ?? [], target);
-  const code: ImageErrorCode = withReason('digest').length > 0 ? 'integrity_error' : 'version_not_found';
+  const [newest] = releasesWithReason('wheel');
+  if (newest) return noWheelError(group, newest, neededByText, target);
+  const pythonMismatches = releasesWithReason('python');
+  if (pythonMismatches.length > 0)
+    return pythonMismatchError(group, pythonMismatches[0]?.details ?? [], target);
+  const code: ImageErrorCode =
+    releasesWithReason('digest').length > 0 ? 'integrity_error' : 'version_not_found';
   const cause =
     code === 'integrity_error'
       ? 'the index has no SHA-256 or SHA-512 for its files, which is required'
       : 'all matching releases were yanked by their authors or are pre-releases; request one with == to use it';
-  return new ImageError(code, `${group.text}${neededBy} cannot be installed: ${cause}.`);
+  return new ImageError(code, `${group.text}${neededByText} cannot be installed: ${cause}.`);
 }
 
 function noWheelError(
   { name }: RequirementGroup,
   { version, details }: RefusedRelease,
-  neededBy: string,
+  neededByText: string,
   target: Target,
 ): ImageError {
   const platforms = [...new Set(details.map(platformOf))].sort();
-  const shownPlatforms = platforms.slice(0, MAX_TAGS).join(', ');
-  const moreText = platforms.length > MAX_TAGS ? ` and ${platforms.length - MAX_TAGS} more` : '';
+  const shownPlatforms = platforms.slice(0, MAX_PLATFORMS).join(', ');
+  const moreText = platforms.length > MAX_PLATFORMS ? ` and ${platforms.length - MAX_PLATFORMS} more` : '';
   const availability =
     platforms.length > 0
       ? `its wheels are for ${shownPlatforms}${moreText}`
       : 'it is published only as source code';
   const acceptedTags = `py3-none-any or ${target.tags[0] ?? ''}`;
-  const { sys_platform: system, python_version: python, platform_machine: machine } = target.markers;
+  const { sys_platform: system, python_version: pythonVersion, platform_machine: machine } = target.markers;
   const isIsolate = system === 'emscripten';
-  const environment = isIsolate ? 'Python in the isolate' : `Python ${python} on ${system} ${machine}`;
+  const environment = isIsolate ? 'Python in the isolate' : `Python ${pythonVersion} on ${system} ${machine}`;
   const sources = `the configured wheelhouse${isIsolate ? ' or Pyodide mirror' : ''}`;
   const alternative = isIsolate ? 'Use the native runtime' : 'Request another release';
   const advice =
@@ -160,7 +172,7 @@ function noWheelError(
       : `Source distributions are not built: add a wheel to ${sources} (pip wheel builds one).`;
   return new ImageError(
     'no_compatible_wheel',
-    `${name} ${version}${neededBy} has no wheel for ${environment} (${acceptedTags}); ${availability}. ${advice}`,
+    `${name} ${version}${neededByText} has no wheel for ${environment} (${acceptedTags}); ${availability}. ${advice}`,
   );
 }
 
@@ -180,12 +192,12 @@ function platformOf(tag: string): string {
 
 function pythonMismatchError(
   { name }: RequirementGroup,
-  requires: readonly string[],
+  pythonRanges: readonly string[],
   target: Target,
 ): ImageError {
-  const required = [...new Set(requires)].join(' or ');
+  const requiredRange = [...new Set(pythonRanges)].join(' or ');
   return new ImageError(
     'incompatible_platform',
-    `No matching release of ${name} supports Python ${target.markers['python_full_version'] ?? ''}: Python ${required} is required. Allow other releases.`,
+    `No matching release of ${name} supports Python ${target.markers['python_full_version'] ?? ''}: Python ${requiredRange} is required. Allow other releases.`,
   );
 }

@@ -18,7 +18,7 @@ interface Fact<Reason> {
 /** The cause of an incompatibility: two others, from which it follows. */
 interface Derivation<Reason> {
   readonly kind: 'derived';
-  readonly from: readonly [Incompatibility<Reason>, Incompatibility<Reason>];
+  readonly parents: readonly [Incompatibility<Reason>, Incompatibility<Reason>];
 }
 
 /** Returns the reasons of the facts from which an incompatibility follows, each once, nearest first. */
@@ -30,7 +30,7 @@ export function factsOf<Reason>(incompatibility: Incompatibility<Reason>): Reaso
     if (seen.has(next)) continue;
     seen.add(next);
     if (next.cause.kind === 'fact') reasons.add(next.cause.reason);
-    else queue.push(...next.cause.from);
+    else queue.push(...next.cause.parents);
   }
   return [...reasons];
 }
@@ -49,5 +49,5 @@ export function combine<Reason>(
   const union = (a.terms.get(pivot.id) ?? 0n) | (b.terms.get(pivot.id) ?? 0n);
   if (union === pivot.full) terms.delete(pivot.id);
   else terms.set(pivot.id, union);
-  return { terms, cause: { kind: 'derived', from: [a, b] } };
+  return { terms, cause: { kind: 'derived', parents: [a, b] } };
 }

@@ -19,7 +19,7 @@ export interface Satisfaction<Reason> {
 /** The assignments so far, in order. */
 export class PartialSolution<Reason> {
   readonly #assignments: Assignment<Reason>[] = [];
-  readonly #remaining = new Map<string, CandidateSet>();
+  readonly #remainingCandidates = new Map<string, CandidateSet>();
   readonly #decisions = new Map<string, CandidateSet>();
   readonly #sizeOf: (id: string) => number;
   #level = 0;
@@ -29,8 +29,8 @@ export class PartialSolution<Reason> {
   }
 
   /** Returns the remaining candidates, including "not installed" if possible. */
-  remaining(id: string): CandidateSet {
-    return this.#remaining.get(id) ?? fullSet(this.#sizeOf(id));
+  remainingCandidates(id: string): CandidateSet {
+    return this.#remainingCandidates.get(id) ?? fullSet(this.#sizeOf(id));
   }
 
   decisions(): ReadonlyMap<string, CandidateSet> {
@@ -39,7 +39,7 @@ export class PartialSolution<Reason> {
 
   /** Returns the packages with assignments, in order of their first one. */
   ids(): IterableIterator<string> {
-    return this.#remaining.keys();
+    return this.#remainingCandidates.keys();
   }
 
   decide(id: string, set: CandidateSet): void {
@@ -53,7 +53,7 @@ export class PartialSolution<Reason> {
   }
 
   #add(assignment: Assignment<Reason>): void {
-    this.#remaining.set(assignment.id, this.remaining(assignment.id) & assignment.set);
+    this.#remainingCandidates.set(assignment.id, this.remainingCandidates(assignment.id) & assignment.set);
     this.#assignments.push(assignment);
   }
 
@@ -61,7 +61,7 @@ export class PartialSolution<Reason> {
   backtrackTo(level: number): void {
     const assignments = this.#assignments.filter((assignment) => assignment.level <= level);
     this.#assignments.length = 0;
-    this.#remaining.clear();
+    this.#remainingCandidates.clear();
     this.#decisions.clear();
     for (const assignment of assignments) {
       this.#add(assignment);
@@ -74,12 +74,14 @@ export class PartialSolution<Reason> {
   satisfaction(terms: ReadonlyMap<string, CandidateSet>): Satisfaction<Reason> {
     const indexes = new Map([...terms].map(([id, set]) => [id, this.#indexOf(id, set)]));
     const index = Math.max(...indexes.values());
-    const step = this.#assignments[index];
-    if (!step) throw new Error('The incompatibility is not satisfied.');
-    const ownIndex = this.#indexOf(step.id, terms.get(step.id) ?? 0n, step.set);
-    const others = [...indexes].filter(([id]) => id !== step.id).map(([, otherIndex]) => otherIndex);
-    const previous = this.#assignments[Math.max(ownIndex, ...others, -1)];
-    return { assignment: step, previousLevel: previous?.level ?? 0 };
+    const assignment = this.#assignments[index];
+    if (!assignment) throw new Error('The incompatibility is not satisfied.');
+    const ownIndex = this.#indexOf(assignment.id, terms.get(assignment.id) ?? 0n, assignment.set);
+    const otherIndexes = [...indexes]
+      .filter(([id]) => id !== assignment.id)
+      .map(([, otherIndex]) => otherIndex);
+    const previousAssignment = this.#assignments[Math.max(ownIndex, ...otherIndexes, -1)];
+    return { assignment, previousLevel: previousAssignment?.level ?? 0 };
   }
 
   /**

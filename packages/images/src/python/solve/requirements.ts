@@ -1,8 +1,8 @@
-import { isMet } from '../pep/marker.ts';
+import { evaluateMarker } from '../pep/marker.ts';
 import type { Metadata } from '../pep/metadata.ts';
-import { withExtras } from '../pep/names.ts';
+import { idWithExtras } from '../pep/names.ts';
 import { parseRequirement, type Requirement } from '../pep/requirement.ts';
-import { isAllowed, parseSpecifier, type Specifier } from '../pep/version.ts';
+import { satisfiesSpecifier, parseSpecifier, type Specifier } from '../pep/version.ts';
 import type { Target } from '../pep/target.ts';
 import type { Candidate, ReleaseCatalogue, ProjectReleases, RefusedRelease } from './catalogue.ts';
 import { setOf } from './sets.ts';
@@ -14,13 +14,13 @@ export type Obstacle =
   | { readonly kind: 'no-version'; readonly newest: string | undefined }
   | { readonly kind: 'refused'; readonly refused: readonly RefusedRelease[] }
   | { readonly kind: 'url' }
-  | { readonly kind: 'python'; readonly requires: string }
+  | { readonly kind: 'python'; readonly pythonRange: string }
   | { readonly kind: 'malformed' };
 
 /** A requirement as a fact in the solver's proofs. */
 export interface RequirementFact {
   /** The release that requires it; absent for the author's own requirements. */
-  readonly by?: { readonly name: string; readonly version: string };
+  readonly dependent?: { readonly name: string; readonly version: string };
   /** Canonical name of the required project, and the original requirement. */
   readonly name: string;
   readonly text: string;
@@ -47,7 +47,7 @@ export class TooManyBlockedReleasesError extends Error {
 }
 
 /** Maximum number of a project's newest releases with a dependency that cannot be met. */
-const MAX_BLOCKED = 8;
+const MAX_BLOCKED_RELEASES = 8;
 
 interface ResolverContext {
   readonly catalogue: ReleaseCatalogue;
@@ -60,7 +60,7 @@ interface ResolverContext {
 export class Requirements implements Problem<RequirementFact> {
   readonly #context: ResolverContext;
   /** Project → dependencies of its releases that cannot be met. */
-  readonly #blocked = new Map<string, RequirementFact[]>();
+  readonly #unmetRequirements = new Map<string, RequirementFact[]>();
 
   constructor(context: ResolverContext) {
     this.#context = context;
@@ -72,25 +72,29 @@ export class Requirements implements Problem<RequirementFact> {
 
   /** Returns the rules of the author's own requirements. */
   async rootRules(requirements: readonly Requirement[]): Promise<Rule<RequirementFact>[]> {
-    const active = requirements.filter(({ marker }) => !marker || this.#isMet(marker, ''));
-    return this.#rules(active, undefined);
+    const activeRequirements = requirements.filter(({ marker }) => !marker || this.#isMet(marker, ''));
+    return this.#rules(activeRequirements, undefined);
   }
 
   async rulesOf(id: string, index: number): Promise<readonly Rule<RequirementFact>[]> {
     const name = nameOf(id);
     const candidate = this.#context.catalogue.releases(name).candidates[index];
     if (!candidate) throw new Error(`${name} has no candidate ${index}.`);
-    const by = { name, version: candidate.version };
+    const dependent = { name, version: candidate.version };
     const metadata = await this.#context.metadataOf(candidate);
-    if (!metadata) return [this.#impossibleRule(id, by, { kind: 'malformed' })];
+    if (!metadata) return [this.#impossibleRule(id, dependent, { kind: 'malformed' })];
     const pythonRange = parseSpecifier(metadata.requiresPython);
-    if (pythonRange && !isAllowed(this.#context.target.markers['python_full_version'] ?? '', pythonRange)) {
-      return [this.#impossibleRule(id, by, { kind: 'python', requires: metadata.requiresPython })];
+    if (
+      pythonRange &&
+      !satisfiesSpecifier(this.#context.target.markers['python_full_version'] ?? '', pythonRange)
+    ) {
+      return [this.#impossibleRule(id, dependent, { kind: 'python', pythonRange: metadata.requiresPython })];
     }
     const requirements = metadata.requires.map(parseRequirement);
-    const valid = requirements.filter((requirement) => requirement !== undefined);
-    if (valid.length < requirements.length) return [this.#impossibleRule(id, by, { kind: 'malformed' })];
-    return this.#rules(this.#activeRequirements(valid, id, by), by);
+    const validRequirements = requirements.filter((requirement) => requirement !== undefined);
+    if (validRequirements.length < requirements.length)
+      return [this.#impossibleRule(id, dependent, { kind: 'malformed' })];
+    return this.#rules(this.#activeRequirements(validRequirements, id, dependent), dependent);
   }
 
   /**
@@ -100,70 +104,81 @@ export class Requirements implements Problem<RequirementFact> {
   #activeRequirements(
     requirements: readonly Requirement[],
     id: string,
-    by: { name: string; version: string },
+    dependent: { name: string; version: string },
   ): Requirement[] {
     const extras = extrasOf(id);
-    const unconditional = requirements.filter(({ marker }) => !marker || this.#isMet(marker, ''));
-    if (extras.length === 0) return unconditional;
-    const added = requirements.filter(
+    const baseRequirements = requirements.filter(({ marker }) => !marker || this.#isMet(marker, ''));
+    if (extras.length === 0) return baseRequirements;
+    const extraRequirements = requirements.filter(
       (requirement) =>
-        !unconditional.includes(requirement) &&
+        !baseRequirements.includes(requirement) &&
         extras.some((extra) => requirement.marker && this.#isMet(requirement.marker, extra)),
     );
-    const pinnedText = `${by.name}==${by.version}`;
-    const pinned = parseRequirement(pinnedText);
-    return pinned ? [pinned, ...added] : added;
+    const pinnedText = `${dependent.name}==${dependent.version}`;
+    const pinnedRequirement = parseRequirement(pinnedText);
+    return pinnedRequirement ? [pinnedRequirement, ...extraRequirements] : extraRequirements;
   }
 
   #isMet(marker: NonNullable<Requirement['marker']>, extra: string): boolean {
-    return isMet(marker, { ...this.#context.target.markers, extra });
+    return evaluateMarker(marker, { ...this.#context.target.markers, extra });
   }
 
   async #rules(
     requirements: readonly Requirement[],
-    by: RequirementFact['by'],
+    dependent: RequirementFact['dependent'],
   ): Promise<Rule<RequirementFact>[]> {
     const changes = await Promise.all(
       requirements.map(({ name, specifier }) => this.#context.catalogue.load(name, specifier)),
     );
     if (changes.includes(true)) throw new ReleasesChangedError();
-    return requirements.map((requirement) => this.#rule(requirement, by));
+    return requirements.map((requirement) => this.#rule(requirement, dependent));
   }
 
   #rule(
     { name, extras, specifier, text, url }: Requirement,
-    by: RequirementFact['by'],
+    dependent: RequirementFact['dependent'],
   ): Rule<RequirementFact> {
     const releases = this.#context.catalogue.releases(name);
     const allowed =
-      url === undefined ? setOf(releases.candidates, ({ version }) => isAllowed(version, specifier)) : 0n;
+      url === undefined
+        ? setOf(releases.candidates, ({ version }) => satisfiesSpecifier(version, specifier))
+        : 0n;
     const obstacle = url === undefined ? obstacleOf(releases, specifier) : ({ kind: 'url' } as const);
-    const fact: RequirementFact = { name, text, ...(by && { by }), ...(allowed === 0n && { obstacle }) };
-    if (by && allowed === 0n) this.#recordBlocked(by.name, fact);
-    return { target: withExtras(name, extras), allowed, reason: fact };
+    const fact: RequirementFact = {
+      name,
+      text,
+      ...(dependent && { dependent }),
+      ...(allowed === 0n && { obstacle }),
+    };
+    if (dependent && allowed === 0n) this.#recordUnmetRequirement(dependent.name, fact);
+    return { target: idWithExtras(name, extras), allowed, reason: fact };
   }
 
-  #recordBlocked(name: string, fact: RequirementFact): void {
-    const facts = [...(this.#blocked.get(name) ?? []), fact];
-    this.#blocked.set(name, facts);
-    const versions = new Set(facts.map(({ by }) => by?.version));
-    if (versions.size > MAX_BLOCKED) throw new TooManyBlockedReleasesError(facts);
+  #recordUnmetRequirement(name: string, fact: RequirementFact): void {
+    const facts = [...(this.#unmetRequirements.get(name) ?? []), fact];
+    this.#unmetRequirements.set(name, facts);
+    const versions = new Set(facts.map(({ dependent }) => dependent?.version));
+    if (versions.size > MAX_BLOCKED_RELEASES) throw new TooManyBlockedReleasesError(facts);
   }
 
   #impossibleRule(
     id: string,
-    by: { name: string; version: string },
+    dependent: { name: string; version: string },
     obstacle: Obstacle,
   ): Rule<RequirementFact> {
-    return { target: id, allowed: 0n, reason: { by, name: by.name, text: by.name, obstacle } };
+    return {
+      target: id,
+      allowed: 0n,
+      reason: { dependent, name: dependent.name, text: dependent.name, obstacle },
+    };
   }
 }
 
 /** Returns why a specifier allows no candidate. */
 function obstacleOf({ exists, candidates, refused }: ProjectReleases, specifier: Specifier): Obstacle {
   if (!exists) return { kind: 'unknown' };
-  const matching = refused.filter(({ version }) => isAllowed(version, specifier));
-  if (matching.length > 0) return { kind: 'refused', refused: matching };
+  const matchingReleases = refused.filter(({ version }) => satisfiesSpecifier(version, specifier));
+  if (matchingReleases.length > 0) return { kind: 'refused', refused: matchingReleases };
   return { kind: 'no-version', newest: candidates[0]?.version ?? refused[0]?.version };
 }
 

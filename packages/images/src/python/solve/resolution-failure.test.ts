@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { resolution, resolve, type Releases } from '../../../../../test/support/python/releases.ts';
+import { resolveWithDetails, resolve, type Releases } from '../../../../../test/support/python/releases.ts';
 import { isImageError } from '../../error.ts';
 import type { ResolveOptions } from './resolution.ts';
 
@@ -73,7 +73,7 @@ describe('a resolution', () => {
     [
       'another Python',
       ['a'],
-      { a: { '1': { python: '<3.12' } } },
+      { a: { '1': { requiresPython: '<3.12' } } },
       'incompatible_platform: No matching release of a supports Python 3.14.2: Python <3.12 is required. Allow other releases.',
     ],
     [
@@ -131,11 +131,11 @@ describe('a resolution', () => {
   });
 
   it('gives up at the limit of steps or of releases', async () => {
-    const many = Object.fromEntries(
+    const manyReleases = Object.fromEntries(
       Array.from({ length: 60 }, (_, index) => [`${index + 1}`, [`b==${index + 1}`, 'c']]),
     );
     const releases: Releases = {
-      a: many,
+      a: manyReleases,
       b: Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${index + 1}`, ['c>5']])),
       c: { '1': ['a'] },
     };
@@ -149,7 +149,7 @@ describe('a resolution', () => {
 
   it('stops when aborted', async () => {
     const signal = AbortSignal.abort(new Error('enough'));
-    await expect(resolution(['a'], { a: { '1': [] } }, { signal })).rejects.toThrow('enough');
+    await expect(resolveWithDetails(['a'], { a: { '1': [] } }, { signal })).rejects.toThrow('enough');
   });
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import {
-  resolution,
+  resolveWithDetails,
   resolve,
-  source,
+  createSource,
   target,
   type Releases,
 } from '../../../../../test/support/python/releases.ts';
@@ -84,7 +84,12 @@ describe('chosen releases', () => {
       { a: { '1': [], '2': { yanked: '' } }, b: { '1': ['a==2'] } },
       ['a 2', 'b 1'],
     ],
-    ['a release that runs on this Python', ['a'], { a: { '1': [], '2': { python: '>=3.15' } } }, ['a 1']],
+    [
+      'a release that runs on this Python',
+      ['a'],
+      { a: { '1': [], '2': { requiresPython: '>=3.15' } } },
+      ['a 1'],
+    ],
     [
       'a release that has a wheel',
       ['a'],
@@ -131,8 +136,8 @@ describe('chosen releases', () => {
         },
       },
     };
-    const { chosen } = await resolution(['a'], releases);
-    expect(chosen[0]?.offer.filename).toBe('a-1-cp311-abi3-pyemscripten_2026_0_wasm32.whl');
+    const { chosenReleases } = await resolveWithDetails(['a'], releases);
+    expect(chosenReleases[0]?.availableWheel.filename).toBe('a-1-cp311-abi3-pyemscripten_2026_0_wasm32.whl');
   });
 
   it('come with a warning that explains why the newest release was not chosen', async () => {
@@ -140,7 +145,7 @@ describe('chosen releases', () => {
       a: { '1': [], '2': { tags: ['cp314-cp314-win_amd64'] } },
       b: { '1': [], '2': ['ghost'] },
     };
-    const { warnings } = await resolution(['a', 'b'], releases);
+    const { warnings } = await resolveWithDetails(['a', 'b'], releases);
     expect(warnings).toEqual([
       'a: 1 was chosen, because 2 has no wheel for this platform.',
       'b: 1 was chosen, because 2 conflicts with other packages.',
@@ -201,10 +206,12 @@ describe('sources', () => {
       'pyodide a 5',
     ],
   ])('%s', async (_title, definitions, expected) => {
-    const sources = definitions.map(([kind, releases]) => source(releases, kind));
-    const { chosen } = await resolveRequirements(['a'], { sources, target });
-    expect(chosen.map(({ name, version, offer: { source: kind } }) => `${kind} ${name} ${version}`)).toEqual([
-      expected,
-    ]);
+    const sources = definitions.map(([kind, releases]) => createSource(releases, kind));
+    const { chosenReleases } = await resolveRequirements(['a'], { sources, target });
+    expect(
+      chosenReleases.map(
+        ({ name, version, availableWheel: { source: kind } }) => `${kind} ${name} ${version}`,
+      ),
+    ).toEqual([expected]);
   });
 });

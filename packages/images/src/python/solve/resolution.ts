@@ -2,9 +2,9 @@ import { ImageError } from '../../error.ts';
 import { parseMetadata, type Metadata } from '../pep/metadata.ts';
 import { canonicalName } from '../pep/names.ts';
 import { parseRequirement, type Requirement } from '../pep/requirement.ts';
-import { isAllowed, isPreRelease, isSameVersion, newestFirst } from '../pep/version.ts';
+import { satisfiesSpecifier, isPreRelease, isSameVersion, compareNewestFirst } from '../pep/version.ts';
 import type { Target } from '../pep/target.ts';
-import type { WheelOffer, Source } from '../sources/source.ts';
+import type { AvailableWheel, Source } from '../sources/source.ts';
 import { type Candidate, ReleaseCatalogue } from './catalogue.ts';
 import { resolutionError, blockedReleasesError } from './explanation.ts';
 import { factsOf, type Incompatibility } from './incompatibility.ts';
@@ -21,14 +21,14 @@ export interface ChosenRelease {
   /** Canonical name. */
   readonly name: string;
   readonly version: string;
-  readonly offer: WheelOffer;
+  readonly availableWheel: AvailableWheel;
   /** Its `Requires-Dist` fields. */
   readonly requires: readonly string[];
 }
 
 /** The releases to install, ordered by name, and warnings for the author. */
 export interface Resolution {
-  readonly chosen: readonly ChosenRelease[];
+  readonly chosenReleases: readonly ChosenRelease[];
   readonly warnings: readonly string[];
 }
 
@@ -63,15 +63,15 @@ export async function resolveRequirements(
     const solution = await solveOnce(problem, requirements, options);
     if (!solution) continue;
     if (!solution.ok) throw failureOf(solution, options.target);
-    const assignments = [...solution.chosen].filter(([id]) => !id.includes('['));
+    const assignments = [...solution.chosenIndexes].filter(([id]) => !id.includes('['));
     const candidates = assignments.map(
       ([name, index]) => [name, catalogue.releases(name).candidates[index]] as const,
     );
-    const chosen = await Promise.all(
+    const chosenReleases = await Promise.all(
       candidates.map(async ([name, candidate]) => reader.toChosenRelease(name, candidate)),
     );
-    chosen.sort((a, b) => (a.name < b.name ? -1 : 1));
-    return { chosen, warnings: warningsOf(chosen, requirements, catalogue) };
+    chosenReleases.sort((a, b) => (a.name < b.name ? -1 : 1));
+    return { chosenReleases, warnings: warningsOf(chosenReleases, requirements, catalogue) };
   }
 }
 
@@ -123,59 +123,70 @@ class MetadataReader {
     this.#options = options;
   }
 
-  async read({ offer }: Candidate): Promise<Metadata | undefined> {
+  async read({ availableWheel }: Candidate): Promise<Metadata | undefined> {
     this.#options.signal?.throwIfAborted();
-    const cached = this.#cache.get(offer.location);
+    const cached = this.#cache.get(availableWheel.location);
     if (cached) return cached;
     const limit = this.#options.maxReads ?? MAX_READS;
     if (this.#cache.size >= limit) {
       throw new ImageError(
         'resolution_conflict',
-        `No compatible set was found among ${limit} releases, the last one of ${offer.wheel.name}. Narrow the ranges, for example ${offer.wheel.name}>=2,<3.`,
+        `No compatible set was found among ${limit} releases, the last one of ${availableWheel.wheel.name}. Narrow the ranges, for example ${availableWheel.wheel.name}>=2,<3.`,
       );
     }
-    const reading = this.#parse(offer);
-    this.#cache.set(offer.location, reading);
+    const reading = this.#parse(availableWheel);
+    this.#cache.set(availableWheel.location, reading);
     return reading;
   }
 
   /** Returns undefined if the metadata is invalid, or differs in name or version from the wheel's file name. */
-  async #parse(offer: WheelOffer): Promise<Metadata | undefined> {
-    const source = this.#options.sources.find(({ kind }) => kind === offer.source);
-    const metadata = source && parseMetadata(await source.metadataOf(offer));
-    if (!metadata || canonicalName(metadata.name) !== offer.wheel.name) return undefined;
-    return isSameVersion(metadata.version, offer.wheel.version) ? metadata : undefined;
+  async #parse(availableWheel: AvailableWheel): Promise<Metadata | undefined> {
+    const source = this.#options.sources.find(({ kind }) => kind === availableWheel.source);
+    const metadata = source && parseMetadata(await source.metadataOf(availableWheel));
+    if (!metadata || canonicalName(metadata.name) !== availableWheel.wheel.name) return undefined;
+    return isSameVersion(metadata.version, availableWheel.wheel.version) ? metadata : undefined;
   }
 
   async toChosenRelease(name: string, candidate: Candidate | undefined): Promise<ChosenRelease> {
     if (!candidate) throw new Error(`Nothing was chosen for ${name}.`);
     const metadata = await this.read(candidate);
-    return { name, version: candidate.version, offer: candidate.offer, requires: metadata?.requires ?? [] };
+    return {
+      name,
+      version: candidate.version,
+      availableWheel: candidate.availableWheel,
+      requires: metadata?.requires ?? [],
+    };
   }
 }
 
 /** Returns a warning for each of the author's requirements that got an older release than the newest one. */
 function warningsOf(
-  chosen: readonly ChosenRelease[],
+  chosenReleases: readonly ChosenRelease[],
   requirements: readonly Requirement[],
   catalogue: ReleaseCatalogue,
 ): string[] {
   return requirements.flatMap(({ name, specifier, text }) => {
-    const version = chosen.find((release) => release.name === name)?.version;
+    const version = chosenReleases.find((release) => release.name === name)?.version;
     if (version === undefined) return [];
     const { refused, candidates } = catalogue.releases(name);
     const isNewerMatch = (other: { version: string }): boolean =>
-      newestFirst(other.version, version) < 0 &&
+      compareNewestFirst(other.version, version) < 0 &&
       !isPreRelease(other.version) &&
-      isAllowed(other.version, specifier);
-    const unusable = refused.find(
+      satisfiesSpecifier(other.version, specifier);
+    const unusableRelease = refused.find(
       (other) => isNewerMatch(other) && (other.reason === 'wheel' || other.reason === 'python'),
     );
-    const skipped = candidates.find(isNewerMatch);
-    if (skipped)
-      return [`${text}: ${version} was chosen, because ${skipped.version} conflicts with other packages.`];
+    const newerCandidate = candidates.find(isNewerMatch);
+    if (newerCandidate)
+      return [
+        `${text}: ${version} was chosen, because ${newerCandidate.version} conflicts with other packages.`,
+      ];
     const reason =
-      unusable?.reason === 'python' ? 'is for other versions of Python' : 'has no wheel for this platform';
-    return unusable ? [`${text}: ${version} was chosen, because ${unusable.version} ${reason}.`] : [];
+      unusableRelease?.reason === 'python'
+        ? 'is for other versions of Python'
+        : 'has no wheel for this platform';
+    return unusableRelease
+      ? [`${text}: ${version} was chosen, because ${unusableRelease.version} ${reason}.`]
+      : [];
   });
 }

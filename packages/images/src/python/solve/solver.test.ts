@@ -7,9 +7,9 @@ import { type Rule, solve } from './solver.ts';
 
 const PACKAGES = ['a', 'b', 'c', 'd', 'e'] as const;
 
-/** A candidate of the package `requirer` needs one of the candidates `allowed` (a bit mask) of the package `target`. */
-interface Need {
-  readonly requirer: number;
+/** A candidate of the package `dependent` needs one of the candidates `allowed` (a bit mask) of the package `target`. */
+interface Dependency {
+  readonly dependent: number;
   readonly candidate: number;
   readonly target: number;
   readonly allowed: number;
@@ -17,15 +17,15 @@ interface Need {
 
 interface Problem {
   readonly sizes: readonly number[];
-  readonly needs: readonly Need[];
+  readonly dependencies: readonly Dependency[];
   readonly requirements: readonly { readonly target: number; readonly allowed: number }[];
 }
 
 const problems: fc.Arbitrary<Problem> = fc.record({
   sizes: fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 5, maxLength: 5 }),
-  needs: fc.array(
+  dependencies: fc.array(
     fc.record({
-      requirer: fc.nat(4),
+      dependent: fc.nat(4),
       candidate: fc.nat(2),
       target: fc.nat(4),
       allowed: fc.nat(7),
@@ -55,9 +55,9 @@ const solveProblem = (problem: Problem) =>
       sizeOf: (id) => problem.sizes[PACKAGES.indexOf(id as 'a')] ?? 0,
       rulesOf: (id, candidate) =>
         Promise.resolve(
-          problem.needs
-            .filter((need) => idOf(need.requirer) === id && need.candidate === candidate)
-            .map((need) => ruleOf(problem, need, `${id}${candidate}`)),
+          problem.dependencies
+            .filter((dependency) => idOf(dependency.dependent) === id && dependency.candidate === candidate)
+            .map((dependency) => ruleOf(problem, dependency, `${id}${candidate}`)),
         ),
     },
     problem.requirements.map((rule) => ruleOf(problem, rule, 'list')),
@@ -66,12 +66,14 @@ const solveProblem = (problem: Problem) =>
 
 /** Returns whether the choice satisfies every rule. */
 function satisfiesRules(problem: Problem, chosen: ReadonlyMap<string, number>): boolean {
-  const meets = ({ target, allowed }: Rule<string>): boolean => {
+  const isSatisfied = ({ target, allowed }: Rule<string>): boolean => {
     const candidate = chosen.get(target);
     return candidate !== undefined && contains(allowed, candidate);
   };
-  const needs = problem.needs.filter((need) => chosen.get(idOf(need.requirer)) === need.candidate);
-  return [...needs, ...problem.requirements].every((rule) => meets(ruleOf(problem, rule, '')));
+  const dependencies = problem.dependencies.filter(
+    (dependency) => chosen.get(idOf(dependency.dependent)) === dependency.candidate,
+  );
+  return [...dependencies, ...problem.requirements].every((rule) => isSatisfied(ruleOf(problem, rule, '')));
 }
 
 /** Returns whether any choice is valid, by trying all. */
@@ -89,13 +91,13 @@ function isSolvable(problem: Problem): boolean {
   });
 }
 
-it('the solver finds a valid choice exactly if there is one, and otherwise a proof from facts', async () => {
+it('the solver finds a valid choice if and only if there is one, and otherwise a proof from facts', async () => {
   await fc.assert(
     fc.asyncProperty(problems, async (problem) => {
       const solution = await solveProblem(problem);
       expect(solution.ok).toBe(isSolvable(problem));
       const isCorrect = solution.ok
-        ? satisfiesRules(problem, solution.chosen)
+        ? satisfiesRules(problem, solution.chosenIndexes)
         : solution.proof !== undefined && factsOf(solution.proof).length > 0;
       expect(isCorrect).toBe(true);
     }),
@@ -110,10 +112,10 @@ it('the facts of a proof suffice to exclude every choice', async () => {
       if (solution.ok || !solution.proof) return;
       const facts = new Set(factsOf(solution.proof));
       const requirements = problem.requirements.filter(() => facts.has('list'));
-      const needs = problem.needs.filter(({ requirer, candidate }) =>
-        facts.has(`${idOf(requirer)}${candidate}`),
+      const dependencies = problem.dependencies.filter(({ dependent, candidate }) =>
+        facts.has(`${idOf(dependent)}${candidate}`),
       );
-      expect(isSolvable({ ...problem, requirements, needs })).toBe(false);
+      expect(isSolvable({ ...problem, requirements, dependencies })).toBe(false);
     }),
     { numRuns: scale(200, 5000) },
   );

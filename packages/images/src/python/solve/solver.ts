@@ -20,7 +20,7 @@ export interface Problem<Reason> {
 }
 
 export type Solution<Reason> =
-  | { readonly ok: true; readonly chosen: ReadonlyMap<string, number> }
+  | { readonly ok: true; readonly chosenIndexes: ReadonlyMap<string, number> }
   /** `proof` is an incompatibility that follows from facts alone. */
   | { readonly ok: false; readonly proof: Incompatibility<Reason> }
   | { readonly ok: false; readonly proof?: undefined };
@@ -35,7 +35,7 @@ export async function solve<Reason>(
   maxSteps: number,
 ): Promise<Solution<Reason>> {
   const solver = new Solver(problem);
-  for (const rule of rootRules) solver.add(rule);
+  for (const rule of rootRules) solver.addRule(rule);
   return solver.run(maxSteps);
 }
 
@@ -45,7 +45,7 @@ class Solver<Reason> {
   /** By package. */
   readonly #incompatibilities = new Map<string, Incompatibility<Reason>[]>();
   /** Packages whose incompatibilities have to be applied. */
-  readonly #changed = new Set<string>();
+  readonly #changedPackages = new Set<string>();
   #proof: Incompatibility<Reason> | undefined;
 
   constructor(problem: Problem<Reason>) {
@@ -54,7 +54,7 @@ class Solver<Reason> {
   }
 
   /** Adds a rule of the author, or of a candidate. */
-  add(rule: Rule<Reason>, candidate?: { readonly id: string; readonly index: number }): void {
+  addRule(rule: Rule<Reason>, candidate?: { readonly id: string; readonly index: number }): void {
     if (candidate?.id === rule.target && contains(rule.allowed, candidate.index)) return;
     const terms = new Map<string, CandidateSet>();
     const full = fullSet(this.#problem.sizeOf(rule.target));
@@ -71,7 +71,7 @@ class Solver<Reason> {
       this.#propagate();
       if (this.#proof) return { ok: false, proof: this.#proof };
       const id = this.#nextUndecided();
-      if (id === undefined) return { ok: true, chosen: this.#chosenIndexes() };
+      if (id === undefined) return { ok: true, chosenIndexes: this.#chosenIndexes() };
       await this.#decide(id);
     }
     return { ok: false };
@@ -89,20 +89,22 @@ class Solver<Reason> {
     const undecided = [...this.#solution.ids()].filter(
       (id) => !this.#solution.decisions().has(id) && !this.#mayBeAbsent(id),
     );
-    return undecided.find((id) => isSingle(this.#solution.remaining(id))) ?? undecided[0];
+    return undecided.find((id) => isSingle(this.#solution.remainingCandidates(id))) ?? undecided[0];
   }
 
   #mayBeAbsent(id: string): boolean {
-    return (this.#solution.remaining(id) & absence(this.#problem.sizeOf(id))) !== 0n;
+    return (this.#solution.remainingCandidates(id) & absence(this.#problem.sizeOf(id))) !== 0n;
   }
 
   async #decide(id: string): Promise<void> {
-    const index = bestIndex(this.#solution.remaining(id));
+    const index = bestIndex(this.#solution.remainingCandidates(id));
     const rules = await this.#problem.rulesOf(id, index);
-    for (const rule of rules) this.add(rule, { id, index });
-    this.#changed.add(id);
+    for (const rule of rules) this.addRule(rule, { id, index });
+    this.#changedPackages.add(id);
     const isBlocked = rules.some(({ target, allowed }) =>
-      target === id ? !contains(allowed, index) : (this.#solution.remaining(target) & allowed) === 0n,
+      target === id
+        ? !contains(allowed, index)
+        : (this.#solution.remainingCandidates(target) & allowed) === 0n,
     );
     // A blocked candidate is left to propagation, which records the cause.
     if (!isBlocked) this.#solution.decide(id, singleton(index));
@@ -110,19 +112,19 @@ class Solver<Reason> {
 
   #learn(incompatibility: Incompatibility<Reason>): void {
     for (const id of incompatibility.terms.keys()) {
-      const list = this.#incompatibilities.get(id);
-      if (list) list.push(incompatibility);
+      const incompatibilities = this.#incompatibilities.get(id);
+      if (incompatibilities) incompatibilities.push(incompatibility);
       else this.#incompatibilities.set(id, [incompatibility]);
-      this.#changed.add(id);
+      this.#changedPackages.add(id);
     }
   }
 
   /** Derives consequences until there are none left, or there is a proof that no solution exists. */
   #propagate(): void {
     for (;;) {
-      const [id] = this.#changed;
+      const [id] = this.#changedPackages;
       if (id === undefined || this.#proof) return;
-      this.#changed.delete(id);
+      this.#changedPackages.delete(id);
       const conflict = this.#applyIncompatibilities(id);
       if (conflict) this.#resolveConflict(conflict);
     }
@@ -130,8 +132,8 @@ class Solver<Reason> {
 
   /** Applies all incompatibilities of the package, the newest first. Returns one that is satisfied, or undefined. */
   #applyIncompatibilities(id: string): Incompatibility<Reason> | undefined {
-    const list = this.#incompatibilities.get(id) ?? [];
-    for (const incompatibility of list.toReversed()) {
+    const incompatibilities = this.#incompatibilities.get(id) ?? [];
+    for (const incompatibility of incompatibilities.toReversed()) {
       const term = this.#unsatisfiedTerm(incompatibility);
       if (term === 'none') return incompatibility;
       if (term !== 'inconclusive') this.#derive(incompatibility, term);
@@ -148,7 +150,7 @@ class Solver<Reason> {
   }: Incompatibility<Reason>): readonly [string, CandidateSet] | 'none' | 'inconclusive' {
     let unsatisfied: readonly [string, CandidateSet] | 'none' = 'none';
     for (const term of terms) {
-      const remaining = this.#solution.remaining(term[0]);
+      const remaining = this.#solution.remainingCandidates(term[0]);
       if ((remaining & ~term[1]) === 0n) continue;
       if (unsatisfied !== 'none' || (remaining & term[1]) === 0n) return 'inconclusive';
       unsatisfied = term;
@@ -158,7 +160,7 @@ class Solver<Reason> {
 
   #derive(incompatibility: Incompatibility<Reason>, [id, set]: readonly [string, CandidateSet]): void {
     this.#solution.derive(id, fullSet(this.#problem.sizeOf(id)) & ~set, incompatibility);
-    this.#changed.add(id);
+    this.#changedPackages.add(id);
   }
 
   /** Derives the root cause of a conflict, backtracks to the level at which it applies, and learns it. */
@@ -169,7 +171,7 @@ class Solver<Reason> {
       if (!assignment.cause || previousLevel < assignment.level) {
         this.#solution.backtrackTo(previousLevel);
         if (current !== conflict) this.#learn(current);
-        for (const id of current.terms.keys()) this.#changed.add(id);
+        for (const id of current.terms.keys()) this.#changedPackages.add(id);
         return;
       }
       current = combine(current, assignment.cause, {

@@ -6,14 +6,14 @@ import type { BuildContext } from '../../builder.ts';
  */
 export function withCredentials(context: BuildContext): BuildContext {
   const { index, extraIndexes = [], pyodide } = context.registries.python ?? {};
-  const byOrigin = new Map<string, string>();
+  const authorizationByOrigin = new Map<string, string>();
   for (const url of [...extraIndexes, index, pyodide]) {
     const { origin, username, password } = new URL(url ?? 'https://none.invalid');
     const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    if (username !== '') byOrigin.set(origin, `Basic ${Buffer.from(pair).toString('base64')}`);
+    if (username !== '') authorizationByOrigin.set(origin, `Basic ${Buffer.from(pair).toString('base64')}`);
   }
   const headersFor = (url: string): { readonly [name: string]: string } => {
-    const authorization = byOrigin.get(new URL(url).origin);
+    const authorization = authorizationByOrigin.get(new URL(url).origin);
     return authorization === undefined ? {} : { authorization };
   };
   return {

@@ -1,21 +1,21 @@
 import type { BuildContext } from '../../builder.ts';
 import { parseWheelName } from '../pep/wheel-name.ts';
 import { remoteMetadata } from '../wheels/remote-metadata.ts';
-import type { WheelOffer, Source } from './source.ts';
+import type { AvailableWheel, Source } from './source.ts';
 
 /** The wheels of a Pyodide distribution: file name → SHA-256, from the lock file of the interpreter's distribution. */
-export type PyodideWheels = Readonly<Record<string, string>>;
+export type PyodideWheelDigests = Readonly<Record<string, string>>;
 
 /**
  * Returns a mirror of a Pyodide distribution as a source. Its files are verified with the digests of the distribution's
  * lock file.
  */
-export function pyodideMirror(url: string, wheels: PyodideWheels, context: BuildContext): Source {
+export function pyodideMirror(url: string, wheelDigests: PyodideWheelDigests, context: BuildContext): Source {
   const root = url.endsWith('/') ? url : `${url}/`;
-  const offers = Object.entries(wheels).flatMap(([filename, sha256]) => {
+  const availableWheels = Object.entries(wheelDigests).flatMap(([filename, sha256]) => {
     const wheel = parseWheelName(filename);
     if (!wheel) return [];
-    const offer: WheelOffer = {
+    const availableWheel: AvailableWheel = {
       source: 'pyodide',
       filename,
       wheel,
@@ -26,14 +26,16 @@ export function pyodideMirror(url: string, wheels: PyodideWheels, context: Build
       yanked: undefined,
       metadata: undefined,
     };
-    return [offer];
+    return [availableWheel];
   });
   return {
     kind: 'pyodide',
     find(name) {
-      const found = offers.filter(({ wheel }) => wheel.name === name);
-      return Promise.resolve(found.length === 0 ? undefined : { wheels: found, sourceOnly: [] });
+      const matchingWheels = availableWheels.filter(({ wheel }) => wheel.name === name);
+      return Promise.resolve(
+        matchingWheels.length === 0 ? undefined : { wheels: matchingWheels, sourceOnlyVersions: [] },
+      );
     },
-    metadataOf: (offer) => remoteMetadata(offer, context),
+    metadataOf: (availableWheel) => remoteMetadata(availableWheel, context),
   };
 }

@@ -1,7 +1,7 @@
 import type { BuildContext } from '../../builder.ts';
 import { ImageError } from '../../error.ts';
 import { remoteMetadata } from '../wheels/remote-metadata.ts';
-import type { WheelOffer, Project, Source } from './source.ts';
+import type { AvailableWheel, Project, Source } from './source.ts';
 import { parseWheelName, type WheelName } from '../pep/wheel-name.ts';
 
 /** A file on an index page of either format. */
@@ -12,7 +12,7 @@ interface ListedFile {
   readonly requiresPython: string;
   readonly size: number | undefined;
   readonly yanked: string | undefined;
-  readonly metadata: WheelOffer['metadata'];
+  readonly metadata: AvailableWheel['metadata'];
 }
 
 const SDIST = /^(.+)-([^-]+)\.(?:tar\.gz|zip|tar\.bz2)$/;
@@ -21,19 +21,19 @@ const SDIST = /^(.+)-([^-]+)\.(?:tar\.gz|zip|tar\.bz2)$/;
 function parseIndexPage(text: string, pageUrl: string): Project | undefined {
   const files = text.trimStart().startsWith('{') ? filesInJson(text, pageUrl) : filesInHtml(text, pageUrl);
   if (!files) return undefined;
-  const wheels: WheelOffer[] = [];
+  const wheels: AvailableWheel[] = [];
   const sourceVersions = new Set<string>();
   for (const file of files) {
     const wheel = parseWheelName(file.filename);
-    if (wheel) wheels.push(offerOf(file, wheel));
+    if (wheel) wheels.push(toAvailableWheel(file, wheel));
     else sourceVersions.add(SDIST.exec(file.filename)?.[2] ?? '');
   }
   for (const { wheel } of wheels) sourceVersions.delete(wheel.version);
   sourceVersions.delete('');
-  return { wheels, sourceOnly: [...sourceVersions] };
+  return { wheels, sourceOnlyVersions: [...sourceVersions] };
 }
 
-function offerOf(file: ListedFile, wheel: WheelName): WheelOffer {
+function toAvailableWheel(file: ListedFile, wheel: WheelName): AvailableWheel {
   const { filename, url, requiresPython, size, yanked, metadata } = file;
   const digest = digestOf(file.hashes);
   return { source: 'index', filename, wheel, location: url, digest, size, requiresPython, yanked, metadata };
@@ -41,8 +41,10 @@ function offerOf(file: ListedFile, wheel: WheelName): WheelOffer {
 
 /** Returns the best digest that the store can verify. */
 function digestOf(hashes: Readonly<Record<string, unknown>>): string | undefined {
-  const name = ['sha256', 'sha512'].find((algorithm) => typeof hashes[algorithm] === 'string');
-  return name === undefined ? undefined : `${name}:${String(hashes[name]).toLowerCase()}`;
+  const algorithmName = ['sha256', 'sha512'].find((algorithm) => typeof hashes[algorithm] === 'string');
+  return algorithmName === undefined
+    ? undefined
+    : `${algorithmName}:${String(hashes[algorithmName]).toLowerCase()}`;
 }
 
 function filesInJson(text: string, pageUrl: string): ListedFile[] | undefined {
@@ -65,7 +67,7 @@ function filesInJson(text: string, pageUrl: string): ListedFile[] | undefined {
   });
 }
 
-function metadataOf(value: unknown): WheelOffer['metadata'] {
+function metadataOf(value: unknown): AvailableWheel['metadata'] {
   if (value === true) return { digest: undefined };
   return isRecord(value) ? { digest: digestOf(value) } : undefined;
 }
@@ -159,7 +161,7 @@ export function simpleIndex(url: string, context: BuildContext): Source {
   return {
     kind: 'index',
     find: (name) => find(name, root, context),
-    metadataOf: (offer: WheelOffer) => remoteMetadata(offer, context),
+    metadataOf: (availableWheel: AvailableWheel) => remoteMetadata(availableWheel, context),
   };
 }
 
@@ -176,5 +178,5 @@ async function find(name: string, root: string, context: BuildContext): Promise<
   const { host } = new URL(root);
   const reason =
     page.status === 200 ? 'with something that is not an index page' : `with status ${page.status}`;
-  throw new ImageError('registry_unavailable', `The Python index ${host} answered ${reason} for ${name}.`);
+  throw new ImageError('registry_unavailable', `The Python index ${host} responded ${reason} for ${name}.`);
 }

@@ -7,7 +7,7 @@ import type { WheelName } from '../pep/wheel-name.ts';
 export type SourceKind = 'wheelhouse' | 'index' | 'pyodide';
 
 /** A wheel in a source. */
-export interface WheelOffer {
+export interface AvailableWheel {
   readonly source: SourceKind;
   readonly filename: string;
   readonly wheel: WheelName;
@@ -26,9 +26,9 @@ export interface WheelOffer {
 
 /** A project in one source. */
 export interface Project {
-  readonly wheels: readonly WheelOffer[];
+  readonly wheels: readonly AvailableWheel[];
   /** Versions that exist only as source code, if the source reports them. */
-  readonly sourceOnly: readonly string[];
+  readonly sourceOnlyVersions: readonly string[];
 }
 
 /** A source of wheels. */
@@ -37,5 +37,5 @@ export interface Source {
   /** Returns undefined if the source does not have the project. Names are canonical. */
   find(name: string): Promise<Project | undefined>;
   /** Returns the text of the wheel's METADATA. */
-  metadataOf(offer: WheelOffer): Promise<string>;
+  metadataOf(availableWheel: AvailableWheel): Promise<string>;
 }

@@ -7,7 +7,7 @@ import { ImageError } from '../../error.ts';
 import { parseMetadata } from '../pep/metadata.ts';
 import { parseWheelName, type WheelName } from '../pep/wheel-name.ts';
 import { metadataInFile } from '../wheels/wheel-metadata.ts';
-import type { WheelOffer, Source } from './source.ts';
+import type { AvailableWheel, Source } from './source.ts';
 
 interface WheelFile {
   readonly filename: string;
@@ -23,7 +23,10 @@ export function wheelhouse(folder: string): Source {
       listing ??= listWheels(folder);
       const files = (await listing).get(name);
       if (files === undefined) return undefined;
-      return { wheels: await Promise.all(files.map((file) => offerOf(folder, file))), sourceOnly: [] };
+      return {
+        wheels: await Promise.all(files.map((file) => toAvailableWheel(folder, file))),
+        sourceOnlyVersions: [],
+      };
     },
     metadataOf: ({ filename }) => metadataInFile(join(folder, filename)),
   };
@@ -49,7 +52,7 @@ async function listWheels(folder: string): Promise<Map<string, WheelFile[]>> {
   return Map.groupBy(wheels, ({ wheel }) => wheel.name);
 }
 
-async function offerOf(folder: string, { filename, wheel }: WheelFile): Promise<WheelOffer> {
+async function toAvailableWheel(folder: string, { filename, wheel }: WheelFile): Promise<AvailableWheel> {
   const path = join(folder, filename);
   const metadata = parseMetadata(await metadataInFile(path));
   return {

@@ -34,9 +34,9 @@ async function unpack(bytes: Uint8Array): Promise<Record<string, string> | strin
 describe('archives', () => {
   it('are read by path, compressed or not', async () => {
     const archive = zip([
-      { path: 'a/', deflate: false },
+      { path: 'a/', isCompressed: false },
       { path: 'a/b.py', content: 'x = 1\n'.repeat(500) },
-      { path: 'ü.txt', content: 'y', deflate: false, mode: 0o100644 },
+      { path: 'ü.txt', content: 'y', isCompressed: false, mode: 0o100644 },
     ]);
     expect(await unpack(archive)).toEqual({ 'a/b.py': 'x = 1\n'.repeat(500), 'ü.txt': 'y' });
   });
@@ -48,11 +48,11 @@ describe('archives', () => {
     ['an absolute path', [{ path: '/etc/evil' }], /^unsupported_package: .*evil/],
     ['a Windows path', [{ path: 'C:/evil.py' }], /^unsupported_package: .*evil/],
     ['backslashes', [{ path: '..\\evil.py' }], /^unsupported_package: .*evil/],
-    ['an empty part', [{ path: 'a//evil.py' }], /^unsupported_package: .*evil/],
+    ['an empty path segment', [{ path: 'a//evil.py' }], /^unsupported_package: .*evil/],
     ['a control character', [{ path: 'a\n.py' }], /^unsupported_package: .*a\\n\.py/],
     ['a link', [{ path: 'link', content: '/etc/passwd', mode: 0o120777 }], /^unsupported_package: .*link/],
     ['a device', [{ path: 'null', mode: 0o020666 }], /^unsupported_package: .*null/],
-    ['an encrypted file', [{ path: 'secret.py', encrypted: true }], /^unsupported_package: .*secret/],
+    ['an encrypted file', [{ path: 'secret.py', isEncrypted: true }], /^unsupported_package: .*secret/],
     [
       'the same name twice',
       [
@@ -83,9 +83,9 @@ describe('archives', () => {
   });
 
   it('are refused if they are truncated or not zip archives', async () => {
-    const archive = zip([{ path: 'a.py', content: 'x = 1\n'.repeat(1_000), deflate: false }]);
-    const broken = [Buffer.from('<html>'), archive.subarray(0, 3_000), archive.subarray(3_000)];
-    const outcomes = await Promise.all(broken.map(unpack));
+    const archive = zip([{ path: 'a.py', content: 'x = 1\n'.repeat(1_000), isCompressed: false }]);
+    const brokenArchives = [Buffer.from('<html>'), archive.subarray(0, 3_000), archive.subarray(3_000)];
+    const outcomes = await Promise.all(brokenArchives.map(unpack));
     for (const outcome of outcomes) expect(outcome).toMatch(/^unsupported_package: The archive is invalid/);
   });
 
@@ -116,7 +116,7 @@ describe('wheels', () => {
     paths.map((path) => ({ path, size: 0, read: () => Promise.resolve(Buffer.alloc(0)) }));
 
   it('provide files for a site folder, except those that run at startup', () => {
-    const { files, startup, modules } = contentsOf(
+    const { files, startupFiles, modules } = contentsOf(
       archiveOf([
         'pkg/__init__.py',
         'pkg/data.json',
@@ -146,7 +146,7 @@ describe('wheels', () => {
         'pkg/data.json',
       ].sort(),
     );
-    expect(startup).toEqual([
+    expect(startupFiles).toEqual([
       'evil.pth',
       'distutils-precedence.pth',
       'sitecustomize.py',

@@ -23,7 +23,7 @@ const STRICT = { lazyEntries: true, autoClose: false, strictFileNames: true, val
 
 const MADE_BY_UNIX = 3;
 const FILE_TYPE = 0o170000;
-const REGULAR = 0o100000;
+const REGULAR_FILE = 0o100000;
 
 /**
  * Calls `use` with the files of an untrusted zip archive. Refuses paths that lead out of the archive, links,
@@ -56,12 +56,13 @@ async function filesOf(zip: ZipFile): Promise<ArchiveFile[]> {
   return withImageErrors(async () => {
     const files: ArchiveFile[] = [];
     const paths = new Set<string>();
-    let bytes = 0;
+    let totalBytes = 0;
     for await (const entry of zip.eachEntry()) {
       if (entry.fileName.endsWith('/')) continue;
       checkEntry(entry);
-      bytes += entry.uncompressedSize;
-      if (bytes > MAX_SITE_BYTES) throw tooLargeError(`more than ${MAX_SITE_BYTES / 2 ** 20} MiB unpacked`);
+      totalBytes += entry.uncompressedSize;
+      if (totalBytes > MAX_SITE_BYTES)
+        throw tooLargeError(`more than ${MAX_SITE_BYTES / 2 ** 20} MiB unpacked`);
       if (paths.has(entry.fileName)) throw unsupportedError(`has the file ${quotedName(entry)} twice`);
       paths.add(entry.fileName);
       files.push({ path: entry.fileName, size: entry.uncompressedSize, read: () => read(zip, entry) });
@@ -79,7 +80,7 @@ function checkEntry(entry: Entry): void {
     throw unsupportedError(`has a file with the name ${quotedName(entry)}`);
   }
   const type = (externalFileAttributes >>> 16) & FILE_TYPE;
-  if (versionMadeBy >> 8 === MADE_BY_UNIX && type !== 0 && type !== REGULAR)
+  if (versionMadeBy >> 8 === MADE_BY_UNIX && type !== 0 && type !== REGULAR_FILE)
     throw unsupportedError(`has a link or device ${quotedName(entry)}`);
   if (!entry.canDecodeFileData())
     throw unsupportedError(

@@ -6,7 +6,7 @@ export interface Contents {
   /** Importable names such as `bs4`, public ones first. */
   readonly modules: readonly string[];
   /** Files that would run code when an interpreter starts; they are never installed. */
-  readonly startup: readonly string[];
+  readonly startupFiles: readonly string[];
 }
 
 /** Files of a wheel's metadata folder that programs read; the file list and signatures are not needed in an image. */
@@ -14,32 +14,32 @@ const INSTALLED_METADATA =
   /\.dist-info\/(?:METADATA|entry_points\.txt|top_level\.txt|WHEEL|licenses\/.*|LICEN[CS]E[^/]*)$/;
 
 /** Files that Python executes when it starts. */
-const STARTUP = /^(?:[^/]+\.pth|(?:site|user)customize(?:\.py|\/.*|(?:\..*)?\.so))$/;
+const STARTUP_FILE = /^(?:[^/]+\.pth|(?:site|user)customize(?:\.py|\/.*|(?:\..*)?\.so))$/;
 
 /** Compiled files, and files for compilers only. */
-const EXCLUDED = /\.(?:pyc|pyo|a|lib)$|(?:^|\/)__pycache__\//;
+const EXCLUDED_FILE = /\.(?:pyc|pyo|a|lib)$|(?:^|\/)__pycache__\//;
 
 /** Scripts, headers and data, which do not belong in the site folder. */
 const OTHER_DATA = /^[^/]+\.data\//;
 const SITE_DATA = /^[^/]+\.data\/(?:purelib|platlib)\//;
 
 /** Selects the contents of an unpacked wheel. */
-export function contentsOf(archive: readonly ArchiveFile[]): Contents {
+export function contentsOf(archiveFiles: readonly ArchiveFile[]): Contents {
   const files = new Map<string, ArchiveFile>();
-  const startup: string[] = [];
-  for (const file of archive) {
+  const startupFiles: string[] = [];
+  for (const file of archiveFiles) {
     const path = file.path.replace(SITE_DATA, '');
-    if (OTHER_DATA.test(path) || EXCLUDED.test(path)) continue;
+    if (OTHER_DATA.test(path) || EXCLUDED_FILE.test(path)) continue;
     if (/^[^/]+\.dist-info\//.test(path) && !INSTALLED_METADATA.test(path)) continue;
-    if (STARTUP.test(path)) startup.push(path);
+    if (STARTUP_FILE.test(path)) startupFiles.push(path);
     else files.set(path, file);
   }
-  return { files, modules: modulesOf([...files.keys()]), startup };
+  return { files, modules: modulesOf([...files.keys()]), startupFiles };
 }
 
 /** Returns the warning about files of a wheel that would run when Python starts. */
-export function startupWarning(wheel: string, startup: readonly string[]): string {
-  return `${wheel}: ${startup.join(', ')} would run when Python starts, so they are not installed.`;
+export function startupWarning(wheelName: string, startupFiles: readonly string[]): string {
+  return `${wheelName}: ${startupFiles.join(', ')} would run when Python starts, so they are not installed.`;
 }
 
 const MODULE = /^([A-Za-z_]\w*)(?:\.py|(?:\.[\w-]+)*\.so)$/;

@@ -45,11 +45,11 @@ export interface UnpackedWheels {
 /** One wheel of an image. */
 interface OpenWheel {
   readonly wheel: LockedWheel;
-  readonly archive: readonly ArchiveFile[];
+  readonly files: readonly ArchiveFile[];
   readonly contents: Contents;
 }
 
-/** Fetches the wheels sequentially, and calls `put` with the files of each. `verb` names the step in the progress. */
+/** Fetches the wheels sequentially, and calls `put` with the files of each. `verb` begins the progress message. */
 export async function unpackWheels(
   wheels: readonly LockedWheel[],
   context: BuildContext,
@@ -59,13 +59,13 @@ export async function unpackWheels(
   const warnings: string[] = [];
   for (const wheel of wheels) {
     context.signal.throwIfAborted();
-    context.progress(`${verb} ${wheel.name} ${wheel.version}`);
+    context.reportProgress(`${verb} ${wheel.name} ${wheel.version}`);
     const path = await fetchWheel(wheel, context);
-    await withWheel(wheel, path, async (archive) => {
-      const contents = contentsOf(archive);
+    await withWheel(wheel, path, async (files) => {
+      const contents = contentsOf(files);
       modules.set(wheel.name, contents.modules);
-      if (contents.startup.length > 0) warnings.push(startupWarning(wheel.name, contents.startup));
-      await put({ wheel, archive, contents });
+      if (contents.startupFiles.length > 0) warnings.push(startupWarning(wheel.name, contents.startupFiles));
+      await put({ wheel, files, contents });
     });
   }
   return { modules, warnings };

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { RandomAccessReader } from 'yauzl';
 import type { BuildContext } from '../../builder.ts';
 import { ImageError, isImageError } from '../../error.ts';
-import type { WheelOffer } from '../sources/source.ts';
+import type { AvailableWheel } from '../sources/source.ts';
 import { MAX_WHEEL_BYTES } from './limits.ts';
 import { metadataInFile, metadataInReader } from './wheel-metadata.ts';
 
@@ -19,16 +19,16 @@ const SMALL_WHEEL_BYTES = 256 * 2 ** 10;
  * Returns the METADATA of a wheel in an index: from a separate file (PEP 658, 714), otherwise by range requests,
  * otherwise from the whole file.
  */
-export async function remoteMetadata(offer: WheelOffer, context: BuildContext): Promise<string> {
+export async function remoteMetadata(availableWheel: AvailableWheel, context: BuildContext): Promise<string> {
   return (
-    (await fetchSeparateFile(offer, context)) ??
-    (await fetchByRanges(offer, context)) ??
-    (await fetchWholeWheel(offer, context))
+    (await fetchSeparateFile(availableWheel, context)) ??
+    (await fetchByRanges(availableWheel, context)) ??
+    (await fetchWholeWheel(availableWheel, context))
   );
 }
 
 async function fetchSeparateFile(
-  { metadata, location }: WheelOffer,
+  { metadata, location }: AvailableWheel,
   context: BuildContext,
 ): Promise<string | undefined> {
   if (!metadata) return undefined;
@@ -47,7 +47,7 @@ async function fetchSeparateFile(
 }
 
 async function fetchByRanges(
-  { location, size }: WheelOffer,
+  { location, size }: AvailableWheel,
   context: BuildContext,
 ): Promise<string | undefined> {
   if (size === undefined || size <= SMALL_WHEEL_BYTES) return undefined;
@@ -60,7 +60,7 @@ async function fetchByRanges(
 }
 
 async function fetchWholeWheel(
-  { location, digest, filename }: WheelOffer,
+  { location, digest, filename }: AvailableWheel,
   context: BuildContext,
 ): Promise<string> {
   if (digest === undefined)
@@ -97,9 +97,9 @@ class RemoteFile extends RandomAccessReader {
 
   async #read(start: number, end: number): Promise<Buffer> {
     const parts: Uint8Array[] = [];
-    const last = Math.floor((this.#size - end) / BLOCK_BYTES);
-    const first = Math.floor((this.#size - start - 1) / BLOCK_BYTES);
-    for (let blockNumber = first; blockNumber >= last; blockNumber--) {
+    const lastBlock = Math.floor((this.#size - end) / BLOCK_BYTES);
+    const firstBlock = Math.floor((this.#size - start - 1) / BLOCK_BYTES);
+    for (let blockNumber = firstBlock; blockNumber >= lastBlock; blockNumber--) {
       const blockEnd = this.#size - blockNumber * BLOCK_BYTES;
       const blockStart = Math.max(0, blockEnd - BLOCK_BYTES);
       const block = this.#blocks.get(blockNumber) ?? this.#fetch(blockStart, blockEnd);

@@ -18,7 +18,7 @@ const FORMAT_VERSION = 20;
 /** The flag for names in UTF-8. */
 const UTF8_FLAG = 0x0800;
 /** 1 January 1980, the earliest date in zip archives. Fixed, so that equal files produce equal archives. */
-const DATE = 0x21;
+const EARLIEST_DATE = 0x21;
 const MAX_ENTRIES = 0xffff;
 const MAX_BYTES = 0xffffffff;
 
@@ -61,7 +61,7 @@ function fieldsOf(bytes: Uint8Array, name: Buffer): Buffer {
   const fields = Buffer.alloc(26);
   fields.writeUInt16LE(FORMAT_VERSION, 0);
   fields.writeUInt16LE(UTF8_FLAG, 2);
-  fields.writeUInt16LE(DATE, 8);
+  fields.writeUInt16LE(EARLIEST_DATE, 8);
   fields.writeUInt32LE(crc32(bytes), 10);
   fields.writeUInt32LE(bytes.byteLength, 14);
   fields.writeUInt32LE(bytes.byteLength, 18);

@@ -14,14 +14,14 @@ from heddle_values import to_json
 
 _JOB = "/run/heddle/job.json"
 _RESULT_FD = 3
-_RESULT = "_result__"
+_RESULT_SUFFIX = "_result__"
 
 
-def _send(answer):
+def _send(message):
     # "D" and the value, or "E" and the error, as JSON; the codes are those of guest messages (child/bridge.ts).
     # Lone surrogates, which UTF-8 cannot encode, are written as JSON escapes.
     with os.fdopen(_RESULT_FD, "w", encoding="utf-8", errors="backslashreplace") as pipe:
-        pipe.write(answer)
+        pipe.write(message)
 
 
 def _failure(phase, error):
@@ -40,7 +40,7 @@ def _run(code, namespace):
         is_async = main.__code__.co_flags & inspect.CO_COROUTINE
         return asyncio.run(_await(returned)) if is_async else returned
     for name in reversed(namespace):
-        if name.startswith("__") and name.endswith(_RESULT):
+        if name.startswith("__") and name.endswith(_RESULT_SUFFIX):
             return namespace[name]
     return None
 
@@ -49,7 +49,7 @@ async def _await(coroutine):
     return await coroutine
 
 
-def _answer(job):
+def _run_job(job):
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module
     namespace = vars(module)
@@ -75,9 +75,9 @@ def main():
     with open(_JOB, encoding="utf-8") as file:
         job = json.load(file)
     sys.argv[:] = [heddle_source.FILE]
-    answer = _answer(job)
+    message = _run_job(job)
     sys.stdout.flush()
-    _send(answer)
+    _send(message)
     # Does not wait for threads that the code left running.
     os._exit(0)
 

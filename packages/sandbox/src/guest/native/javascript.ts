@@ -19,7 +19,7 @@ const AsyncFunction = (async () => undefined).constructor as new (...parts: stri
 /** Writes the result: `D` and the value as JSON, or `E` and the error as JSON, as in messages (child/bridge.ts). */
 function finish(kind: 'D' | 'E', json: string): never {
   const bytes = Buffer.from(kind + json);
-  for (let at = 0; at < bytes.length;) at += writeSync(RESULT_FD, bytes, at);
+  for (let offset = 0; offset < bytes.length;) offset += writeSync(RESULT_FD, bytes, offset);
   process.exit(0);
 }
 
@@ -78,25 +78,25 @@ async function loadImports(code: string): Promise<ReadonlyMap<string, Namespace>
 }
 
 /** Returns the bindings of an import. Names that a CommonJS module does not declare are taken from its exports. */
-function namespaceWith(
+function completeNamespace(
   specifier: string,
   names: readonly string[],
   module: Namespace | undefined,
 ): Namespace {
   if (module === undefined) throw new Error(`The module ${specifier} was not loaded.`);
   const defaultExport = module['default'];
-  const missing = names.filter((name) => !(name in module));
-  if (missing.length === 0) return module;
-  const exported =
+  const missingNames = names.filter((name) => !(name in module));
+  if (missingNames.length === 0) return module;
+  const commonJsExports =
     (typeof defaultExport === 'object' || typeof defaultExport === 'function') && defaultExport !== null
       ? (defaultExport as Namespace)
       : {};
-  const unknownName = missing.find((name) => !(name in exported));
+  const unknownName = missingNames.find((name) => !(name in commonJsExports));
   if (unknownName !== undefined || isModuleNamespaceObject(defaultExport))
     throw new SyntaxError(
       `The requested module '${specifier}' does not provide an export named '${unknownName}'`,
     );
-  return { ...module, ...Object.fromEntries(missing.map((name) => [name, exported[name]])) };
+  return { ...module, ...Object.fromEntries(missingNames.map((name) => [name, commonJsExports[name]])) };
 }
 
 async function run(): Promise<void> {
@@ -119,7 +119,7 @@ async function run(): Promise<void> {
     value = await body(
       (specifier: string) => import(specifier),
       (specifier: string, names: readonly string[]) =>
-        namespaceWith(specifier, names, modules.get(specifier)),
+        completeNamespace(specifier, names, modules.get(specifier)),
       ...Object.values(values).map((text) => JSON.parse(text) as unknown),
     );
   } catch (error) {

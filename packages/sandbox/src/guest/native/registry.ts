@@ -18,13 +18,13 @@ const originalRequest = http.request;
 const agent = new http.Agent({ keepAlive: true, maxSockets: 15 });
 
 function urlOf({ protocol, hostname, host, port, path }: RequestOptions, defaultProtocol: string): string {
-  const name = hostname ?? host ?? 'localhost';
+  const hostName = hostname ?? host ?? 'localhost';
   const portPart = port === undefined || port === null || port === '' ? '' : `:${port}`;
-  return `${protocol ?? defaultProtocol}//${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}${portPart}${path ?? '/'}`;
+  return `${protocol ?? defaultProtocol}//${hostName.includes(':') && !hostName.startsWith('[') ? `[${hostName}]` : hostName}${portPart}${path ?? '/'}`;
 }
 
 /** Returns a replacement for `http.request` or `https.request`. */
-function proxiedRequest(defaultProtocol: string) {
+function createProxiedRequest(defaultProtocol: string) {
   return (
     destination: RequestTarget,
     optionsOrCallback?: RequestOptions | OnResponse,
@@ -52,12 +52,12 @@ function proxiedRequest(defaultProtocol: string) {
   };
 }
 
-for (const [client, defaultProtocol] of [
+for (const [httpModule, defaultProtocol] of [
   [http, 'http:'],
   [https, 'https:'],
 ] as const) {
-  const request = proxiedRequest(defaultProtocol);
-  Object.assign(client, {
+  const request = createProxiedRequest(defaultProtocol);
+  Object.assign(httpModule, {
     request,
     get: (
       destination: RequestTarget,

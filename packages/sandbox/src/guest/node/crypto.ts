@@ -1,7 +1,7 @@
 /** Functions of the host. The bundle of an image receives them when it is loaded, and keeps them. */
 interface ImageHost {
   hash(algorithm: string, key: string | null, data: string): unknown;
-  random(bytes: number): unknown;
+  random(byteCount: number): unknown;
 }
 
 /** A parameter of the function that wraps a bundle. */
@@ -62,7 +62,8 @@ export function randomBytes(
   callback?: (error: null, bytes: Buffer) => void,
 ): Buffer | undefined {
   const bytes = Buffer.alloc(size);
-  for (let at = 0; at < size; at += 65_536) crypto.getRandomValues(bytes.subarray(at, at + 65_536));
+  for (let offset = 0; offset < size; offset += 65_536)
+    crypto.getRandomValues(bytes.subarray(offset, offset + 65_536));
   if (callback === undefined) return bytes;
   queueMicrotask(() => callback(null, bytes));
   return undefined;
@@ -70,7 +71,8 @@ export function randomBytes(
 
 export function randomFillSync<T extends ArrayBufferView>(view: T): T {
   const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-  for (let at = 0; at < bytes.length; at += 65_536) crypto.getRandomValues(bytes.subarray(at, at + 65_536));
+  for (let offset = 0; offset < bytes.length; offset += 65_536)
+    crypto.getRandomValues(bytes.subarray(offset, offset + 65_536));
   return view;
 }
 

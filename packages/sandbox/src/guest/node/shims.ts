@@ -20,12 +20,15 @@ function unescape(text: string): string {
 function parse(query: string, separator = '&', equals = '='): Record<string, string | string[]> {
   const values: Record<string, string | string[]> = { __proto__: null } as never;
   for (const pair of query === '' ? [] : query.split(separator)) {
-    const at = pair.indexOf(equals);
-    const [name, value] = (at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + equals.length)]).map(
-      (part) => unescape((part as string).replaceAll('+', ' ')),
-    ) as [string, string];
-    const earlier = values[name];
-    values[name] = earlier === undefined ? value : [...(Array.isArray(earlier) ? earlier : [earlier]), value];
+    const equalsIndex = pair.indexOf(equals);
+    const [name, value] = (
+      equalsIndex < 0 ? [pair, ''] : [pair.slice(0, equalsIndex), pair.slice(equalsIndex + equals.length)]
+    ).map((part) => unescape((part as string).replaceAll('+', ' '))) as [string, string];
+    const previousValue = values[name];
+    values[name] =
+      previousValue === undefined
+        ? value
+        : [...(Array.isArray(previousValue) ? previousValue : [previousValue]), value];
   }
   return values;
 }

@@ -29,7 +29,7 @@ export interface Runtime {
   start(...args: (string | number)[]): void;
 }
 
-interface Install {
+interface InstallFunction {
   (sources: string): void;
   destroy(): void;
 }
@@ -45,7 +45,7 @@ interface Pyodide {
 
 let pyodide: Pyodide | undefined;
 /** Number of shared libraries that were loaded when the interpreter had started. */
-let initialLibraries = 0;
+let initialLibraryCount = 0;
 
 const write = (line: string): void => void bridge.print(line);
 
@@ -76,13 +76,13 @@ export async function start({ snapshot, site }: StartupFiles): Promise<Runtime> 
   pyodide = await load(snapshot);
   if (pyodide._api?.config !== undefined) delete pyodide._api.config._loadSnapshot;
   removeStartupGlobals();
-  initialLibraries = countLibraries(pyodide);
+  initialLibraryCount = countLibraries(pyodide);
   if (site !== null) {
     mountSite(pyodide.FS, site);
     pyodide.runPython(SITE_SETUP);
   }
   if (snapshot === null) {
-    const install = pyodide.runPython(loader + '\ninstall') as Install;
+    const install = pyodide.runPython(loader + '\ninstall') as InstallFunction;
     install(JSON.stringify(MODULES));
     // A snapshot cannot contain references from this realm to Python objects.
     install.destroy();
@@ -95,7 +95,7 @@ export async function start({ snapshot, site }: StartupFiles): Promise<Runtime> 
 
 const countLibraries = ({ _module: { LDSO } }: Pyodide): number => Object.keys(LDSO.loadedLibsByName).length;
 
-function startedInterpreter(): Pyodide {
+function requireInterpreter(): Pyodide {
   if (pyodide === undefined) throw new Error('The interpreter has not started');
   return pyodide;
 }
@@ -108,8 +108,8 @@ const copyOf = (bytes: Uint8Array): ArrayBuffer =>
  * loaded after the start: interpreters from such a snapshot would crash.
  */
 export function makeSnapshot(): ArrayBuffer {
-  const python = startedInterpreter();
-  if (countLibraries(python) !== initialLibraries) {
+  const python = requireInterpreter();
+  if (countLibraries(python) !== initialLibraryCount) {
     throw new Error('A shared library was loaded; a snapshot cannot contain its functions');
   }
   return copyOf(python.makeMemorySnapshot());
@@ -117,10 +117,10 @@ export function makeSnapshot(): ArrayBuffer {
 
 /** Returns the value of Python code as a string. */
 export function evaluate(code: string): string {
-  return String(startedInterpreter().runPython(code));
+  return String(requireInterpreter().runPython(code));
 }
 
 /** Returns the bytes of a file in the interpreter's file system. */
 export function readFile(path: string): ArrayBuffer {
-  return copyOf(startedInterpreter().FS.readFile(path));
+  return copyOf(requireInterpreter().FS.readFile(path));
 }

@@ -10,17 +10,17 @@ import { installRequest, installXhr } from './xhr.ts';
 import { installStartupGlobals, type StartupFiles } from './startup-globals.ts';
 import { bytesOf } from '../web/bytes.ts';
 
-/** Maximum number of turns of Python's event loop in one entry (a call to `enter`); later turns run as timers. */
-const TURNS_PER_ENTRY = 64;
+/** Maximum number of turns of Python's event loop in one invocation (a call to `enter`); later turns run as timers. */
+const TURNS_PER_INVOCATION = 64;
 
-let turns = 0;
+let turnCount = 0;
 
-function resetTurns(): void {
-  turns = 0;
+function resetTurnCount(): void {
+  turnCount = 0;
 }
 
 /**
- * The channel with which Pyodide's event loop schedules its turns. Turns run in the same entry, since a round trip
+ * The channel with which Pyodide's event loop schedules its turns. Turns run in the same invocation, since a round trip
  * through the process costs a millisecond. Their number is limited, so that timers and answers of the host run in
  * between.
  */
@@ -29,7 +29,7 @@ class Channel {
   readonly port2 = {
     postMessage: (): void => {
       const runTurn = (): void => this.port1.onmessage?.();
-      if (++turns <= TURNS_PER_ENTRY) void NativePromise.resolve().then(runTurn);
+      if (++turnCount <= TURNS_PER_INVOCATION) void NativePromise.resolve().then(runTurn);
       else setTimeout(runTurn, 0);
     },
   };
@@ -72,7 +72,7 @@ function installRandomPool(): void {
 }
 
 /** The arguments of `enter`. */
-type EntryArgs =
+type InvocationArgs =
   | [kind: 'boot']
   | [kind: 'snapshot']
   | [kind: 'evaluate', code: string]
@@ -100,7 +100,7 @@ async function boot(): Promise<void> {
 }
 
 /** Runs a job. An error thrown here does not come from the job's code; it ends the interpreter. */
-function run(args: EntryArgs): void {
+function run(args: InvocationArgs): void {
   reopen();
   try {
     runtime?.start(...(args.slice(2) as (string | number)[]));
@@ -113,14 +113,14 @@ function run(args: EntryArgs): void {
 }
 
 /** Serves the requests of image and snapshot builders. */
-function serveBuilder(args: Extract<EntryArgs, ['snapshot'] | ['evaluate' | 'read', string]>): unknown {
+function serveBuilder(args: Extract<InvocationArgs, ['snapshot'] | ['evaluate' | 'read', string]>): unknown {
   if (args[0] === 'evaluate') return evaluate(args[1]);
   return args[0] === 'read' ? readFile(args[1]) : makeSnapshot();
 }
 
-/** The process calls this to run code in this realm, and measures the time of every call (an entry). */
-function enter(...args: EntryArgs): unknown {
-  resetTurns();
+/** The process calls this to run code in this realm, and measures the time of every call (an invocation). */
+function enter(...args: InvocationArgs): unknown {
+  resetTurnCount();
   try {
     if (args[0] === 'run') run(args);
     else if (args[0] === 'timer') fire(args[1]);
@@ -135,7 +135,7 @@ function enter(...args: EntryArgs): unknown {
 }
 
 /** Connects a new context: `post` sends messages to the process. Returns the function that the process calls. */
-function connectTo(
+function connectContext(
   post: (message: string) => unknown,
   ...[wasm, stdlib, snapshot, site]: [ArrayBuffer, ArrayBuffer, ArrayBuffer | null, ArrayBuffer | null]
 ): typeof enter {
@@ -152,4 +152,4 @@ installMessageChannel();
 installWebGlobals();
 installXhr();
 installRequest();
-define(globalThis, '__heddle', connectTo);
+define(globalThis, '__heddle', connectContext);

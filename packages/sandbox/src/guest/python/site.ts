@@ -17,24 +17,24 @@ const LOCAL_HEADER_BYTES = 30;
  * Mounts the files of an uncompressed ZIP archive (made by the image builder, its digest verified). The file system
  * refers to the archive's memory, so nothing is copied.
  */
-export function mountSite(files: FileSystem, archive: ArrayBuffer): void {
+export function mountSite(fileSystem: FileSystem, archive: ArrayBuffer): void {
   const view = new DataView(archive);
   const endRecordOffset = archive.byteLength - END_RECORD_BYTES;
-  const count = view.getUint16(endRecordOffset + 10, true);
+  const fileCount = view.getUint16(endRecordOffset + 10, true);
   let entryOffset = view.getUint32(endRecordOffset + 16, true);
   const folders = new Set<string>();
-  for (let index = 0; index < count; index++) {
+  for (let index = 0; index < fileCount; index++) {
     const size = view.getUint32(entryOffset + 24, true);
-    const nameBytes = view.getUint16(entryOffset + 28, true);
+    const nameLength = view.getUint16(entryOffset + 28, true);
     const localHeaderOffset = view.getUint32(entryOffset + 42, true);
-    const name = new Uint8Array(archive, entryOffset + DIRECTORY_ENTRY_BYTES, nameBytes);
+    const name = new Uint8Array(archive, entryOffset + DIRECTORY_ENTRY_BYTES, nameLength);
     const path = `${SITE}/${new TextDecoder().decode(name)}`;
     const folder = path.slice(0, path.lastIndexOf('/'));
-    if (!folders.has(folder)) files.mkdirTree(folder);
+    if (!folders.has(folder)) fileSystem.mkdirTree(folder);
     folders.add(folder);
-    const start = localHeaderOffset + LOCAL_HEADER_BYTES + nameBytes;
-    files.writeFile(path, new Uint8Array(archive, start, size), { canOwn: true });
-    entryOffset += DIRECTORY_ENTRY_BYTES + nameBytes;
+    const start = localHeaderOffset + LOCAL_HEADER_BYTES + nameLength;
+    fileSystem.writeFile(path, new Uint8Array(archive, start, size), { canOwn: true });
+    entryOffset += DIRECTORY_ENTRY_BYTES + nameLength;
   }
 }
 

@@ -1,14 +1,18 @@
 import { apply, codeAt, NativeUint8Array, toText } from '../primordials.ts';
 
 const fromCharCode = String.fromCharCode;
-const CHUNK = 8_192;
+const CHUNK_BYTES = 8_192;
 const { subarray } = Uint8Array.prototype;
 
 /** Returns bytes as a binary string, one character per byte: messages to the process are strings. */
 export function toBinary(bytes: Uint8Array): string {
   let text = '';
-  for (let at = 0; at < bytes.length; at += CHUNK) {
-    text += apply(fromCharCode, undefined, apply(subarray, bytes, [at, at + CHUNK]) as unknown as number[]);
+  for (let offset = 0; offset < bytes.length; offset += CHUNK_BYTES) {
+    text += apply(
+      fromCharCode,
+      undefined,
+      apply(subarray, bytes, [offset, offset + CHUNK_BYTES]) as unknown as number[],
+    );
   }
   return text;
 }

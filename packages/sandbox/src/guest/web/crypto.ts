@@ -25,7 +25,7 @@ type ImportArgs = [
 const nameOf = (algorithm: unknown): string =>
   String(typeof algorithm === 'string' ? algorithm : (algorithm as Algorithm).name).toUpperCase();
 
-function hashId(algorithm: unknown): string {
+function hashIdOf(algorithm: unknown): string {
   const id = HASH_IDS[nameOf(algorithm)];
   if (id === undefined)
     throw new DOMException(
@@ -94,15 +94,17 @@ function requireHmac(algorithm: unknown): void {
     );
 }
 
-function hmac(key: CryptoKey, usage: string, data: unknown): Uint8Array {
+function computeHmac(key: CryptoKey, usage: string, data: unknown): Uint8Array {
   if (!key.usages.includes(usage))
     throw new DOMException(`The key does not have the usage "${usage}"`, 'InvalidAccessError');
-  return new Uint8Array(hash(hashId(key.algorithm.hash), toBinary(keyBytes(key)), bytesOf(data, 'The data')));
+  return new Uint8Array(
+    hash(hashIdOf(key.algorithm.hash), toBinary(keyBytes(key)), bytesOf(data, 'The data')),
+  );
 }
 
 const subtle = {
   async digest(algorithm: unknown, data: unknown): Promise<ArrayBuffer> {
-    return hash(hashId(algorithm), undefined, bytesOf(data, 'The data'));
+    return hash(hashIdOf(algorithm), undefined, bytesOf(data, 'The data'));
   },
 
   async importKey(...[format, data, algorithm, extractable, usages]: ImportArgs): Promise<CryptoKey> {
@@ -110,7 +112,7 @@ const subtle = {
     if (format !== 'raw')
       throw new DOMException('Only keys in the format "raw" can be imported', 'NotSupportedError');
     const hashName = nameOf(algorithm.hash);
-    hashId(hashName);
+    hashIdOf(hashName);
     return new CryptoKey(bytesOf(data, 'The key').slice(), hashName, extractable, usages);
   },
 
@@ -120,7 +122,7 @@ const subtle = {
     usages: readonly string[],
   ): Promise<CryptoKey> {
     requireHmac(algorithm);
-    const bytes = getRandomValues(new Uint8Array(BLOCK_BYTES[hashId(algorithm.hash)] as number));
+    const bytes = getRandomValues(new Uint8Array(BLOCK_BYTES[hashIdOf(algorithm.hash)] as number));
     return new CryptoKey(bytes, nameOf(algorithm.hash), extractable, usages);
   },
 
@@ -135,16 +137,17 @@ const subtle = {
 
   async sign(algorithm: unknown, key: CryptoKey, data: unknown): Promise<ArrayBuffer> {
     requireHmac(algorithm);
-    return hmac(key, 'sign', data).buffer as ArrayBuffer;
+    return computeHmac(key, 'sign', data).buffer as ArrayBuffer;
   },
 
   async verify(algorithm: unknown, key: CryptoKey, signature: unknown, data: unknown): Promise<boolean> {
     requireHmac(algorithm);
-    const received = bytesOf(signature, 'The signature');
-    const expected = hmac(key, 'verify', data);
-    let difference = received.length ^ expected.length;
+    const receivedSignature = bytesOf(signature, 'The signature');
+    const expectedSignature = computeHmac(key, 'verify', data);
+    let difference = receivedSignature.length ^ expectedSignature.length;
     // Takes the same time wherever the first difference is.
-    for (let i = 0; i < expected.length; i++) difference |= (expected[i] as number) ^ (received[i] ?? 0);
+    for (let i = 0; i < expectedSignature.length; i++)
+      difference |= (expectedSignature[i] as number) ^ (receivedSignature[i] ?? 0);
     return difference === 0;
   },
 };

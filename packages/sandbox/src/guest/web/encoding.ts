@@ -1,7 +1,7 @@
 import { bytesOf } from './bytes.ts';
 
 const fromCodePoint = String.fromCodePoint;
-const LABELS: Readonly<Record<string, string>> = {
+const ENCODING_BY_LABEL: Readonly<Record<string, string>> = {
   'utf-8': 'utf-8',
   utf8: 'utf-8',
   'unicode-1-1-utf-8': 'utf-8',
@@ -21,23 +21,23 @@ export function encode(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length * 3);
   let end = 0;
   for (let i = 0; i < text.length; i++) {
-    let point = text.codePointAt(i) as number;
-    if (point >= 0xd800 && point <= 0xdfff) point = 0xfffd;
-    if (point < 0x80) {
-      bytes[end++] = point;
-    } else if (point < 0x800) {
-      bytes[end++] = 0xc0 | (point >> 6);
-      bytes[end++] = 0x80 | (point & 63);
-    } else if (point < 0x10000) {
-      bytes[end++] = 0xe0 | (point >> 12);
-      bytes[end++] = 0x80 | ((point >> 6) & 63);
-      bytes[end++] = 0x80 | (point & 63);
+    let codePoint = text.codePointAt(i) as number;
+    if (codePoint >= 0xd800 && codePoint <= 0xdfff) codePoint = 0xfffd;
+    if (codePoint < 0x80) {
+      bytes[end++] = codePoint;
+    } else if (codePoint < 0x800) {
+      bytes[end++] = 0xc0 | (codePoint >> 6);
+      bytes[end++] = 0x80 | (codePoint & 63);
+    } else if (codePoint < 0x10000) {
+      bytes[end++] = 0xe0 | (codePoint >> 12);
+      bytes[end++] = 0x80 | ((codePoint >> 6) & 63);
+      bytes[end++] = 0x80 | (codePoint & 63);
     } else {
       i++;
-      bytes[end++] = 0xf0 | (point >> 18);
-      bytes[end++] = 0x80 | ((point >> 12) & 63);
-      bytes[end++] = 0x80 | ((point >> 6) & 63);
-      bytes[end++] = 0x80 | (point & 63);
+      bytes[end++] = 0xf0 | (codePoint >> 18);
+      bytes[end++] = 0x80 | ((codePoint >> 12) & 63);
+      bytes[end++] = 0x80 | ((codePoint >> 6) & 63);
+      bytes[end++] = 0x80 | (codePoint & 63);
     }
   }
   return bytes.slice(0, end);
@@ -51,9 +51,9 @@ interface DecodeResult {
 }
 
 interface Utf8Character {
-  readonly point: number;
+  readonly codePoint: number;
   /** Index of the next character. */
-  readonly next: number;
+  readonly nextIndex: number;
   readonly state: 'complete' | 'incomplete' | 'invalid';
 }
 
@@ -70,50 +70,55 @@ function continuationOf(byte: number): readonly [needed: number, low: number, hi
 
 function readMultiByteCharacter(bytes: Uint8Array, start: number): Utf8Character {
   const byte = bytes[start] as number;
-  const [needed, low, high] = continuationOf(byte);
-  let point = byte & (0x3f >> needed);
-  let next = start + 1;
-  for (const end = start + needed; next <= end && next < bytes.length; next++) {
-    const continuation = bytes[next] as number;
-    if (continuation < (next === start + 1 ? low : 0x80)) break;
-    if (continuation > (next === start + 1 ? high : 0xbf)) break;
-    point = (point << 6) | (continuation & 63);
+  const [neededBytes, low, high] = continuationOf(byte);
+  let codePoint = byte & (0x3f >> neededBytes);
+  let nextIndex = start + 1;
+  for (const end = start + neededBytes; nextIndex <= end && nextIndex < bytes.length; nextIndex++) {
+    const continuation = bytes[nextIndex] as number;
+    if (continuation < (nextIndex === start + 1 ? low : 0x80)) break;
+    if (continuation > (nextIndex === start + 1 ? high : 0xbf)) break;
+    codePoint = (codePoint << 6) | (continuation & 63);
   }
-  if (needed > 0 && next > start + needed) return { point, next, state: 'complete' };
-  return { point: 0xfffd, next, state: needed > 0 && next === bytes.length ? 'incomplete' : 'invalid' };
+  if (neededBytes > 0 && nextIndex > start + neededBytes) return { codePoint, nextIndex, state: 'complete' };
+  return {
+    codePoint: 0xfffd,
+    nextIndex,
+    state: neededBytes > 0 && nextIndex === bytes.length ? 'incomplete' : 'invalid',
+  };
 }
 
-function decodeUtf8(bytes: Uint8Array, stream: boolean): DecodeResult {
+function decodeUtf8(bytes: Uint8Array, isStreaming: boolean): DecodeResult {
   let text = '';
   let isValid = true;
-  for (let at = 0; at < bytes.length;) {
-    const byte = bytes[at] as number;
+  for (let index = 0; index < bytes.length;) {
+    const byte = bytes[index] as number;
     if (byte < 0x80) {
       text += fromCodePoint(byte);
-      at++;
+      index++;
       continue;
     }
-    const { point, next, state } = readMultiByteCharacter(bytes, at);
-    if (stream && state === 'incomplete') return { text, incompleteBytes: bytes.length - at, isValid };
+    const { codePoint, nextIndex, state } = readMultiByteCharacter(bytes, index);
+    if (isStreaming && state === 'incomplete')
+      return { text, incompleteBytes: bytes.length - index, isValid };
     isValid &&= state === 'complete';
-    text += fromCodePoint(point);
-    at = next;
+    text += fromCodePoint(codePoint);
+    index = nextIndex;
   }
   return { text, incompleteBytes: 0, isValid };
 }
 
 /** UTF-16LE decoder of the Encoding standard: a surrogate without its pair, or an odd last byte, becomes U+FFFD. */
-function decodeUtf16(bytes: Uint8Array, stream: boolean): DecodeResult {
+function decodeUtf16(bytes: Uint8Array, isStreaming: boolean): DecodeResult {
   let units = '';
-  for (let at = 0; at + 1 < bytes.length; at += 2)
-    units += String.fromCharCode((bytes[at] as number) | ((bytes[at + 1] as number) << 8));
+  for (let index = 0; index + 1 < bytes.length; index += 2)
+    units += String.fromCharCode((bytes[index] as number) | ((bytes[index + 1] as number) << 8));
   // The pair of a high surrogate at the end may be in the next bytes.
-  const complete = units.replace(/[\ud800-\udbff]$/, '');
-  const incompleteBytes = bytes.length - 2 * complete.length;
-  const text = complete.toWellFormed();
-  if (stream) return { text, incompleteBytes, isValid: text === complete };
+  const completeUnits = units.replace(/[\ud800-\udbff]$/, '');
+  const incompleteBytes = bytes.length - 2 * completeUnits.length;
+  const text = completeUnits.toWellFormed();
+  if (isStreaming) return { text, incompleteBytes, isValid: text === completeUnits };
   if (incompleteBytes > 0) return { text: `${text}\ufffd`, incompleteBytes: 0, isValid: false };
-  return { text, incompleteBytes: 0, isValid: text === complete };
+  return { text, incompleteBytes: 0, isValid: text === completeUnits };
 }
 
 function decodeWindows1252(bytes: Uint8Array): string {
@@ -156,12 +161,12 @@ export class TextDecoder {
   readonly encoding: string;
   readonly fatal: boolean;
   readonly ignoreBOM: boolean;
-  #pending: Uint8Array = new Uint8Array(0);
+  #pendingBytes: Uint8Array = new Uint8Array(0);
   #hasBegun = false;
 
   constructor(label: unknown = 'utf-8', options: { fatal?: boolean; ignoreBOM?: boolean } = {}) {
     const name = String(label).trim().toLowerCase();
-    const encoding = Object.hasOwn(LABELS, name) ? LABELS[name] : undefined;
+    const encoding = Object.hasOwn(ENCODING_BY_LABEL, name) ? ENCODING_BY_LABEL[name] : undefined;
     if (encoding === undefined)
       throw new RangeError(`The encoding "${name}" is not supported; use utf-8, utf-16le or latin1`);
     this.encoding = encoding;
@@ -170,32 +175,32 @@ export class TextDecoder {
   }
 
   decode(input?: unknown, options: { stream?: boolean } = {}): string {
-    const stream = options.stream === true;
+    const isStreaming = options.stream === true;
     const bytes = this.#prependPending(
       input === undefined ? new Uint8Array(0) : bytesOf(input, 'The input of decode()'),
     );
-    let text = this.#decodeBytes(bytes, stream);
+    let text = this.#decodeBytes(bytes, isStreaming);
     const hasText = text !== '';
     if (!this.#hasBegun && !this.ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
-    this.#hasBegun = stream && (this.#hasBegun || hasText);
+    this.#hasBegun = isStreaming && (this.#hasBegun || hasText);
     return text;
   }
 
-  #decodeBytes(bytes: Uint8Array, stream: boolean): string {
+  #decodeBytes(bytes: Uint8Array, isStreaming: boolean): string {
     if (this.encoding === 'windows-1252') return decodeWindows1252(bytes);
     const decodeUnicode = this.encoding === 'utf-16le' ? decodeUtf16 : decodeUtf8;
-    const { text, incompleteBytes, isValid } = decodeUnicode(bytes, stream);
+    const { text, incompleteBytes, isValid } = decodeUnicode(bytes, isStreaming);
     if (!isValid && this.fatal) throw new TypeError(`The bytes are not valid ${this.encoding}`);
-    this.#pending = incompleteBytes === 0 ? new Uint8Array(0) : bytes.slice(-incompleteBytes);
+    this.#pendingBytes = incompleteBytes === 0 ? new Uint8Array(0) : bytes.slice(-incompleteBytes);
     return text;
   }
 
   #prependPending(bytes: Uint8Array): Uint8Array {
-    if (this.#pending.length === 0) return bytes;
-    const joined = new Uint8Array(this.#pending.length + bytes.length);
-    joined.set(this.#pending);
-    joined.set(bytes, this.#pending.length);
-    this.#pending = new Uint8Array(0);
+    if (this.#pendingBytes.length === 0) return bytes;
+    const joined = new Uint8Array(this.#pendingBytes.length + bytes.length);
+    joined.set(this.#pendingBytes);
+    joined.set(bytes, this.#pendingBytes.length);
+    this.#pendingBytes = new Uint8Array(0);
     return joined;
   }
 }

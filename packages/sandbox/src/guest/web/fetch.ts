@@ -1,4 +1,4 @@
-import { hostCall } from '../calls.ts';
+import { callHost } from '../calls.ts';
 import { viewOf, fromBinary, toBinary } from './bytes.ts';
 import { decode, encode, TextDecoder, TextEncoder } from './encoding.ts';
 import { Headers } from './headers.ts';
@@ -30,15 +30,15 @@ interface FetchInit {
 }
 
 /** Returns a body as bytes, with the content type that it implies. */
-function readBody(body: unknown): { bytes: Uint8Array; type: string | undefined } | undefined {
+function readBody(body: unknown): { bytes: Uint8Array; contentType: string | undefined } | undefined {
   if (body === null || body === undefined) return undefined;
   const view = viewOf(body);
-  if (view !== undefined) return { bytes: view, type: undefined };
+  if (view !== undefined) return { bytes: view, contentType: undefined };
   const isForm =
     typeof body === 'object' && Object.prototype.toString.call(body) === '[object URLSearchParams]';
   return {
     bytes: encode(String(body)),
-    type: isForm ? 'application/x-www-form-urlencoded;charset=UTF-8' : 'text/plain;charset=UTF-8',
+    contentType: isForm ? 'application/x-www-form-urlencoded;charset=UTF-8' : 'text/plain;charset=UTF-8',
   };
 }
 
@@ -57,8 +57,8 @@ export class Response {
     this.status = init.status ?? 200;
     this.statusText = init.statusText ?? '';
     this.headers = new Headers(init.headers);
-    if (content?.type !== undefined && !this.headers.has('content-type'))
-      this.headers.set('content-type', content.type);
+    if (content?.contentType !== undefined && !this.headers.has('content-type'))
+      this.headers.set('content-type', content.contentType);
     this.#bytes = content?.bytes ?? new Uint8Array(0);
   }
 
@@ -119,7 +119,8 @@ function rejectOnAbort(signal: NonNullable<FetchInit['signal']>): Promise<never>
 export async function fetch(input: unknown, init: FetchInit = {}): Promise<Response> {
   const body = readBody(init.body);
   const headers = new Headers(init.headers);
-  if (body?.type !== undefined && !headers.has('content-type')) headers.set('content-type', body.type);
+  if (body?.contentType !== undefined && !headers.has('content-type'))
+    headers.set('content-type', body.contentType);
   const head = {
     url: String(input),
     method: String(init.method ?? 'GET').toUpperCase(),
@@ -127,7 +128,7 @@ export async function fetch(input: unknown, init: FetchInit = {}): Promise<Respo
     redirect: String(init.redirect ?? 'follow'),
   };
   if (init.signal?.aborted === true) throw init.signal.reason;
-  const call = hostCall('fetch', head, body && toBinary(body.bytes));
+  const call = callHost('fetch', head, body && toBinary(body.bytes));
   const answer = await (init.signal ? Promise.race([call, rejectOnAbort(init.signal)]) : call);
   const { url, redirected, ...responseInit } = answer.head as ResponseHead;
   return withUrl(new Response(fromBinary(answer.body), responseInit), url, redirected);

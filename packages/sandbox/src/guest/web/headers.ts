@@ -1,5 +1,5 @@
 type Pair = [name: string, value: string];
-type Init = Headers | Iterable<readonly [string, string]> | Record<string, string> | null | undefined;
+type HeadersInit = Headers | Iterable<readonly [string, string]> | Record<string, string> | null | undefined;
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
@@ -13,7 +13,7 @@ function normalizeName(name: unknown): string {
 export class Headers implements Iterable<Pair> {
   readonly #pairs: Pair[] = [];
 
-  constructor(init?: Init) {
+  constructor(init?: HeadersInit) {
     if (init === null || init === undefined) return;
     const pairs =
       typeof (init as Iterable<unknown>)[Symbol.iterator] === 'function'

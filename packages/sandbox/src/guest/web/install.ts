@@ -27,26 +27,30 @@ export function removeBuiltIns(): void {
  * count toward the isolate's limit. Called for the snapshot, before user code could keep the native constructor.
  */
 export function fixBufferSizes(): void {
-  const native = ArrayBuffer;
-  const fixed: ArrayBufferConstructor = new Proxy(native, {
+  const nativeArrayBuffer = ArrayBuffer;
+  const fixedArrayBuffer: ArrayBufferConstructor = new Proxy(nativeArrayBuffer, {
     // Without a null prototype, traps that users put on Object.prototype would be called with the native constructor.
     __proto__: null,
     construct: (_target, args: unknown[], newTarget: unknown) =>
-      construct(native, [args[0] as number], (newTarget === fixed ? native : newTarget) as typeof native),
+      construct(
+        nativeArrayBuffer,
+        [args[0] as number],
+        (newTarget === fixedArrayBuffer ? nativeArrayBuffer : newTarget) as typeof nativeArrayBuffer,
+      ),
   } as ProxyHandler<ArrayBufferConstructor>);
-  define(native.prototype, 'constructor', fixed);
-  define(globalThis, 'ArrayBuffer', fixed);
+  define(nativeArrayBuffer.prototype, 'constructor', fixedArrayBuffer);
+  define(globalThis, 'ArrayBuffer', fixedArrayBuffer);
 }
 
 function installPerformance(): void {
-  let origin = 0;
-  let last = 0;
+  let originMs = 0;
+  let lastMs = 0;
   const performance = {};
   define(performance, 'now', () => {
-    origin ||= now();
+    originMs ||= now();
     // The system clock may be set back; this clock is monotonic.
-    last = Math.max(last, now() - origin);
-    return last;
+    lastMs = Math.max(lastMs, now() - originMs);
+    return lastMs;
   });
   define(globalThis, 'performance', performance);
 }

@@ -1,4 +1,4 @@
-import { hostCall } from '../calls.ts';
+import { callHost } from '../calls.ts';
 import { send } from '../channel.ts';
 import { apply, codeAt, define, defineProperty, NativeUint8Array, toText } from '../primordials.ts';
 
@@ -6,8 +6,8 @@ import { apply, codeAt, define, defineProperty, NativeUint8Array, toText } from 
  * The exports of other modules that lazy modules may use. Those other modules must not be duplicated, because they have
  * state or must run before user code. Every fresh context contains all of this, so only used exports are included.
  */
-const shared = {
-  calls: { hostCall },
+const sharedModules = {
+  calls: { callHost },
   channel: { send },
   primordials: { apply, codeAt, NativeUint8Array, toText },
 };
@@ -23,7 +23,7 @@ export function defineLazyGlobals(
   const materialize = (): void => {
     // Libraries look for a native version first and must not find the getter.
     for (const name of names) delete (globalThis as Record<string, unknown>)[name];
-    const values = load(shared);
+    const values = load(sharedModules);
     for (const name of names) define(globalThis, name, values[name]);
   };
   for (const name of names) {

@@ -29,7 +29,7 @@ def refuse_with(reason):
 
 def guard():
     """Makes operations fail if their results must not be in a snapshot. Returns a function that undoes this."""
-    dlopen, seed, load = _ctypes.dlopen, random.Random.seed, builtins.__import__
+    dlopen, seed, original_import = _ctypes.dlopen, random.Random.seed, builtins.__import__
 
     def guarded_dlopen(name, *rest):
         # The interpreter's own symbols are available before and after the restore.
@@ -44,7 +44,7 @@ def guard():
 
     def guarded_import(name, *rest):
         # After the restore, the interpreter is in a different realm.
-        return refuse_realm() if name.partition(".")[0] in ("js", "pyodide_js") else load(name, *rest)
+        return refuse_realm() if name.partition(".")[0] in ("js", "pyodide_js") else original_import(name, *rest)
 
     refuse_library = refuse_with("a native library")
     refuse_realm = refuse_with("JavaScript")

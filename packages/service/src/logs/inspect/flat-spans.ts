@@ -1,5 +1,5 @@
 import type { Json } from '@heddle/core';
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Span } from '@heddle/core/run';
 import { bytesOf, hidesInput, hidesOutput } from '../spans.ts';
 
@@ -75,22 +75,22 @@ export function pageOfSpans(
   const spans: FlatSpan[] = [];
   let position = 0;
   let hasMore = false;
-  const parents = [{ span: top, depth: childDepthOf(root, top), next: 0 }];
+  const parents = [{ span: top, depth: childDepthOf(root, top), nextChildIndex: 0 }];
   while (parents.length > 0 && !hasMore) {
     const parent = parents.at(-1) as (typeof parents)[number];
-    const child = parent.span.children[parent.next];
+    const child = parent.span.children[parent.nextChildIndex];
     if (!child) {
       parents.pop();
       continue;
     }
-    parent.next += 1;
+    parent.nextChildIndex += 1;
     if (matches(child, filter)) {
       if (spans.length === limit) hasMore = true;
       else if (position >= from)
         spans.push(toFlatSpan(child, { root, parent: parent.span, depth: parent.depth }));
       position += 1;
     }
-    if (filter.direct !== true) parents.push({ span: child, depth: parent.depth + 1, next: 0 });
+    if (filter.direct !== true) parents.push({ span: child, depth: parent.depth + 1, nextChildIndex: 0 });
   }
   return { spans, next: hasMore ? from + limit : undefined };
 }
@@ -142,6 +142,6 @@ function toFlatSpan(
 }
 
 function lineOf(details: Json | undefined): number | null {
-  const line = isJsonObject(details) ? own(details, 'line') : undefined;
+  const line = isJsonObject(details) ? getOwn(details, 'line') : undefined;
   return typeof line === 'number' && Number.isSafeInteger(line) && line > 0 ? line : null;
 }

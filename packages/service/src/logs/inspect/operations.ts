@@ -5,7 +5,7 @@ import {
   eventStream,
   mayWrite,
   notFound,
-  operationsOf,
+  operationFactory,
 } from '@heddle/api/areas';
 import { refusalOf } from '@heddle/api';
 import type { Json } from '@heddle/core';
@@ -22,7 +22,7 @@ import * as schemas from './schemas.ts';
 import { statesOf } from './states.ts';
 import { keysOfPointer, pageOfValue, valueAtKeys } from './value-page.ts';
 
-const SHARED = {
+const COMMON_FIELDS = {
   method: 'GET',
   tag: 'Logs',
   scope: 'api:read',
@@ -33,18 +33,18 @@ const SHARED = {
   errors: [400, 401, 403, 404, 429],
 } as const;
 
-const define = operationsOf<LogServices>();
-const cursors = cursorCodec(schemas.spanPosition);
+const defineOperation = operationFactory<LogServices>();
+const positionCodec = cursorCodec(schemas.spanPosition);
 
-export const getRunOverview = define({
-  ...SHARED,
+export const getRunOverview = defineOperation({
+  ...COMMON_FIELDS,
   id: 'getRunOverview',
   path: '/api/v2/logs/{runId}/overview',
   summary: 'Get the state of a run, its pauses, its child runs and its graph',
   query: z.strictObject({}),
   success: [{ status: 200, schema: schemas.overview, description: 'The run, without values of blocks' }],
-  async handle(services, { head, principal }, row) {
-    if (head) return { data: null };
+  async handle(services, { isHead, principal }, row) {
+    if (isHead) return { data: null };
     const mayResume = await mayWrite(services, principal, row.workspace_id);
     const data = await overviewOf(services, row, mayResume);
     if (!data) throw notFound('Log');
@@ -52,28 +52,28 @@ export const getRunOverview = define({
   },
 });
 
-export const listRunSpans = define({
-  ...SHARED,
+export const listRunSpans = defineOperation({
+  ...COMMON_FIELDS,
   id: 'listRunSpans',
   path: '/api/v2/logs/{runId}/spans',
   summary: 'List the trace spans of a run without their values',
   query: schemas.spansQuery,
-  success: [{ status: 200, schema: schemas.span, page: true, description: 'A page of spans' }],
+  success: [{ status: 200, schema: schemas.span, isPage: true, description: 'A page of spans' }],
   async handle(services, { query, path }, row) {
     const filters = { ...query, runId: path.runId };
-    const [from = 0] = cursors.decode(query.cursor, filters) ?? [];
+    const [from = 0] = positionCodec.decode(query.cursor, filters) ?? [];
     const root = await readTrace(services, row, { isNextPage: from > 0 });
     const page = pageOfSpans(root, query, { from, limit: query.limit });
     if (!page) throw notFound('Span');
     return {
       page: page.spans,
-      nextCursor: cursors.encode(page.next === undefined ? undefined : [page.next], filters),
+      nextCursor: positionCodec.encode(page.next === undefined ? undefined : [page.next], filters),
     };
   },
 });
 
-export const getRunStates = define({
-  ...SHARED,
+export const getRunStates = defineOperation({
+  ...COMMON_FIELDS,
   id: 'getRunStates',
   path: '/api/v2/logs/{runId}/states',
   summary: 'Count the executions of each block of a run by status',
@@ -86,42 +86,42 @@ export const getRunStates = define({
   },
 });
 
-export const getRunValue = define({
-  ...SHARED,
+export const getRunValue = defineOperation({
+  ...COMMON_FIELDS,
   id: 'getRunValue',
   path: '/api/v2/logs/{runId}/value',
   summary: 'Get a part of an input or output of a run',
   query: schemas.valueQuery,
   success: [{ status: 200, schema: schemas.valuePage, description: 'A page of the value' }],
-  async handle(services, { query, head }, row) {
-    if (head) return { data: null };
+  async handle(services, { query, isHead }, row) {
+    if (isHead) return { data: null };
     return { data: pageOfValue(await valueOf(services, row, query), query) };
   },
 });
 
-export const downloadRunValue = define({
-  ...SHARED,
+export const downloadRunValue = defineOperation({
+  ...COMMON_FIELDS,
   id: 'downloadRunValue',
   path: '/api/v2/logs/{runId}/value/download',
   summary: 'Download an input or output of a run',
   query: schemas.downloadQuery,
   success: [],
   streams: [{ type: '*/*', description: 'The value as JSON text, as an attachment' }],
-  async handle(services, { query, head }, row) {
+  async handle(services, { query, isHead }, row) {
     const headers = {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Disposition': `attachment; filename="${query.part}.json"`,
       // If a browser displays the file anyway, it runs no scripts and gives it no origin.
       'Content-Security-Policy': "default-src 'none'; sandbox",
     };
-    if (head) return { raw: new Response(null, { headers }) };
+    if (isHead) return { raw: new Response(null, { headers }) };
     const value = await valueOf(services, row, query);
     return { raw: new Response(JSON.stringify(value, null, 2), { headers }) };
   },
 });
 
-export const followRun = define({
-  ...SHARED,
+export const followRun = defineOperation({
+  ...COMMON_FIELDS,
   id: 'followRun',
   path: '/api/v2/logs/{runId}/events',
   summary: 'Follow the events of a run without their values',
@@ -134,12 +134,12 @@ export const followRun = define({
         'The events after `Last-Event-ID`, past and future, until the run ends or pauses; then `"[DONE]"`',
     },
   ],
-  handle(services, { headers, head }, row) {
+  handle(services, { headers, isHead }, row) {
     const receivedCount = receivedEventCount(headers);
     const cancellation = new AbortController();
     const { signal } = cancellation;
     // A HEAD request reads no events.
-    const events = head ? [] : eventsOf(services, row, { receivedCount, signal });
+    const events = isHead ? [] : eventsOf(services, row, { receivedCount, signal });
     const raw = eventStream(toAsync(events), { onCancel: () => cancellation.abort() });
     return Promise.resolve({ raw });
   },
@@ -150,7 +150,7 @@ async function* toAsync<Item>(items: Iterable<Item> | AsyncIterable<Item>): Asyn
 }
 
 async function* eventsOf(
-  { engine, report }: LogServices,
+  { engine, onError }: LogServices,
   { engine_id: engineRunId }: LogRow,
   { receivedCount, signal }: { receivedCount: number; signal: AbortSignal },
 ): AsyncGenerator<{ id?: number; data: unknown }> {
@@ -158,7 +158,7 @@ async function* eventsOf(
     yield* summarizeEvents(engine.follow(engineRunId, { signal }), receivedCount);
   } catch (error) {
     // A refusal is expected if the run was deleted or the process shuts down. Clients then read the run again.
-    if (!refusalOf(error)) report(error);
+    if (!refusalOf(error)) onError(error);
   }
   yield { data: '[DONE]' };
 }
@@ -185,8 +185,8 @@ async function valueOf(
   const span = findSpan(await readTrace(services, row), spanId);
   if (!span) throw notFound('Span');
   const isHidden = part === 'output' ? hidesOutput(span) : hidesInput(span);
-  const stored = isHidden ? undefined : span[part];
-  const value = stored && valueAtKeys(await services.engine.readValue(stored), keys);
+  const storedValue = isHidden ? undefined : span[part];
+  const value = storedValue && valueAtKeys(await services.engine.readValue(storedValue), keys);
   if (value === undefined) throw notFound('Value');
   return value;
 }

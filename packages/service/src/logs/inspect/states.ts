@@ -51,7 +51,7 @@ function spansInScope(spans: readonly Span[], scopeId: string): readonly Span[] 
 
 function countSpan(states: Map<string, BlockState>, span: Span, root: Span): void {
   const blockId = span.blockId as string;
-  const previous = states.get(blockId) ?? { ...noCounts(), blockId, handled: 0 };
+  const previous = states.get(blockId) ?? { ...zeroCounts(), blockId, handled: 0 };
   const isContainer = span.children.some(({ index }) => index !== undefined);
   const state: BlockState = {
     ...previous,
@@ -66,12 +66,12 @@ function countSpan(states: Map<string, BlockState>, span: Span, root: Span): voi
   states.set(blockId, state);
 }
 
-function noCounts(): StatusCounts {
+function zeroCounts(): StatusCounts {
   return { total: 0, running: 0, paused: 0, completed: 0, failed: 0, cancelled: 0 };
 }
 
 function countsOf(spans: readonly Span[]): StatusCounts {
-  const counts = noCounts();
+  const counts = zeroCounts();
   for (const { status } of spans) {
     counts.total += 1;
     counts[status] += 1;

@@ -34,16 +34,16 @@ it('the trace cache builds the trace of an ended run once, for all of its pages'
 
 it('the trace cache builds the trace of an unfinished run once for all of its pages, and again for a new first page', async () => {
   const { cache, readIds, advance } = cacheOf(40_000);
-  const openRun = { engine_id: 'a', ended_ms: null, status: 'running' } as LogRow;
+  const unfinishedRun = { engine_id: 'a', ended_ms: null, status: 'running' } as LogRow;
   const readPages = async (count: number) => {
-    for (let page = 0; page < count; page += 1) await cache.read(openRun, { isNextPage: page > 0 });
+    for (let page = 0; page < count; page += 1) await cache.read(unfinishedRun, { isNextPage: page > 0 });
   };
   await readPages(80);
   expect(readIds).toEqual(['a']);
   await readPages(2);
   expect(readIds).toEqual(['a', 'a']);
   advance(5001);
-  await cache.read(openRun, { isNextPage: true });
+  await cache.read(unfinishedRun, { isNextPage: true });
   expect(readIds).toEqual(['a', 'a', 'a']);
   // Once the run has ended, its earlier trace is no longer returned.
   await cache.read(endedRun('a'), { isNextPage: true });

@@ -1,6 +1,6 @@
 import type { Span } from '@heddle/core/run';
 import type { Engine } from '@heddle/engine';
-import { everySpan } from '../spans.ts';
+import { walkSpans } from '../spans.ts';
 import type { LogRow } from '../tables.ts';
 import { traceOf } from '../views.ts';
 
@@ -18,7 +18,7 @@ interface CachedTrace {
   usedAtMs: number;
   builtAtMs: number;
   /** Whether the run has not ended, so that its trace can change. */
-  isOpen: boolean;
+  isUnfinished: boolean;
 }
 
 /**
@@ -48,25 +48,31 @@ export class TraceCache {
   ): Promise<Span | undefined> {
     const nowMs = this.#now();
     for (const [key, { usedAtMs }] of this.#cache) if (nowMs - usedAtMs > TTL_MS) this.#cache.delete(key);
-    const isOpen = endedMs === null || status === 'redacting';
+    const isUnfinished = endedMs === null || status === 'redacting';
     const cached = this.#cache.get(id);
-    if (cached && (!cached.isOpen || (isNextPage && isOpen && nowMs - cached.builtAtMs <= NEXT_PAGE_MS))) {
-      this.#store(id, { ...cached, usedAtMs: nowMs, isOpen });
+    if (
+      cached &&
+      (!cached.isUnfinished || (isNextPage && isUnfinished && nowMs - cached.builtAtMs <= NEXT_PAGE_MS))
+    ) {
+      this.#store(id, { ...cached, usedAtMs: nowMs, isUnfinished });
       return cached.root;
     }
-    return isOpen ? this.#build(id, { isOpen, nowMs }) : this.#buildOnce(id, nowMs);
+    return isUnfinished ? this.#build(id, { isOpen: isUnfinished, nowMs }) : this.#buildOnce(id, nowMs);
   }
 
   #buildOnce(id: string, nowMs: number): Promise<Span | undefined> {
-    const pending = this.#pending.get(id) ?? this.#build(id, { isOpen: false, nowMs });
-    this.#pending.set(id, pending);
-    return pending.finally(() => this.#pending.delete(id));
+    const pendingTrace = this.#pending.get(id) ?? this.#build(id, { isOpen: false, nowMs });
+    this.#pending.set(id, pendingTrace);
+    return pendingTrace.finally(() => this.#pending.delete(id));
   }
 
-  async #build(id: string, { isOpen, nowMs }: { isOpen: boolean; nowMs: number }): Promise<Span | undefined> {
+  async #build(
+    id: string,
+    { isOpen: isUnfinished, nowMs }: { isOpen: boolean; nowMs: number },
+  ): Promise<Span | undefined> {
     const root = await traceOf(this.#engine, id);
     if (root)
-      this.#store(id, { root, spanCount: countSpans(root), usedAtMs: nowMs, builtAtMs: nowMs, isOpen });
+      this.#store(id, { root, spanCount: countSpans(root), usedAtMs: nowMs, builtAtMs: nowMs, isUnfinished });
     return root;
   }
 
@@ -85,6 +91,6 @@ export class TraceCache {
 
 function countSpans(root: Span): number {
   let count = 0;
-  for (const _span of everySpan(root)) count += 1;
+  for (const _span of walkSpans(root)) count += 1;
   return count;
 }

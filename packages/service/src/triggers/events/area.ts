@@ -7,7 +7,7 @@ import { EVENT_MIGRATIONS } from './migrations.ts';
 import type { EventTables } from './tables.ts';
 
 /** The services of the open area (a module of the API). */
-export interface OpenedEvents {
+export interface EventAreaServices {
   close(): Promise<void>;
 }
 
@@ -15,7 +15,7 @@ export interface OpenedEvents {
  * Returns the area that starts runs for events of a workspace. Pass the same `triggers` to the
  * areas of workflows and triggers. Opening the area throws a TypeError if it has no database or no queue.
  */
-export function events({ triggers }: { triggers: Triggers }): Area<OpenedEvents, Record<never, never>> {
+export function events({ triggers }: { triggers: Triggers }): Area<EventAreaServices, Record<never, never>> {
   return {
     name: 'events',
     operations: {},
@@ -25,7 +25,7 @@ export function events({ triggers }: { triggers: Triggers }): Area<OpenedEvents,
   };
 }
 
-function openEvents(context: AreaContext, triggers: Triggers): OpenedEvents {
+function openEvents(context: AreaContext, triggers: Triggers): EventAreaServices {
   const { queue, database } = context;
   if (!queue || !database)
     throw new TypeError(
@@ -36,8 +36,8 @@ function openEvents(context: AreaContext, triggers: Triggers): OpenedEvents {
   );
   if (types.size === 0) return { close: () => Promise.resolve() };
   const db = database as Kysely<EventTables>;
-  const notifyHeld = (): void => triggers.notifyHeld();
-  const dispatcher = new EventDispatcher({ ...context, queue, db, types, notifyHeld });
+  const notifyEventsHeld = (): void => triggers.notifyEventsHeld();
+  const dispatcher = new EventDispatcher({ ...context, queue, db, types, notifyEventsHeld });
   const unsubscribe = triggers.onChange(() => dispatcher.wake());
   return {
     close: async () => {

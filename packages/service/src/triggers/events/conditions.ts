@@ -37,18 +37,18 @@ export function eventKindOf({ event }: EventRule): EventKind | undefined {
 
 /** Returns whether the run, together with the runs before it, meets the condition of the rule. */
 export async function isConditionMet(db: Db, rule: EventRule, run: EndedRun): Promise<boolean> {
-  const isFailed = run.status === 'failed';
+  const hasFailed = run.status === 'failed';
   switch (rule.event) {
     case 'execution_error':
-      return isFailed;
+      return hasFailed;
     case 'execution_success':
-      return !isFailed;
+      return !hasFailed;
     case 'consecutive_failures':
-      return isFailed && (await hasOnlyFailed(db, run, rule.runs));
+      return hasFailed && (await hasOnlyFailed(db, run, rule.runs));
     case 'failure_rate':
-      return isFailed && (await failureRate(db, run, rule.windowMs)) >= rule.percent;
+      return hasFailed && (await failureRate(db, run, rule.windowMs)) >= rule.percent;
     case 'error_count':
-      return isFailed && (await countFailures(db, run, rule)) >= rule.runs;
+      return hasFailed && (await countFailures(db, run, rule)) >= rule.runs;
     case 'latency_threshold':
       return run.duration_ms > rule.ms;
     case 'latency_spike':
@@ -64,7 +64,7 @@ export async function isConditionMet(db: Db, rule: EventRule, run: EndedRun): Pr
  * Selects the completed and failed runs of the workflow up to this one, latest first, without child runs and runs that
  * events have started.
  */
-function runsUpTo(db: Db, { workflow_id, started_ms }: EndedRun) {
+function selectRunsUpTo(db: Db, { workflow_id, started_ms }: EndedRun) {
   return db
     .selectFrom('run_logs')
     .select(['engine_id', 'status', 'duration_ms'])
@@ -79,13 +79,13 @@ function runsUpTo(db: Db, { workflow_id, started_ms }: EndedRun) {
 
 /** Returns whether the last `count` runs have failed. */
 async function hasOnlyFailed(db: Db, run: EndedRun, count: number): Promise<boolean> {
-  const last = await runsUpTo(db, run).limit(count).execute();
-  return last.length === count && last.every(({ status }) => status === 'failed');
+  const lastRuns = await selectRunsUpTo(db, run).limit(count).execute();
+  return lastRuns.length === count && lastRuns.every(({ status }) => status === 'failed');
 }
 
 /** Returns the failure rate in percent; 0 for too few runs. */
 async function failureRate(db: Db, run: EndedRun, windowMs: number): Promise<number> {
-  const runs = await runsUpTo(db, run)
+  const runs = await selectRunsUpTo(db, run)
     .where('started_ms', '>', run.started_ms - windowMs)
     .limit(MAX_RUNS)
     .execute();
@@ -96,7 +96,7 @@ async function failureRate(db: Db, run: EndedRun, windowMs: number): Promise<num
 async function countFailures(db: Db, run: EndedRun, { windowMs }: { windowMs: number }): Promise<number> {
   const { count } = await db
     .selectFrom(
-      runsUpTo(db, run)
+      selectRunsUpTo(db, run)
         .where('started_ms', '>', run.started_ms - windowMs)
         .limit(MAX_COUNTED_RUNS)
         .as('last'),
@@ -109,7 +109,7 @@ async function countFailures(db: Db, run: EndedRun, { windowMs }: { windowMs: nu
 
 /** Returns the average duration of the runs before this one; Infinity for too few runs. */
 async function averageDuration(db: Db, run: EndedRun, windowMs: number): Promise<number> {
-  const runs = await runsUpTo(db, run)
+  const runs = await selectRunsUpTo(db, run)
     .where('engine_id', '!=', run.engine_id)
     .where('started_ms', '>', run.started_ms - windowMs)
     .limit(MAX_RUNS)

@@ -10,8 +10,8 @@ import { asyncTimeout, isLive, retryDelayMs } from '../fire.ts';
 import type { FireServices, LiveTrigger } from '../fire.ts';
 import { decideEvent } from '../flow/decide.ts';
 import type { FlowEvent } from '../flow/decide.ts';
-import { flowOf } from '../flow/policy.ts';
-import { prepareEvent } from '../flow/settle.ts';
+import { flowPolicyOf } from '../flow/policy.ts';
+import { prepareEvent } from '../flow/ended-runs.ts';
 import { advanceTrigger } from '../advance.ts';
 import { workspaceRank, withNumericTimes } from '../rows.ts';
 import type { EventRule } from '@heddle/engine/triggers';
@@ -19,7 +19,7 @@ import type { EventType } from '../types.ts';
 import { isConditionMet, eventKindOf } from './conditions.ts';
 import { inputOf } from './payload.ts';
 import type { EventSubject } from './payload.ts';
-import { inactiveWorkflows, INACTIVITY_CHECK_MS } from './inactivity.ts';
+import { findInactiveWorkflows, INACTIVITY_CHECK_MS } from './inactivity.ts';
 import { contextOf } from './subject.ts';
 import type { EventContext } from './subject.ts';
 import type { EventTables, ServiceEventRow } from './tables.ts';
@@ -31,15 +31,15 @@ const BATCH_SIZE = 100;
 /** Delay before the first retry of an event, in milliseconds. It doubles with each retry, up to a minute. */
 const RETRY_MS = 2000;
 /** Events that could not be handled for this many milliseconds are dropped. */
-const DROP_MS = 24 * 3_600_000;
+const DROP_AFTER_MS = 24 * 3_600_000;
 /** Interval at which ended cooldowns are deleted. */
 const SWEEP_MS = 600_000;
 
-export interface DispatcherOptions extends Omit<FireServices, 'db'>, Pick<AreaContext, 'every'> {
+export interface DispatcherOptions extends Omit<FireServices, 'db'>, Pick<AreaContext, 'repeat'> {
   db: Db;
   types: ReadonlyMap<string, EventType>;
   /** Called when events wait for flow control. */
-  notifyHeld: () => void;
+  notifyEventsHeld: () => void;
 }
 
 /** An event trigger with its rule. */
@@ -67,10 +67,10 @@ export class EventDispatcher {
   readonly #stopSweeping: () => void;
 
   constructor(options: DispatcherOptions) {
-    const { every, now, report } = options;
+    const { repeat, now, onError } = options;
     this.#options = options;
-    this.#loop = new DueLoop({ every, now, report, work: () => this.#dispatchDue() });
-    this.#stopSweeping = every(SWEEP_MS, () => void this.#sweep().catch(report));
+    this.#loop = new DueLoop({ repeat, now, onError, work: () => this.#dispatchDueEvents() });
+    this.#stopSweeping = repeat(SWEEP_MS, () => void this.#sweep().catch(onError));
   }
 
   /** Checks again at the next tick. Call it when triggers have changed. */
@@ -83,11 +83,11 @@ export class EventDispatcher {
     await this.#loop.close();
   }
 
-  async #dispatchDue(): Promise<number | undefined> {
+  async #dispatchDueEvents(): Promise<number | undefined> {
     const { db, types, now } = this.#options;
     for (;;) {
       let handledCount = 0;
-      for (const event of await this.#dueEvents()) {
+      for (const event of await this.#findDueEvents()) {
         if (this.#loop.isClosed) return undefined;
         if (await this.#dispatch(event)) handledCount += 1;
       }
@@ -96,12 +96,12 @@ export class EventDispatcher {
         if (this.#loop.isClosed) return undefined;
         if (await this.#checkInactivity(trigger)) handledCount += 1;
       }
-      if (handledCount === 0) return this.#earliestDueMs();
+      if (handledCount === 0) return this.#findEarliestDueMs();
     }
   }
 
   /** Returns due events, one of each workspace in turn, so that no workspace delays another. */
-  async #dueEvents(): Promise<ServiceEventRow[]> {
+  async #findDueEvents(): Promise<ServiceEventRow[]> {
     const { db, now } = this.#options;
     const rows = await db
       .with('due', (query) =>
@@ -120,7 +120,7 @@ export class EventDispatcher {
     return rows.map(({ turn: _turn, ...row }) => ({ ...row, happened_ms: Number(row.happened_ms) }));
   }
 
-  async #earliestDueMs(): Promise<number | undefined> {
+  async #findEarliestDueMs(): Promise<number | undefined> {
     const { db, types } = this.#options;
     const event = await db
       .selectFrom('service_events')
@@ -140,7 +140,7 @@ export class EventDispatcher {
       const firings = context ? await this.#firingsOf(event, context) : [];
       return await this.#store(firings, (tx) => removeEvent(tx, event));
     } catch (error) {
-      if (!isApiError(error)) this.#options.report(error);
+      if (!isApiError(error)) this.#options.onError(error);
       return this.#postpone(event, isApiError(error) ? error.message : 'The event could not be handled.');
     }
   }
@@ -179,15 +179,15 @@ export class EventDispatcher {
 
   /** Prepares the run of a rule. Throws 429 if too many events of the workspace wait. */
   async #prepareFiring({ trigger, rule }: Watcher, sourceId: string, subject: EventSubject): Promise<Firing> {
-    const { engine, policy, now, db } = this.#options;
+    const { engine, timeouts, now, db } = this.#options;
     const { workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = trigger;
     const version = trigger.engine_version;
     const input = await engine.redact(workflowId, inputOf(rule, subject) as Json, { version });
     const flowEvent: FlowEvent = {
       ...{ id: newId(), runId: newId(), workspaceId, workflowId, blockId },
       ...{ source: 'event', trigger: 'event', receivedMs: now() },
-      policy: flowOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' },
-      start: { input, version, start: blockId, ...asyncTimeout(policy) },
+      policy: flowPolicyOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' },
+      start: { input, version, start: blockId, ...asyncTimeout(timeouts) },
     };
     await prepareEvent({ ...this.#options, db: db as never }, flowEvent);
     return { watcher: { trigger, rule }, sourceId, flowEvent };
@@ -195,13 +195,13 @@ export class EventDispatcher {
 
   /** Stores the runs in one transaction, if `claim` succeeds in it. */
   async #store(firings: readonly Firing[], claim: (tx: Db) => Promise<boolean>): Promise<boolean> {
-    const { db, notifyHeld, now } = this.#options;
+    const { db, notifyEventsHeld, now } = this.#options;
     const isClaimed = await db.transaction().execute(async (tx) => {
       if (!(await claim(tx))) return false;
       for (const firing of firings) await storeFiring(tx, firing, now());
       return true;
     });
-    if (isClaimed && firings.length > 0) notifyHeld();
+    if (isClaimed && firings.length > 0) notifyEventsHeld();
     return isClaimed;
   }
 
@@ -214,7 +214,7 @@ export class EventDispatcher {
     reason: string,
   ): Promise<boolean> {
     const { db, now, types } = this.#options;
-    if (now() - happened_ms < DROP_MS) {
+    if (now() - happened_ms < DROP_AFTER_MS) {
       const look_ms = now() + retryDelayMs(RETRY_MS, attempts);
       const change = { look_ms, attempts: attempts + 1 };
       await db.updateTable('service_events').set(change).where('id', '=', id).execute();
@@ -235,7 +235,7 @@ export class EventDispatcher {
    * them.
    */
   async #checkInactivity(trigger: DueTrigger): Promise<boolean> {
-    const { now, report } = this.#options;
+    const { now, onError } = this.#options;
     const nowMs = now();
     let firings: Firing[] = [];
     try {
@@ -244,7 +244,7 @@ export class EventDispatcher {
         firings = await this.#inactivityFirings(watcher, watcher.rule);
     } catch (error) {
       // Too many events wait, or another temporary failure: the next check finds the same workflows.
-      if (!isApiError(error)) report(error);
+      if (!isApiError(error)) onError(error);
     }
     const change = {
       due_ms: nowMs + INACTIVITY_CHECK_MS,
@@ -256,7 +256,7 @@ export class EventDispatcher {
 
   async #inactivityFirings(watcher: Watcher, rule: EventRule & { event: 'no_activity' }): Promise<Firing[]> {
     const { db, now } = this.#options;
-    const workflows = await inactiveWorkflows(db, { ...watcher, rule }, now());
+    const workflows = await findInactiveWorkflows(db, { ...watcher, rule }, now());
     const firings: Firing[] = [];
     for (const workflow of workflows)
       firings.push(await this.#prepareFiring(watcher, workflow.id, { happenedMs: now(), workflow }));

@@ -12,7 +12,7 @@ const MAX_WORKFLOWS = 100;
  * Returns the watched workflows that were deployed before the period of the rule and have had no run in this period.
  * Workflows in a cooldown are skipped. Returns none for a trigger that was created in this period.
  */
-export async function inactiveWorkflows(
+export async function findInactiveWorkflows(
   db: Kysely<EventTables>,
   { trigger, rule }: { trigger: LiveTrigger; rule: EventRule & { event: 'no_activity' } },
   nowMs: number,

@@ -6,7 +6,7 @@ import { CREDITS_PER_DOLLAR } from './conditions.ts';
 import type { EndedRun } from './conditions.ts';
 
 /** Maximum number of characters of a run's output in the input of another run. */
-const MAX_OUTPUT = 64 * 1024;
+const MAX_OUTPUT_CHARACTERS = 64 * 1024;
 /** Number of characters of the preview that replaces a longer output. */
 const PREVIEW_CHARACTERS = 8 * 1024;
 
@@ -14,7 +14,7 @@ const PREVIEW_CHARACTERS = 8 * 1024;
 export interface EventSubject {
   happenedMs: number;
   workflow?: { id: string; name: string } | undefined;
-  /** The run that has ended, as `runSummary` returns it. */
+  /** The run that has ended, as `summarizeRun` returns it. */
   run?: JsonObject | undefined;
   credential?: JsonObject | undefined;
   version?: number | undefined;
@@ -41,7 +41,7 @@ export function inputOf({ event }: EventRule, subject: EventSubject): JsonObject
 }
 
 /** Returns the summary of a run for the input of another run. */
-export async function runSummary(engine: Pick<Engine, 'getRun'>, run: EndedRun): Promise<JsonObject> {
+export async function summarizeRun(engine: Pick<Engine, 'getRun'>, run: EndedRun): Promise<JsonObject> {
   const { output, error } = await resultOf(engine, run.engine_id);
   return {
     runId: run.run_id,
@@ -68,6 +68,6 @@ async function resultOf(
 
 function truncate(output: Json): Json {
   const json = JSON.stringify(output);
-  if (json.length <= MAX_OUTPUT) return output;
+  if (json.length <= MAX_OUTPUT_CHARACTERS) return output;
   return { truncated: true, preview: json.slice(0, PREVIEW_CHARACTERS).toWellFormed() };
 }

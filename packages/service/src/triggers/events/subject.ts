@@ -2,7 +2,7 @@ import type { AreaContext } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
 import type { EndedRun } from './conditions.ts';
-import { runSummary } from './payload.ts';
+import { summarizeRun } from './payload.ts';
 import type { EventSubject } from './payload.ts';
 import type { EventTables, ServiceEventRow } from './tables.ts';
 
@@ -25,10 +25,13 @@ export async function contextOf(
   const details = JSON.parse(event.details ?? '{}') as Pick<EventSubject, 'credential' | 'version' | 'error'>;
   const subject: EventSubject = { happenedMs: event.happened_ms, workflow, ...details };
   if (event.kind !== 'run_ended') return { run: undefined, loadSubject: () => Promise.resolve(subject) };
-  const run = await endedRun(db, event.subject_id ?? '');
+  const run = await findEndedRun(db, event.subject_id ?? '');
   if (!run) return undefined;
   let summary: Promise<JsonObject> | undefined;
-  return { run, loadSubject: async () => ({ ...subject, run: await (summary ??= runSummary(engine, run)) }) };
+  return {
+    run,
+    loadSubject: async () => ({ ...subject, run: await (summary ??= summarizeRun(engine, run)) }),
+  };
 }
 
 async function workflowOf(db: Services['db'], id: string | null): Promise<EventSubject['workflow']> {
@@ -38,7 +41,7 @@ async function workflowOf(db: Services['db'], id: string | null): Promise<EventS
 }
 
 /** Returns the run, with numbers in place of the strings that PostgreSQL returns. */
-async function endedRun(db: Services['db'], engineRunId: string): Promise<EndedRun | undefined> {
+async function findEndedRun(db: Services['db'], engineRunId: string): Promise<EndedRun | undefined> {
   const row = await db
     .selectFrom('run_logs')
     .select(['engine_id', 'run_id', 'workflow_id', 'status', 'started_ms', 'duration_ms', 'cost'])

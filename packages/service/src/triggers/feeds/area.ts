@@ -1,6 +1,6 @@
 import type { Area, AreaContext } from '@heddle/api';
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
-import { serviceClients } from '../clients.ts';
+import { createServiceClients } from '../clients.ts';
 import type { ClientOptions } from '../clients.ts';
 import type { Triggers } from '../triggers.ts';
 import type { FeedTrigger } from '@heddle/engine/triggers';
@@ -16,7 +16,7 @@ export interface FeedOptions extends ClientOptions {
 }
 
 /** The services of the open area (a module of the API). */
-export interface OpenedFeeds {
+export interface FeedAreaServices {
   close(): Promise<void>;
 }
 
@@ -25,8 +25,8 @@ const SWEEP_MS = 3_600_000;
 
 /**
  * Returns the area that polls sources and starts runs for new items. Pass the same `triggers` to the areas of workflows
- * and triggers. `environments` has the values of placeholders such as `{{NAME}}`. Opening the area throws a TypeError if
- * it has no database or no queue.
+ * and triggers. `environments` has the values of placeholders such as `{{NAME}}`. Opening the area throws a TypeError
+ * if it has no database or no queue.
  */
 export function feeds({
   triggers,
@@ -36,7 +36,7 @@ export function feeds({
   triggers: Triggers;
   environments?: Partial<TenantEnvironments>;
   options?: FeedOptions;
-}): Area<OpenedFeeds, Record<never, never>> {
+}): Area<FeedAreaServices, Record<never, never>> {
   return {
     name: 'feeds',
     operations: {},
@@ -53,8 +53,8 @@ function openFeeds(
     environments: Partial<TenantEnvironments> | undefined;
     options: FeedOptions;
   },
-): OpenedFeeds {
-  const { queue, database, every, report } = context;
+): FeedAreaServices {
+  const { queue, database, repeat, onError } = context;
   const { triggers, environments, options } = dependencies;
   if (!queue || !database)
     throw new TypeError('Feeds need reservations with a queue, because their runs are asynchronous.');
@@ -63,15 +63,15 @@ function openFeeds(
   );
   if (types.size === 0) return { close: () => Promise.resolve() };
   const db = database as FeedDb;
-  const clients = serviceClients(options);
+  const clients = createServiceClients(options);
   const poller = new FeedPoller({
     ...{ ...context, queue, db, types, environments, ...clients },
     credentials: options.credentials,
-    notifyHeld: () => triggers.notifyHeld(),
+    notifyEventsHeld: () => triggers.notifyEventsHeld(),
   });
   const unsubscribes = [
     triggers.onChange(() => poller.wake()),
-    every(SWEEP_MS, () => void sweepFeeds(db).catch(report)),
+    repeat(SWEEP_MS, () => void sweepFeeds(db).catch(onError)),
   ];
   return {
     async close() {

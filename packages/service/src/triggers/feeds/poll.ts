@@ -9,18 +9,18 @@ import { BlockError, isBlockError } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core';
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Egress } from '@heddle/sandbox/egress';
-import { addQueued } from '../../store/reservations.ts';
+import { addQueuedRun } from '../../store/reservations.ts';
 import { asyncTimeout, isRetryableRefusal, retryDelayMs } from '../fire.ts';
 import type { LiveTrigger } from '../fire.ts';
 import { groupIdOf, decideEvent } from '../flow/decide.ts';
 import type { FlowEvent } from '../flow/decide.ts';
-import { flowOf } from '../flow/policy.ts';
-import { prepareEvent } from '../flow/settle.ts';
-import { errorText, healthAfterFailure, HEALTHY, isTimeout } from '../health.ts';
+import { flowPolicyOf } from '../flow/policy.ts';
+import { prepareEvent } from '../flow/ended-runs.ts';
+import { shortenMessage, healthAfterFailure, HEALTHY_COLUMNS, isTimeout } from '../health.ts';
 import { advanceTrigger } from '../advance.ts';
 import { fillPlaceholders } from '../placeholders.ts';
 import type { TriggerRow } from '../tables.ts';
-import type { FeedCall, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
+import type { FeedContext, FeedItem, FeedPoll, FeedTrigger } from '@heddle/engine/triggers';
 import {
   claimItem,
   readCursor,
@@ -43,7 +43,7 @@ const UNKNOWN_FAILURE = 'The source could not be polled.';
 /** Dependencies of polls. */
 export type FeedServices = Pick<
   AreaContext,
-  'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'policy' | 'now' | 'report'
+  'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'timeouts' | 'now' | 'onError'
 > & {
   queue: NonNullable<AreaContext['queue']>;
   db: FeedDb;
@@ -51,9 +51,9 @@ export type FeedServices = Pick<
   credentials: TenantCredentials | undefined;
   http: Egress;
   /** Resolves with the base URL that the operator has set for a service, and with the client for the service. */
-  service: FeedCall['service'];
+  service: FeedContext['service'];
   /** Reports that events wait for flow control. */
-  notifyHeld: () => void;
+  notifyEventsHeld: () => void;
 };
 
 /** A run that is not queued yet. It was admitted, unless flow control holds it. */
@@ -100,44 +100,44 @@ export class Poll {
 
   /** Polls, starts the runs of new items, and advances the trigger. */
   async run(): Promise<void> {
-    let call: FeedCall;
-    let accepted: string[];
+    let context: FeedContext;
+    let acceptedIds: string[];
     try {
-      call = this.#createCall(await readCursor(this.#services.db, this.#trigger, this.#source));
-      const result = await this.#type.poll(this.#config, call);
-      accepted = await this.#accept(result, await this.#admitAll(result.items));
+      context = this.#createContext(await readCursor(this.#services.db, this.#trigger, this.#source));
+      const result = await this.#type.poll(this.#config, context);
+      acceptedIds = await this.#accept(result, await this.#admitAll(result.items));
     } catch (error) {
       return this.#recordFailure(error);
     }
-    if (accepted.length > 0) await this.#confirm(accepted, call);
+    if (acceptedIds.length > 0) await this.#confirm(acceptedIds, context);
   }
 
-  #createCall(cursor: JsonObject | undefined): FeedCall {
+  #createContext(cursor: JsonObject | undefined): FeedContext {
     const { http, service, environments, credentials, now } = this.#services;
     const { workspace_id: workspaceId } = this.#trigger;
     return {
       ...{ cursor, limit: MAX_ITEMS, http, service, nowMs: now(), signal: this.#signal },
-      filterUnknown: (ids) => this.#findUnknown(ids),
+      filterUnknownIds: (ids) => this.#findUnknownIds(ids),
       resolveTemplate: async (template) => {
-        const filled = await fillPlaceholders(environments, workspaceId, template);
-        for (const [name, secret] of filled?.secrets ?? []) this.#secrets.set(name, secret);
-        if (filled) return filled.text;
+        const filledTemplate = await fillPlaceholders(environments, workspaceId, template);
+        for (const [name, secret] of filledTemplate?.secrets ?? []) this.#secrets.set(name, secret);
+        if (filledTemplate) return filledTemplate.text;
         throw feedError(`A {{NAME}} in a field of the trigger has no value in the workspace.`);
       },
       credential: async (id) => {
-        const stored = await credentials?.find(workspaceId, { id });
-        if (stored) this.#secrets.set(stored.name, stored.secret);
-        if (stored) return stored.secret;
+        const storedCredential = await credentials?.find(workspaceId, { id });
+        if (storedCredential) this.#secrets.set(storedCredential.name, storedCredential.secret);
+        if (storedCredential) return storedCredential.secret;
         throw feedError('The workspace does not have the stored credential of the trigger.');
       },
     };
   }
 
-  async #findUnknown(ids: readonly string[]): Promise<ReadonlySet<string>> {
+  async #findUnknownIds(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const hashes = new Map(ids.map((id) => [id, this.#hash(id)]));
-    const known = await findStoredItems(this.#services.db, this.#trigger, [...hashes.values()]);
-    for (const [item, seenMs] of known) this.#knownItems.set(item, seenMs);
-    return new Set([...hashes].filter(([, item]) => !known.has(item)).map(([id]) => id));
+    const storedItems = await findStoredItems(this.#services.db, this.#trigger, [...hashes.values()]);
+    for (const [item, seenMs] of storedItems) this.#knownItems.set(item, seenMs);
+    return new Set([...hashes].filter(([, item]) => !storedItems.has(item)).map(([id]) => id));
   }
 
   #hash(id: string): string {
@@ -146,16 +146,16 @@ export class Poll {
 
   /** Admits the runs of items, until one is refused. */
   async #admitAll(items: readonly FeedItem[]): Promise<Admission> {
-    const admitted: AdmittedItem[] = [];
+    const admittedItems: AdmittedItem[] = [];
     try {
-      for (const item of items) admitted.push(await this.#admit(item));
-      return { items: admitted, refusal: undefined };
+      for (const item of items) admittedItems.push(await this.#admit(item));
+      return { items: admittedItems, refusal: undefined };
     } catch (error) {
       if (isApiError(error)) {
         const refusal = { message: error.message, isRetryable: isRetryableRefusal(error) };
-        return { items: admitted, refusal };
+        return { items: admittedItems, refusal };
       }
-      for (const { release } of admitted) release?.();
+      for (const { release } of admittedItems) release?.();
       throw error;
     }
   }
@@ -166,7 +166,7 @@ export class Poll {
     const start = await this.#startOf(item);
     const run = { engineRunId: runId, runId, workflowId, workspaceId, start };
     const fields = { itemHash: this.#hash(item.id), itemId: item.id, run };
-    const policy = flowOf(this.#config);
+    const policy = flowPolicyOf(this.#config);
     if (policy) {
       const ids = { id: newId(), runId, workspaceId, workflowId, blockId };
       const origin = { source: 'feed', trigger: 'feed', receivedMs: this.#services.now() } as const;
@@ -179,14 +179,16 @@ export class Poll {
     return { ...fields, flowEvent: undefined, release };
   }
 
-  /** Returns the data with which the run starts. Stores its files, and redacts secrets of the workspace in its input. */
+  /**
+   * Returns the data with which the run starts. Stores its files, and redacts secrets of the workspace in its input.
+   */
   async #startOf(item: FeedItem): Promise<QueuedStart> {
-    const { engine, policy } = this.#services;
+    const { engine, timeouts } = this.#services;
     const { workflow_id: workflowId, block_id: blockId, engine_version: version } = this.#trigger;
     return {
       input: await engine.redact(workflowId, await this.#inputOf(item), { version, secrets: this.#secrets }),
       ...{ version, start: blockId, ownsFiles: true },
-      ...asyncTimeout(policy),
+      ...asyncTimeout(timeouts),
     };
   }
 
@@ -196,8 +198,12 @@ export class Poll {
     const { workflow_id: workflowId, block_id: start, engine_version: version } = this.#trigger;
     const options = { version, start, signal: this.#signal, fields: ['files'] };
     try {
-      const stored = await this.#services.engine.storeFiles(workflowId, { files: [...files.list] }, options);
-      return files.toInput((stored as JsonObject)['files'] ?? []);
+      const storedInput = await this.#services.engine.storeFiles(
+        workflowId,
+        { files: [...files.list] },
+        options,
+      );
+      return files.toInput((storedInput as JsonObject)['files'] ?? []);
     } catch (error) {
       if (isEngineError(error) && error.code === 'INPUT_INVALID') return input;
       throw error;
@@ -212,27 +218,27 @@ export class Poll {
     const { db, queue, now } = this.#services;
     const nowMs = now();
     const change = this.#columnsAfterPoll(result, { items, refusal, nowMs });
-    const queued = new Set<AdmittedItem>();
-    const accepted = new Set<AdmittedItem>();
+    const queuedItems = new Set<AdmittedItem>();
+    const acceptedItems = new Set<AdmittedItem>();
     try {
       await db.transaction().execute(async (tx) => {
         if (!(await advanceTrigger(tx as never, { trigger: this.#trigger, change }))) return;
         for (const item of sortByGroup(items)) {
           if (!(await this.#storeRun(tx, item, nowMs))) continue;
-          accepted.add(item);
-          if (!item.flowEvent) queued.add(item);
+          acceptedItems.add(item);
+          if (!item.flowEvent) queuedItems.add(item);
         }
         await this.#storeProgress(tx, result, { isComplete: refusal === undefined, nowMs });
       });
     } catch (error) {
-      queued.clear();
+      queuedItems.clear();
       throw error;
     } finally {
-      for (const item of items) if (!queued.has(item)) item.release?.();
+      for (const item of items) if (!queuedItems.has(item)) item.release?.();
     }
-    for (const { run, release } of queued) queue.submit({ ...run, release });
-    if (accepted.size > queued.size) this.#services.notifyHeld();
-    return [...accepted].map(({ itemId }) => itemId);
+    for (const { run, release } of queuedItems) queue.submit({ ...run, release });
+    if (acceptedItems.size > queuedItems.size) this.#services.notifyEventsHeld();
+    return [...acceptedItems].map(({ itemId }) => itemId);
   }
 
   /** Claims the item and stores its run. Returns false if the item has already started a run. */
@@ -247,7 +253,7 @@ export class Poll {
     const createdAt = new Date(nowMs).toISOString();
     const ids = { engineRunId, runId, workflowId, workspaceId };
     const reservation: NewReservation = { ...ids, trigger: 'feed', mode: 'async', createdAt };
-    await addQueued(tx as never, reservation, start);
+    await addQueuedRun(tx as never, reservation, start);
     return true;
   }
 
@@ -278,24 +284,24 @@ export class Poll {
     { hasMore }: FeedPoll,
     { items, refusal, nowMs }: Admission & { nowMs: number },
   ): Partial<TriggerRow> {
-    const last = items.at(-1);
-    const firedColumns: Partial<TriggerRow> = last
-      ? { last_run_id: last.run.engineRunId, last_due_ms: this.#trigger.due_ms, last_fired_ms: nowMs }
+    const lastItem = items.at(-1);
+    const firedColumns: Partial<TriggerRow> = lastItem
+      ? { last_run_id: lastItem.run.engineRunId, last_due_ms: this.#trigger.due_ms, last_fired_ms: nowMs }
       : {};
     const columns = { ...firedColumns, last_check_ms: nowMs };
     if (refusal?.isRetryable) {
       const { attempts } = this.#trigger;
       const dueMs = nowMs + retryDelayMs(RETRY_MS, attempts);
-      const retry = { due_ms: dueMs, fire_ms: dueMs, held: 'limits', attempts: attempts + 1 } as const;
-      return { ...columns, ...retry, last_error: errorText(refusal.message) };
+      const retryColumns = { due_ms: dueMs, fire_ms: dueMs, held: 'limits', attempts: attempts + 1 } as const;
+      return { ...columns, ...retryColumns, last_error: shortenMessage(refusal.message) };
     }
-    if (refusal) return { ...columns, ...this.#backOff(refusal.message, { nowMs }) };
+    if (refusal) return { ...columns, ...this.#columnsAfterFailure(refusal.message, { nowMs }) };
     const dueMs = hasMore ? nowMs : nowMs + this.#type.intervalOf(this.#config);
-    return { ...columns, due_ms: dueMs, fire_ms: dueMs, held: null, attempts: 0, ...HEALTHY };
+    return { ...columns, due_ms: dueMs, fire_ms: dueMs, held: null, attempts: 0, ...HEALTHY_COLUMNS };
   }
 
   /** Returns the change to the trigger after a failure. The delay of the next poll doubles with each failure. */
-  #backOff(
+  #columnsAfterFailure(
     message: string,
     { nowMs, retryAfterMs = 0 }: { nowMs: number; retryAfterMs?: number | undefined },
   ): Partial<TriggerRow> {
@@ -303,35 +309,35 @@ export class Poll {
     const backOffMs = intervalMs * 2 ** Math.min(this.#trigger.failures, 10);
     const maxMs = Math.max(intervalMs, MAX_BACKOFF_MS);
     const dueMs = nowMs + Math.min(Math.max(backOffMs, retryAfterMs), maxMs);
-    const next = { due_ms: dueMs, fire_ms: dueMs, held: null, attempts: 0 };
-    return { ...next, ...healthAfterFailure(this.#trigger, message, nowMs) };
+    const nextColumns = { due_ms: dueMs, fire_ms: dueMs, held: null, attempts: 0 };
+    return { ...nextColumns, ...healthAfterFailure(this.#trigger, message, nowMs) };
   }
 
   async #recordFailure(error: unknown): Promise<void> {
     // The poll was aborted because this process stops. Another process repeats it.
     const isStopped = this.#signal.aborted && !isTimeout(this.#signal.reason);
-    const { db, now, report } = this.#services;
+    const { db, now, onError } = this.#services;
     const nowMs = now();
     const isExpected = isBlockError(error);
-    if (!isExpected && !this.#signal.aborted) report(error);
+    if (!isExpected && !this.#signal.aborted) onError(error);
     const message = isExpected ? error.message : UNKNOWN_FAILURE;
     const { retryAfterMs } = isExpected ? error : { retryAfterMs: undefined };
     const change = isStopped
       ? { fire_ms: this.#trigger.due_ms }
-      : { last_check_ms: nowMs, ...this.#backOff(message, { nowMs, retryAfterMs }) };
+      : { last_check_ms: nowMs, ...this.#columnsAfterFailure(message, { nowMs, retryAfterMs }) };
     await advanceTrigger(db as never, { trigger: this.#trigger, change });
   }
 
   /** Confirms the accepted items to the source. A failure is only recorded, because the runs have started. */
-  async #confirm(ids: readonly string[], call: FeedCall): Promise<void> {
+  async #confirm(ids: readonly string[], context: FeedContext): Promise<void> {
     try {
-      await this.#type.acknowledge?.(this.#config, ids, call);
+      await this.#type.acknowledge?.(this.#config, ids, context);
     } catch (error) {
-      if (!isBlockError(error)) this.#services.report(error);
+      if (!isBlockError(error)) this.#services.onError(error);
       const message = isBlockError(error) ? error.message : UNKNOWN_FAILURE;
       await this.#services.db
         .updateTable('triggers')
-        .set({ last_error: errorText(message) })
+        .set({ last_error: shortenMessage(message) })
         .where('id', '=', this.#trigger.id)
         .execute();
     }
@@ -342,7 +348,9 @@ function feedError(message: string): BlockError {
   return new BlockError('FEED_FAILED', message);
 }
 
-/** Sorts items by the groups of their events. In this fixed order, transactions of several processes cannot deadlock. */
+/**
+ * Sorts items by the groups of their events. In this fixed order, transactions of several processes cannot deadlock.
+ */
 function sortByGroup(items: readonly AdmittedItem[]): AdmittedItem[] {
   const groups = new Map(items.map((item) => [item, item.flowEvent ? groupIdOf(item.flowEvent) : '']));
   const groupOf = (item: AdmittedItem): string => groups.get(item) ?? '';

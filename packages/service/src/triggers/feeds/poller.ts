@@ -2,7 +2,7 @@ import type { AreaContext } from '@heddle/api';
 import { DueLoop } from '../due-loop.ts';
 import { findDueTriggers, findEarliestDueMs } from '../due-triggers.ts';
 import type { DueTrigger } from '../due-triggers.ts';
-import { beginDue, Jobs } from '../jobs.ts';
+import { beginDueWork, Jobs } from '../jobs.ts';
 import type { JobLimits } from '../jobs.ts';
 import { advanceTrigger } from '../advance.ts';
 import type { FeedTrigger } from '@heddle/engine/triggers';
@@ -17,7 +17,7 @@ const POLL_TIMEOUT_MS = 120_000;
 const LEASE_MS = 2 * POLL_TIMEOUT_MS;
 
 export type PollerOptions = FeedServices &
-  Pick<AreaContext, 'every'> & { types: ReadonlyMap<string, FeedTrigger> };
+  Pick<AreaContext, 'repeat'> & { types: ReadonlyMap<string, FeedTrigger> };
 
 /** Polls sources when they are due. Several processes can share one database: one of them claims each poll. */
 export class FeedPoller {
@@ -45,10 +45,10 @@ export class FeedPoller {
 
   #beginDuePolls(): Promise<number | undefined> {
     const { db, types, now } = this.#options;
-    return beginDue({
+    return beginDueWork({
       jobs: this.#polls,
       isClosed: () => this.#loop.isClosed,
-      findDue: (query) => findDueTriggers(db as never, { types, nowMs: now(), ...query }),
+      findDueWork: (query) => findDueTriggers(db as never, { types, nowMs: now(), ...query }),
       claim: (trigger) => this.#claim(trigger),
       begin: (trigger) => this.#poll(trigger),
       findEarliestDueMs: (query) => findEarliestDueMs(db as never, { types, ...query }),
@@ -70,7 +70,7 @@ export class FeedPoller {
     const type = this.#options.types.get(trigger.type) as FeedTrigger;
     const signal = AbortSignal.any([this.#stopController.signal, AbortSignal.timeout(POLL_TIMEOUT_MS)]);
     const poll = new Poll(this.#options, { trigger, type, signal });
-    const job = poll.run().catch((error: unknown) => this.#options.report(error));
+    const job = poll.run().catch((error: unknown) => this.#options.onError(error));
     this.#polls.add(trigger.workspace_id, job, () => this.#loop.checkNow());
   }
 }

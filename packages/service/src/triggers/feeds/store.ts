@@ -86,7 +86,7 @@ export async function findStoredItems(
   key: FeedKey,
   items: readonly string[],
 ): Promise<Map<string, number>> {
-  const known = new Map<string, number>();
+  const seenMsByItem = new Map<string, number>();
   for (const chunk of chunks(items)) {
     const rows = await db
       .selectFrom('feed_items')
@@ -95,9 +95,9 @@ export async function findStoredItems(
       .where('block_id', '=', key.block_id)
       .where('item', 'in', chunk)
       .execute();
-    for (const { item, seen_ms: seenMs } of rows) known.set(item, Number(seenMs));
+    for (const { item, seen_ms: seenMs } of rows) seenMsByItem.set(item, Number(seenMs));
   }
-  return known;
+  return seenMsByItem;
 }
 
 /** Stores an item that starts a run. Returns false if the item is already stored. */
@@ -107,12 +107,12 @@ export async function claimItem(
   claim: { item: string; run_id: string; seen_ms: number },
 ): Promise<boolean> {
   const { workflow_id, block_id } = key;
-  const { numInsertedOrUpdatedRows: inserted } = await db
+  const { numInsertedOrUpdatedRows: insertedCount } = await db
     .insertInto('feed_items')
     .values({ workflow_id, block_id, ...claim })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst();
-  return Number(inserted ?? 0) > 0;
+  return Number(insertedCount ?? 0) > 0;
 }
 
 /** Stores items that start no run. */
@@ -132,17 +132,19 @@ export async function storeSkippedItems(
 }
 
 /**
- * Deletes the items with the oldest marks beyond the maximum. First renews the marks of the items `known`, because the
+ * Deletes the items with the oldest marks beyond the maximum. First renews the marks of `knownItems`, because the
  * source still has them.
  */
 export async function deleteOldestItems(
   db: FeedDb,
   key: FeedKey,
-  { known, nowMs }: { known: ReadonlyMap<string, number>; nowMs: number },
+  { known: knownItems, nowMs }: { known: ReadonlyMap<string, number>; nowMs: number },
 ): Promise<void> {
   if ((await findMarkMs(db, key, MARK_THRESHOLD)) === undefined) return;
-  const stale = [...known].filter(([, seenMs]) => seenMs < nowMs - MARK_INTERVAL_MS).map(([item]) => item);
-  for (const chunk of chunks(stale))
+  const staleItems = [...knownItems]
+    .filter(([, seenMs]) => seenMs < nowMs - MARK_INTERVAL_MS)
+    .map(([item]) => item);
+  for (const chunk of chunks(staleItems))
     await db
       .updateTable('feed_items')
       .set({ seen_ms: nowMs })
@@ -175,7 +177,7 @@ async function findMarkMs(db: FeedDb, key: FeedKey, offset: number): Promise<num
 }
 
 /** Deletes the positions of polls, so that items that arrive while a workflow is not deployed start no run. */
-export async function forgetCursors(db: FeedDb, workflowIds: readonly string[]): Promise<void> {
+export async function deleteCursors(db: FeedDb, workflowIds: readonly string[]): Promise<void> {
   for (const chunk of chunks(workflowIds))
     await db.deleteFrom('feed_cursors').where('workflow_id', 'in', chunk).execute();
 }
@@ -200,5 +202,5 @@ export async function sweepFeeds(db: FeedDb): Promise<void> {
 }
 
 function* chunks<Value>(values: readonly Value[]): Generator<Value[]> {
-  for (let from = 0; from < values.length; from += MAX_ROWS) yield values.slice(from, from + MAX_ROWS);
+  for (let start = 0; start < values.length; start += MAX_ROWS) yield values.slice(start, start + MAX_ROWS);
 }

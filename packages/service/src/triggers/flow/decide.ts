@@ -1,8 +1,8 @@
 import type { NewReservation, QueuedStart } from '@heddle/api/ports';
 import type { Json } from '@heddle/core';
 import type { Kysely } from 'kysely';
-import { addQueued, updateHeldStart, lockHeldStart } from '../../store/reservations.ts';
-import { groupOf, keyOf } from './policy.ts';
+import { addQueuedRun, updateHeldStart, lockHeldStart } from '../../store/reservations.ts';
+import { hashGroupId, keyOf } from './policy.ts';
 import type { FlowPolicy } from '@heddle/engine/triggers';
 import type { FlowEventRow, FlowRunRow, FlowTables, HoldReason } from './tables.ts';
 
@@ -38,20 +38,20 @@ const MAX_BATCH_BYTES = 5 * 1024 * 1024;
 
 /** Returns the id of the event's group: the events that share the limits of flow control. */
 export function groupIdOf({ policy, start, workflowId, blockId }: FlowEvent): string {
-  return groupOf(policy, { workflowId, blockId, key: keyOf(policy, start.input) });
+  return hashGroupId(policy, { workflowId, blockId, key: keyOf(policy, start.input) });
 }
 
 /**
- * Decides what an event starts, in the transaction that stores the event. A run for the event is reserved and held until
- * the releaser starts it. Call `prepareEvent` before the transaction.
+ * Decides what an event starts, in the transaction that stores the event. A run for the event is reserved and held
+ * until the releaser starts it. Call `prepareEvent` before the transaction.
  */
 export async function decideEvent(db: FlowDb, event: FlowEvent): Promise<FlowDecision> {
   const groupId = groupIdOf(event);
   const seq = await lockGroup(db, groupId, event.receivedMs);
-  const drop = await findDropReason(db, event, groupId);
-  if (drop) {
-    await addEvent(db, event, { run_id: drop.runId, state: 'dropped', reason: drop.reason });
-    return { ...drop, state: 'dropped' };
+  const dropCause = await findDropReason(db, event, groupId);
+  if (dropCause) {
+    await addEvent(db, event, { run_id: dropCause.runId, state: 'dropped', reason: dropCause.reason });
+    return { ...dropCause, state: 'dropped' };
   }
   const decision = await joinRun(db, event, groupId);
   return decision ?? holdRun(db, event, { groupId, seq });
@@ -227,9 +227,9 @@ async function holdRun(
   const { runId, workspaceId, workflowId, blockId, policy, start, receivedMs, trigger } = event;
   const createdAt = new Date(receivedMs).toISOString();
   const ids = { engineRunId: runId, runId, workflowId, workspaceId };
-  await addQueued(db, { ...ids, trigger, mode: 'async', createdAt }, start, { isHeld: true });
-  const collecting = collectingColumns(policy, receivedMs);
-  const hasHeldPredecessor = !collecting && (await countRuns(db, groupId, ['held'])) > 0;
+  await addQueuedRun(db, { ...ids, trigger, mode: 'async', createdAt }, start, { isHeld: true });
+  const collectingRunColumns = collectingColumns(policy, receivedMs);
+  const hasHeldPredecessor = !collectingRunColumns && (await countRuns(db, groupId, ['held'])) > 0;
   const heldColumns = {
     state: 'held',
     reason: null,
@@ -241,10 +241,10 @@ async function holdRun(
     .values({
       ...{ run_id: runId, group_id: groupId, seq, workspace_id: workspaceId, workflow_id: workflowId },
       ...{ block_id: blockId, events: 1, bytes: bytesOf(start.input), attempts: 0 },
-      ...{ created_ms: receivedMs, started_ms: null, ...(collecting ?? heldColumns) },
+      ...{ created_ms: receivedMs, started_ms: null, ...(collectingRunColumns ?? heldColumns) },
     })
     .execute();
-  const reason = collecting?.reason ?? 'queue';
+  const reason = collectingRunColumns?.reason ?? 'queue';
   const position = policy.batch ? { position: 1 } : {};
   await addEvent(db, event, { run_id: runId, state: 'waiting', reason, ...position });
   return { runId, state: 'waiting', reason };

@@ -1,14 +1,14 @@
-import { cursorCodec, AUTHENTICATED_PRINCIPALS, operationsOf } from '@heddle/api/areas';
-import { isAfter, pageOf } from '../../paging.ts';
+import { cursorCodec, AUTHENTICATED_PRINCIPALS, operationFactory } from '@heddle/api/areas';
+import { afterCondition, pageOf } from '../../paging.ts';
 import { triggerResource } from '../operations.ts';
 import type { TriggerServices } from '../operations.ts';
 import * as schemas from '../schemas.ts';
 import { eventView, selectEvents } from './views.ts';
 
-const define = operationsOf<TriggerServices>();
-const cursors = cursorCodec(schemas.eventPosition);
+const defineOperation = operationFactory<TriggerServices>();
+const positionCodec = cursorCodec(schemas.eventPosition);
 
-export const listTriggerEvents = define({
+export const listTriggerEvents = defineOperation({
   ...{ tag: 'Triggers', scope: 'api:read', role: 'read', principals: AUTHENTICATED_PRINCIPALS },
   id: 'listTriggerEvents',
   method: 'GET',
@@ -17,26 +17,26 @@ export const listTriggerEvents = define({
   resource: triggerResource,
   params: schemas.triggerPath,
   query: schemas.eventsQuery,
-  success: [{ status: 200, schema: schemas.eventItem, page: true, description: 'A page of events' }],
+  success: [{ status: 200, schema: schemas.eventItem, isPage: true, description: 'A page of events' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ db }, { query }, row) {
     const { limit } = query;
     const filters = { trigger: row.id };
-    const after = cursors.decode(query.cursor, filters);
-    const fetched = await selectEvents(db as never)
+    const after = positionCodec.decode(query.cursor, filters);
+    const fetchedRows = await selectEvents(db as never)
       .where('flow_events.workflow_id', '=', row.workflow_id)
       .where('flow_events.block_id', '=', row.block_id)
       .$if(after !== undefined, (builder) =>
-        builder.where(isAfter(['flow_events.received_ms', 'flow_events.id'], after ?? [], 'desc')),
+        builder.where(afterCondition(['flow_events.received_ms', 'flow_events.id'], after ?? [], 'desc')),
       )
       .orderBy('flow_events.received_ms', 'desc')
       .orderBy('flow_events.id', 'desc')
       .limit(limit + 1)
       .execute();
-    const { rows, next } = pageOf(fetched, limit, (each): [number, string] => [
+    const { rows, next } = pageOf(fetchedRows, limit, (each): [number, string] => [
       Number(each.received_ms),
       each.id,
     ]);
-    return { page: rows.map(eventView), nextCursor: next ? cursors.encode(next, filters) : null };
+    return { page: rows.map(eventView), nextCursor: next ? positionCodec.encode(next, filters) : null };
   },
 });

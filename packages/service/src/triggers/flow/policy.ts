@@ -3,12 +3,12 @@ import type { Json, JsonObject } from '@heddle/core';
 import type { FlowPolicy } from '@heddle/engine/triggers';
 
 /** Returns the flow control of a trigger with this configuration; undefined if it has none. */
-export function flowOf(config: JsonObject): FlowPolicy | undefined {
+export function flowPolicyOf(config: JsonObject): FlowPolicy | undefined {
   return config['flow'] as FlowPolicy | undefined;
 }
 
 /** Maximum number of characters of a key that is stored unchanged. */
-const MAX_KEY = 200;
+const MAX_KEY_CHARACTERS = 200;
 
 /** Returns the key of an event: empty if the input has none, and a hash if it is long or cannot be stored. */
 export function keyOf({ key }: FlowPolicy, input: Json): string {
@@ -17,7 +17,7 @@ export function keyOf({ key }: FlowPolicy, input: Json): string {
   if (value === undefined || value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   // Databases cannot store NUL, and they change strings that are not valid Unicode.
-  return text.length <= MAX_KEY && text.isWellFormed() && !text.includes('\0')
+  return text.length <= MAX_KEY_CHARACTERS && text.isWellFormed() && !text.includes('\0')
     ? text
     : `sha256:${hashOf(text)}`;
 }
@@ -32,7 +32,7 @@ function valueAt(input: Json, path: readonly string[]): Json | undefined {
 }
 
 /** Returns the id of a group: the events that share the limits of flow control. */
-export function groupOf(
+export function hashGroupId(
   { scope }: FlowPolicy,
   { workflowId, blockId, key }: { workflowId: string; blockId: string; key: string },
 ): string {

@@ -11,10 +11,10 @@ import type { FireServices, LiveTrigger } from '../fire.ts';
 import { workspaceRank, withNumericTimes } from '../rows.ts';
 import { countRuns, endRun, lockGroup } from './decide.ts';
 import type { FlowDb } from './decide.ts';
-import { flowOf } from './policy.ts';
+import { flowPolicyOf } from './policy.ts';
 import type { FlowPolicy } from '@heddle/engine/triggers';
 import { sweepFlow } from './retention.ts';
-import { settleGroup } from './settle.ts';
+import { markEndedRunsOfGroup } from './ended-runs.ts';
 import type { FlowRunRow, HoldReason } from './tables.ts';
 
 /** Maximum number of due runs in one query. */
@@ -54,11 +54,11 @@ export class FlowReleaser {
   readonly #loop: DueLoop;
   readonly #stopSweeping: () => void;
 
-  constructor(services: Services & Pick<AreaContext, 'every'>) {
-    const { every, now, report } = services;
+  constructor(services: Services & Pick<AreaContext, 'repeat'>) {
+    const { repeat, now, onError } = services;
     this.#services = services;
-    this.#loop = new DueLoop({ every, now, report, work: () => this.#startDue() });
-    this.#stopSweeping = every(SWEEP_MS, () => void sweepFlow(services, now()).catch(report));
+    this.#loop = new DueLoop({ repeat, now, onError, work: () => this.#startDueRuns() });
+    this.#stopSweeping = repeat(SWEEP_MS, () => void sweepFlow(services, now()).catch(onError));
   }
 
   /** Checks for due runs immediately. Call it when flow control holds another event. */
@@ -71,9 +71,9 @@ export class FlowReleaser {
     await this.#loop.close();
   }
 
-  async #startDue(): Promise<number | undefined> {
+  async #startDueRuns(): Promise<number | undefined> {
     for (;;) {
-      const rows = await this.#dueRuns();
+      const rows = await this.#findDueRuns();
       let changedCount = 0;
       for (const row of rows) {
         if (this.#loop.isClosed) return undefined;
@@ -81,11 +81,11 @@ export class FlowReleaser {
       }
       if (changedCount === 0) break;
     }
-    return this.#earliestDueMs();
+    return this.#findEarliestDueMs();
   }
 
   /** Returns due runs. Workspaces take turns, so that a burst of one does not delay the others. */
-  async #dueRuns(): Promise<FlowRunRow[]> {
+  async #findDueRuns(): Promise<FlowRunRow[]> {
     const { db, now } = this.#services;
     const rows = await db
       .with('due', (query) =>
@@ -104,7 +104,7 @@ export class FlowReleaser {
     return rows.map(({ turn: _turn, ...row }) => row);
   }
 
-  async #earliestDueMs(): Promise<number | undefined> {
+  async #findEarliestDueMs(): Promise<number | undefined> {
     const row = await this.#services.db
       .selectFrom('flow_runs')
       .select('look_ms')
@@ -123,7 +123,7 @@ export class FlowReleaser {
     try {
       return await this.#decide(row);
     } catch (error) {
-      this.#services.report(error);
+      this.#services.onError(error);
       return this.#hold(row, { reason: row.reason, nextCheckMs: this.#services.now() + FAILED_CHECK_MS });
     }
   }
@@ -135,25 +135,25 @@ export class FlowReleaser {
     if (!trigger) return this.#end(row, 'undeployed', UNDEPLOYED_MESSAGE);
     if (trigger.state !== 'active')
       return this.#hold(row, { reason: 'paused', nextCheckMs: now() + PAUSED_CHECK_MS });
-    const policy = flowOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' };
-    const due = { row, trigger, policy };
+    const policy = flowPolicyOf(JSON.parse(trigger.config) as JsonObject) ?? { scope: 'trigger' };
+    const dueRun = { row, trigger, policy };
     if (policy.singleton === 'cancel') {
       if (await hasLaterRun(this.#services.db, row)) return this.#end(row, 'singleton', REPLACED_MESSAGE);
-      await this.#cancelActive(row);
+      await this.#cancelActiveRuns(row);
     }
-    const wait = await this.#currentWait(due);
-    return wait ? this.#hold(row, wait) : this.#admit(due);
+    const wait = await this.#currentWait(dueRun);
+    return wait ? this.#hold(row, wait) : this.#admit(dueRun);
   }
 
   /**
    * Returns why the run may not start now; undefined if it may. If the run waits for other runs, first records which of
    * them have ended.
    */
-  async #currentWait(due: DueRun): Promise<Wait | undefined> {
-    const wait = await this.#waitOf(this.#services.db, due);
+  async #currentWait(dueRun: DueRun): Promise<Wait | undefined> {
+    const wait = await this.#waitOf(this.#services.db, dueRun);
     if (wait?.reason !== 'concurrency' && wait?.reason !== 'singleton') return wait;
-    await settleGroup(this.#services, due.row.group_id);
-    return this.#waitOf(this.#services.db, due);
+    await markEndedRunsOfGroup(this.#services, dueRun.row.group_id);
+    return this.#waitOf(this.#services.db, dueRun);
   }
 
   /** Returns the trigger of a run; undefined if no live version has it. */
@@ -174,9 +174,9 @@ export class FlowReleaser {
     return trigger && isLive(trigger) ? trigger : undefined;
   }
 
-  async #cancelActive({ group_id: groupId }: FlowRunRow): Promise<void> {
+  async #cancelActiveRuns({ group_id: groupId }: FlowRunRow): Promise<void> {
     const { engine, queue } = this.#services;
-    for (const runId of await settleGroup(this.#services, groupId)) {
+    for (const runId of await markEndedRunsOfGroup(this.#services, groupId)) {
       if (await queue.remove(runId, { reason: 'CANCELLED', message: REPLACED_MESSAGE })) continue;
       await engine.cancel(runId, REPLACED_MESSAGE);
     }
@@ -198,8 +198,8 @@ export class FlowReleaser {
     return nextCheckMs > nowMs ? { reason: 'throttle', nextCheckMs } : undefined;
   }
 
-  async #admit(due: DueRun): Promise<boolean> {
-    const { row } = due;
+  async #admit(dueRun: DueRun): Promise<boolean> {
+    const { row } = dueRun;
     const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId, attempts } = row;
     const request = { runId, workflowId, workspaceId, userId: null, mode: 'async' } as const;
     let release: Release | undefined;
@@ -211,42 +211,51 @@ export class FlowReleaser {
       const nextCheckMs = this.#services.now() + retryDelayMs(RETRY_MS, attempts);
       return this.#hold(row, { reason: 'limits', nextCheckMs }, attempts + 1);
     }
-    return this.#start(due, release);
+    return this.#start(dueRun, release);
   }
 
   /** Starts the run, in one transaction, if nothing has changed in the meantime. */
-  async #start(due: DueRun, release: Release | undefined): Promise<boolean> {
+  async #start(dueRun: DueRun, release: Release | undefined): Promise<boolean> {
     const { db, queue } = this.#services;
-    const { run_id: runId, workflow_id: workflowId, workspace_id: workspaceId, group_id: groupId } = due.row;
+    const {
+      run_id: runId,
+      workflow_id: workflowId,
+      workspace_id: workspaceId,
+      group_id: groupId,
+    } = dueRun.row;
     let start: QueuedStart | undefined;
     try {
-      start = await db.transaction().execute((tx) => this.#recordStart(tx, due));
+      start = await db.transaction().execute((tx) => this.#recordStart(tx, dueRun));
     } finally {
       if (!start) release?.();
     }
     if (!start) return false;
     const onEnd = (): void => {
       release?.();
-      void this.#wakeGroup(groupId).catch(this.#services.report);
+      void this.#wakeGroup(groupId).catch(this.#services.onError);
     };
     queue.submit({ engineRunId: runId, runId, workflowId, workspaceId, start, release: onEnd });
     return true;
   }
 
   /** Records the start of the run, and returns what to start; undefined if the run may not start now. */
-  async #recordStart(tx: FlowDb, due: DueRun): Promise<QueuedStart | undefined> {
-    const { row, trigger, policy } = due;
+  async #recordStart(tx: FlowDb, dueRun: DueRun): Promise<QueuedStart | undefined> {
+    const { row, trigger, policy } = dueRun;
     const { run_id: runId, group_id: groupId } = row;
     const nowMs = this.#services.now();
     await lockGroup(tx, groupId, nowMs);
-    if (!(await isUnchanged(tx, row)) || (await this.#waitOf(tx, due))) return undefined;
-    const held = await lockHeldStart(tx, runId);
-    if (!held) {
+    if (!(await isUnchanged(tx, row)) || (await this.#waitOf(tx, dueRun))) return undefined;
+    const heldStart = await lockHeldStart(tx, runId);
+    if (!heldStart) {
       await endRun(tx, runId, { reason: 'cancelled', nowMs });
-      await wakeNext(tx, groupId, nowMs);
+      await wakeNextRun(tx, groupId, nowMs);
       return undefined;
     }
-    const start = { ...held, version: trigger.engine_version, input: await inputOf(tx, runId, held) };
+    const start = {
+      ...heldStart,
+      version: trigger.engine_version,
+      input: await inputOf(tx, runId, heldStart),
+    };
     await releaseHeldRun(tx, runId, { start });
     const isCounted = policy.concurrency !== undefined || policy.singleton !== undefined;
     await tx
@@ -260,7 +269,7 @@ export class FlowReleaser {
       .where('run_id', '=', runId)
       .where('state', '=', 'waiting')
       .execute();
-    await wakeNext(tx, groupId, nowMs);
+    await wakeNextRun(tx, groupId, nowMs);
     return start;
   }
 
@@ -273,7 +282,7 @@ export class FlowReleaser {
       if (!(await isUnchanged(tx, row))) return false;
       await releaseHeldRun(tx, runId, { failure: { reason: 'CANCELLED', message } });
       await endRun(tx, runId, { reason, nowMs });
-      await wakeNext(tx, groupId, nowMs);
+      await wakeNextRun(tx, groupId, nowMs);
       return true;
     });
   }
@@ -299,7 +308,7 @@ export class FlowReleaser {
   async #wakeGroup(groupId: string): Promise<void> {
     if (this.#loop.isClosed) return;
     const { db, now } = this.#services;
-    await wakeNext(db, groupId, now());
+    await wakeNextRun(db, groupId, now());
     this.checkNow();
   }
 }
@@ -366,7 +375,7 @@ async function findOldestStart(
 }
 
 /** Makes the earliest waiting run of the group due. */
-async function wakeNext(db: FlowDb, groupId: string, nowMs: number): Promise<void> {
+async function wakeNextRun(db: FlowDb, groupId: string, nowMs: number): Promise<void> {
   await db
     .updateTable('flow_runs')
     .set({ look_ms: nowMs })

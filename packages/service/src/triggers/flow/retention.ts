@@ -1,11 +1,11 @@
 import type { AreaContext } from '@heddle/api';
 import type { FlowDb } from './decide.ts';
-import { settleRuns } from './settle.ts';
+import { markEndedRuns } from './ended-runs.ts';
 
 /** Time for which decisions are stored: longer than the longest period of a throttle. */
 const RETENTION_MS = 7 * 24 * 3_600_000;
 /** Active runs that are older than this are checked, because the process that executed them may have died. */
-const SETTLE_MS = 3_600_000;
+const CHECK_AFTER_MS = 3_600_000;
 /** Maximum number of rows in one statement. */
 const BATCH_SIZE = 1000;
 
@@ -15,20 +15,20 @@ export async function sweepFlow(
   nowMs: number,
 ): Promise<void> {
   const { db } = services;
-  const active = await db
+  const activeRows = await db
     .selectFrom('flow_runs')
     .select('run_id')
     .where('state', '=', 'active')
-    .where('created_ms', '<', nowMs - SETTLE_MS)
+    .where('created_ms', '<', nowMs - CHECK_AFTER_MS)
     .orderBy('created_ms')
     .limit(BATCH_SIZE)
     .execute();
-  await settleRuns(
+  await markEndedRuns(
     services,
-    active.map(({ run_id: runId }) => runId),
+    activeRows.map(({ run_id: runId }) => runId),
   );
   const beforeMs = nowMs - RETENTION_MS;
-  for (let deleted = BATCH_SIZE; deleted === BATCH_SIZE;) {
+  for (let deletedCount = BATCH_SIZE; deletedCount === BATCH_SIZE;) {
     const result = await db
       .deleteFrom('flow_events')
       .where('id', 'in', (eb) =>
@@ -40,9 +40,9 @@ export async function sweepFlow(
           .limit(BATCH_SIZE),
       )
       .executeTakeFirst();
-    deleted = Number(result.numDeletedRows);
+    deletedCount = Number(result.numDeletedRows);
   }
-  for (let deleted = BATCH_SIZE; deleted === BATCH_SIZE;) {
+  for (let deletedCount = BATCH_SIZE; deletedCount === BATCH_SIZE;) {
     const result = await db
       .deleteFrom('flow_runs')
       .where('run_id', 'in', (eb) =>
@@ -54,7 +54,7 @@ export async function sweepFlow(
           .limit(BATCH_SIZE),
       )
       .executeTakeFirst();
-    deleted = Number(result.numDeletedRows);
+    deletedCount = Number(result.numDeletedRows);
   }
   await db
     .deleteFrom('flow_groups')

@@ -18,14 +18,14 @@ export function selectEvents(db: FlowDb) {
 /** Returns the event as the API represents it. */
 export function eventView(row: EventWithWaitReason): z.output<typeof schemas.eventItem> {
   return {
-    ...{ id: row.id, source: row.source, runId: row.run_id, ...flowDecision(row) },
+    ...{ id: row.id, source: row.source, runId: row.run_id, ...flowDecisionOf(row) },
     receivedAt: timeOf(row.received_ms),
     decidedAt: row.decided_ms === null ? null : timeOf(row.decided_ms),
   };
 }
 
 /** Returns the decision of flow control about the event. */
-export function flowDecision({ key, state, reason, wait_reason: waitReason }: EventWithWaitReason): {
+export function flowDecisionOf({ key, state, reason, wait_reason: waitReason }: EventWithWaitReason): {
   key: string;
   state: FlowEventRow['state'];
   reason: string | null;

@@ -30,7 +30,7 @@ export interface ActualHook extends DesiredHook {
 /** The public base URL of the server, or the reason why hooks cannot be created. */
 export type HookSettings = { origin: string } | { unavailableReason: string };
 
-export interface HookRules {
+export interface HookDependencies {
   types: ReadonlyMap<string, TriggerType>;
   settings: HookSettings;
 }
@@ -52,26 +52,26 @@ interface HookedTrigger {
  */
 export async function recordDesiredHooks(
   db: Db,
-  rules: HookRules,
+  dependencies: HookDependencies,
   { workflowId, nowMs }: { workflowId: string; nowMs: number },
 ): Promise<void> {
-  const stored = await db
+  const storedRows = await db
     .selectFrom('provider_hooks')
     .selectAll()
     .where('workflow_id', '=', workflowId)
     .orderBy('block_id')
     .$if(isPostgres(db), (query) => query.forUpdate())
     .execute();
-  const triggers = await findHookedTriggers(db, rules, workflowId);
-  if (stored.length === 0 && triggers.length === 0) return;
-  const rows = new Map(stored.map((row) => [row.block_id, row]));
+  const triggers = await findHookedTriggers(db, dependencies, workflowId);
+  if (storedRows.length === 0 && triggers.length === 0) return;
+  const unmatchedRows = new Map(storedRows.map((row) => [row.block_id, row]));
   for (const trigger of triggers) {
-    const row = rows.get(trigger.blockId);
-    rows.delete(trigger.blockId);
-    if (row && isUnchanged(row, trigger, rules.settings)) continue;
-    await upsertHook(db, rules.settings, { trigger, nowMs });
+    const row = unmatchedRows.get(trigger.blockId);
+    unmatchedRows.delete(trigger.blockId);
+    if (row && isUnchanged(row, trigger, dependencies.settings)) continue;
+    await upsertHook(db, dependencies.settings, { trigger, nowMs });
   }
-  for (const row of rows.values()) if (row.wanted !== null) await removeHook(db, row, nowMs);
+  for (const row of unmatchedRows.values()) if (row.wanted !== null) await removeHook(db, row, nowMs);
 }
 
 /**
@@ -87,22 +87,26 @@ function isUnchanged(row: ProviderHookRow, trigger: HookedTrigger, settings: Hoo
 }
 
 /** Records the desired hooks again if the server's public base URL has changed. */
-export async function refreshHookUrls(db: Db, rules: HookRules, now: () => number): Promise<void> {
-  if ('unavailableReason' in rules.settings) return;
-  const triggers = await findHookedTriggers(db, rules);
+export async function refreshHookUrls(
+  db: Db,
+  dependencies: HookDependencies,
+  now: () => number,
+): Promise<void> {
+  if ('unavailableReason' in dependencies.settings) return;
+  const triggers = await findHookedTriggers(db, dependencies);
   if (triggers.length === 0) return;
   const rows = await db.selectFrom('provider_hooks').select(['workflow_id', 'block_id', 'wanted']).execute();
   const storedHooks = new Map(
     rows.map((row) => [JSON.stringify([row.workflow_id, row.block_id]), row.wanted]),
   );
-  const changed = triggers.filter(
+  const changedTriggers = triggers.filter(
     (trigger) => storedHooks.get(JSON.stringify([trigger.workflowId, trigger.blockId])) !== trigger.wanted,
   );
-  for (const workflowId of new Set(changed.map((trigger) => trigger.workflowId)))
+  for (const workflowId of new Set(changedTriggers.map((trigger) => trigger.workflowId)))
     await db.transaction().execute(async (tx) => {
       // A deployment locks the rows of its triggers too, so it happens entirely before or after this.
       await lockTriggers(tx as never, workflowId).execute();
-      await recordDesiredHooks(tx, rules, { workflowId, nowMs: now() });
+      await recordDesiredHooks(tx, dependencies, { workflowId, nowMs: now() });
     });
 }
 
@@ -155,8 +159,8 @@ async function removeHook(db: Db, { workflow_id, block_id }: ProviderHookRow, no
     .execute();
 }
 
-/** Returns the ids of the archived workflows of a workspace that still have wanted hooks. */
-export async function archivedWorkflowsWithHooks(db: Db, workspaceId: string): Promise<string[]> {
+/** Returns the ids of the archived workflows of a workspace that still have desired hooks. */
+export async function findArchivedWorkflowIdsWithHooks(db: Db, workspaceId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('provider_hooks')
     .innerJoin('workflows', 'workflows.id', 'provider_hooks.workflow_id')
@@ -173,7 +177,7 @@ export async function archivedWorkflowsWithHooks(db: Db, workspaceId: string): P
 /** Returns the active triggers of live versions that need a hook. */
 async function findHookedTriggers(
   db: Db,
-  { types, settings }: HookRules,
+  { types, settings }: HookDependencies,
   workflowId?: string,
 ): Promise<HookedTrigger[]> {
   const hookTypes = [...types.values()].flatMap((type) =>

@@ -5,8 +5,8 @@ import type { Kysely } from 'kysely';
 import type { Sealer } from '../../sealing.ts';
 import { AuditStore } from '../../store/audit.ts';
 import { retryDelayMs } from '../fire.ts';
-import { errorText, isTimeout } from '../health.ts';
-import type { ActiveHook, HookCall, ProviderHook } from '@heddle/engine/triggers';
+import { shortenMessage, isTimeout } from '../health.ts';
+import type { ActiveHook, HookContext, ProviderHook } from '@heddle/engine/triggers';
 import type { TriggerType } from '../types.ts';
 import { MAX_RETRY_MS, RETRY_MS } from './retry.ts';
 import { newHookSecret, openSecret, sealSecret } from './secret.ts';
@@ -17,11 +17,11 @@ import type { ActualHook, DesiredHook } from './desired-hooks.ts';
 type Db = Kysely<HookTables>;
 
 /** A hook is checked again after this time: it may have been removed at the provider. */
-const CHECK_MS = 24 * 3_600_000;
+const CHECK_INTERVAL_MS = 24 * 3_600_000;
 /** A hook is left at the provider after this many attempts to remove it, which take about 20 hours. */
-const MAX_REMOVALS = 30;
+const MAX_REMOVAL_ATTEMPTS = 30;
 /** A hook is renewed this long before it expires, or after half of its lifetime if that is shorter. */
-const RENEW_MS = 24 * 3_600_000;
+const RENEW_BEFORE_EXPIRY_MS = 24 * 3_600_000;
 const UNKNOWN_FAILURE = 'The provider could not be called for the webhook.';
 
 /** The dependencies of a hook job. */
@@ -30,9 +30,9 @@ export interface HookServices {
   types: ReadonlyMap<string, TriggerType>;
   sealer: Sealer;
   credentials: TenantCredentials | undefined;
-  service: HookCall['service'];
+  service: HookContext['service'];
   now: () => number;
-  report: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
 /** An event for the audit log. */
@@ -55,7 +55,7 @@ export class HookJob {
   readonly #services: HookServices;
   readonly #row: ProviderHookRow;
   readonly #signal: AbortSignal;
-  #present: ActualHook[];
+  #presentHooks: ActualHook[];
   #secret: string | undefined;
   readonly #audits: AuditEvent[] = [];
 
@@ -64,7 +64,7 @@ export class HookJob {
     this.#services = services;
     this.#row = row;
     this.#signal = signal;
-    this.#present = JSON.parse(row.present) as ActualHook[];
+    this.#presentHooks = JSON.parse(row.present) as ActualHook[];
   }
 
   /** Creates the desired hook and removes all others, as far as possible, and records which hooks exist. */
@@ -94,10 +94,12 @@ export class HookJob {
   /** Returns the desired hook from the list of hooks that may exist. Adds the hook to the list if it is missing. */
   #findOrAdd(desiredHook: DesiredHook): ActualHook {
     const place = this.#providerHookOf(desiredHook).locationOf(desiredHook.config) ?? '';
-    const existing = this.#present.find((hook) => hook.place === place && hook.url === desiredHook.url);
-    const actualHook: ActualHook = existing ?? { ...desiredHook, place, hookId: null };
-    if (existing) Object.assign(existing, desiredHook);
-    else this.#present.push(actualHook);
+    const existingHook = this.#presentHooks.find(
+      (hook) => hook.place === place && hook.url === desiredHook.url,
+    );
+    const actualHook: ActualHook = existingHook ?? { ...desiredHook, place, hookId: null };
+    if (existingHook) Object.assign(existingHook, desiredHook);
+    else this.#presentHooks.push(actualHook);
     return actualHook;
   }
 
@@ -112,16 +114,16 @@ export class HookJob {
     this.#secret ??= newHookSecret();
     // Recorded before the request to the provider: after a crash, the hook is found by its URL, and it signs with this
     // secret.
-    const secret = sealSecret(sealer, this.#row, this.#secret);
-    if (actualHook.hookId === null && !(await this.#save(secret)))
+    const secretColumns = sealSecret(sealer, this.#row, this.#secret);
+    if (actualHook.hookId === null && !(await this.#save(secretColumns)))
       throw new BlockError('HOOK_FAILED', 'Another process is changing the webhook.');
     const providerHook = this.#providerHookOf(actualHook);
     const isRenewal =
       this.#row.state === 'active' && actualHook.hookId !== null && providerHook.renew !== undefined;
-    const call = this.#createCall(actualHook);
+    const context = this.#createContext(actualHook);
     const activeHook = isRenewal
-      ? await providerHook.renew?.(actualHook.config, call)
-      : await providerHook.activate(actualHook.config, call);
+      ? await providerHook.renew?.(actualHook.config, context)
+      : await providerHook.activate(actualHook.config, context);
     const result = activeHook as ActiveHook;
     if (actualHook.hookId !== result.id) this.#audit('TRIGGER_HOOK_CREATED', actualHook);
     actualHook.hookId = result.id;
@@ -132,19 +134,19 @@ export class HookJob {
   /** Removes the obsolete hooks. A hook whose removal fails too often or is refused is left at the provider. */
   async #removeAll(isObsolete: (hook: ActualHook) => boolean): Promise<void> {
     let lastFailure: Failure | undefined;
-    for (const hook of this.#present.filter(isObsolete)) {
+    for (const hook of this.#presentHooks.filter(isObsolete)) {
       try {
         if (!this.#isShared(hook)) {
-          await this.#providerHookOf(hook).deactivate(hook.config, this.#createCall(hook));
+          await this.#providerHookOf(hook).deactivate(hook.config, this.#createContext(hook));
           this.#audit('TRIGGER_HOOK_REMOVED', hook);
         }
-        this.#forget(hook);
+        this.#removeFromList(hook);
       } catch (error) {
         const failure = this.#failureOf(error);
-        if (failure.isRetryable && this.#row.attempts < MAX_REMOVALS) lastFailure = failure;
+        if (failure.isRetryable && this.#row.attempts < MAX_REMOVAL_ATTEMPTS) lastFailure = failure;
         else {
           this.#audit('TRIGGER_HOOK_LEFT', hook, { error: failure.message });
-          this.#forget(hook);
+          this.#removeFromList(hook);
         }
       }
     }
@@ -159,28 +161,28 @@ export class HookJob {
    */
   #isShared(hook: ActualHook): boolean {
     if (hook.hookId === null) return false;
-    return this.#present.some(
+    return this.#presentHooks.some(
       (other) => other !== hook && isSameProvider(other, hook) && other.hookId === hook.hookId,
     );
   }
 
-  #forget(hook: ActualHook): void {
-    this.#present = this.#present.filter((other) => other !== hook);
+  #removeFromList(hook: ActualHook): void {
+    this.#presentHooks = this.#presentHooks.filter((other) => other !== hook);
   }
 
-  #createCall(hook: ActualHook): HookCall {
+  #createContext(hook: ActualHook): HookContext {
     const { credentials, service, now } = this.#services;
     const { workspace_id: workspaceId } = this.#row;
     return {
       ...{ url: hook.url, secret: this.#secret ?? '', hookId: hook.hookId ?? undefined },
-      formerUrls: this.#present.filter(({ url }) => url !== hook.url).map(({ url }) => url),
-      otherHookIds: this.#present.flatMap(({ hookId }) =>
+      formerUrls: this.#presentHooks.filter(({ url }) => url !== hook.url).map(({ url }) => url),
+      otherHookIds: this.#presentHooks.flatMap(({ hookId }) =>
         hookId === null || hookId === hook.hookId ? [] : [hookId],
       ),
       ...{ service, nowMs: now(), signal: this.#signal },
       credential: async (id) => {
-        const stored = await credentials?.find(workspaceId, { id });
-        if (stored) return stored.secret;
+        const storedCredential = await credentials?.find(workspaceId, { id });
+        if (storedCredential) return storedCredential.secret;
         const message = 'The workspace does not have the stored credential of the trigger.';
         throw new BlockError('HOOK_FAILED', message, { retryable: false });
       },
@@ -190,10 +192,10 @@ export class HookJob {
   #failureOf(error: unknown): Failure {
     if (isBlockError(error)) {
       const { message, retryable: isRetryable, retryAfterMs } = error;
-      return { message: errorText(message), isRetryable, retryAfterMs };
+      return { message: shortenMessage(message), isRetryable, retryAfterMs };
     }
     // A provider that is too slow is not an error of this server.
-    if (!this.#signal.aborted) this.#services.report(error);
+    if (!this.#signal.aborted) this.#services.onError(error);
     return { message: UNKNOWN_FAILURE, isRetryable: true, retryAfterMs: undefined };
   }
 
@@ -212,7 +214,7 @@ export class HookJob {
     const { workflow_id, block_id, lease_id } = this.#row;
     return db
       .updateTable('provider_hooks')
-      .set({ present: JSON.stringify(this.#present), ...columns })
+      .set({ present: JSON.stringify(this.#presentHooks), ...columns })
       .where('workflow_id', '=', workflow_id)
       .where('block_id', '=', block_id)
       .where('lease_id', '=', lease_id)
@@ -227,10 +229,10 @@ export class HookJob {
   async #record(activeHook: ActiveHook | undefined, failure: Failure | undefined): Promise<void> {
     const { db, sealer } = this.#services;
     const { workflow_id, block_id, revision, workspace_id: workspaceId, trigger_id: resourceId } = this.#row;
-    const secret = this.#secret === undefined ? {} : sealSecret(sealer, this.#row, this.#secret);
+    const secretColumns = this.#secret === undefined ? {} : sealSecret(sealer, this.#row, this.#secret);
     await db.transaction().execute(async (tx) => {
-      const saved = await this.#save({ ...secret, lease_id: null, lease_ms: null }, tx);
-      if (!saved) return;
+      const savedRow = await this.#save({ ...secretColumns, lease_id: null, lease_ms: null }, tx);
+      if (!savedRow) return;
       for (const audit of this.#audits)
         await new AuditStore(tx as never).record({
           ...audit,
@@ -240,7 +242,7 @@ export class HookJob {
         });
       // This process is stopping, so another process continues the work.
       if (failure && this.#signal.aborted && !isTimeout(this.#signal.reason)) return;
-      const isDone = this.#row.wanted === null && this.#present.length === 0;
+      const isDone = this.#row.wanted === null && this.#presentHooks.length === 0;
       if (isDone)
         await tx
           .deleteFrom('provider_hooks')
@@ -252,9 +254,9 @@ export class HookJob {
         await tx
           .updateTable('provider_hooks')
           .set(
-            this.#columnsAfter(
+            this.#columnsAfterAttempt(
               activeHook,
-              failure && { ...failure, isOutdated: this.#wasRescheduled(saved) },
+              failure && { ...failure, isOutdated: this.#wasRescheduled(savedRow) },
             ),
           )
           .where('workflow_id', '=', workflow_id)
@@ -269,7 +271,10 @@ export class HookJob {
     return dueMs !== null && Number(dueMs) !== this.#row.look_ms;
   }
 
-  #columnsAfter(activeHook: ActiveHook | undefined, failure: Failure | undefined): Partial<ProviderHookRow> {
+  #columnsAfterAttempt(
+    activeHook: ActiveHook | undefined,
+    failure: Failure | undefined,
+  ): Partial<ProviderHookRow> {
     const nowMs = this.#services.now();
     const expiryColumns: Partial<ProviderHookRow> = activeHook
       ? { expires_ms: activeHook.expiresMs ?? null }
@@ -283,11 +288,11 @@ export class HookJob {
       return { ...change, error: null, is_retryable: 0, attempts: 0, look_ms };
     }
     if (!failure) return { ...columns, look_ms: nowMs };
-    const retry = this.#retryColumns(failure, nowMs);
-    if (this.#row.wanted === null) return { ...columns, ...retry };
+    const retryColumns = this.#retryColumns(failure, nowMs);
+    if (this.#row.wanted === null) return { ...columns, ...retryColumns };
     const hasExpired = this.#row.expires_ms !== null && this.#row.expires_ms <= nowMs;
     const staysActive = this.#row.state === 'active' && failure.isRetryable && !hasExpired;
-    return { ...columns, ...retry, state: staysActive ? 'active' : 'failed' };
+    return { ...columns, ...retryColumns, state: staysActive ? 'active' : 'failed' };
   }
 
   /**
@@ -299,7 +304,9 @@ export class HookJob {
     const { attempts } = this.#row;
     const delayMs = retryDelayMs(RETRY_MS, attempts, MAX_RETRY_MS);
     const retriesSoon = isRetryable || isOutdated;
-    const waitMs = retriesSoon ? Math.min(Math.max(delayMs, retryAfterMs), CHECK_MS) : CHECK_MS;
+    const waitMs = retriesSoon
+      ? Math.min(Math.max(delayMs, retryAfterMs), CHECK_INTERVAL_MS)
+      : CHECK_INTERVAL_MS;
     return {
       ...{ error: message, is_retryable: isRetryable ? 1 : 0, attempts: attempts + 1 },
       look_ms: nowMs + waitMs,
@@ -313,7 +320,7 @@ function isSameProvider(one: ActualHook, other: ActualHook): boolean {
 }
 
 function nextCheckMs({ expiresMs }: ActiveHook, nowMs: number): number {
-  if (expiresMs === undefined) return nowMs + CHECK_MS;
-  const marginMs = Math.min(RENEW_MS, Math.max(0, expiresMs - nowMs) / 2);
-  return Math.min(nowMs + CHECK_MS, Math.max(Math.floor(expiresMs - marginMs), nowMs + RETRY_MS));
+  if (expiresMs === undefined) return nowMs + CHECK_INTERVAL_MS;
+  const marginMs = Math.min(RENEW_BEFORE_EXPIRY_MS, Math.max(0, expiresMs - nowMs) / 2);
+  return Math.min(nowMs + CHECK_INTERVAL_MS, Math.max(Math.floor(expiresMs - marginMs), nowMs + RETRY_MS));
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { AreaContext } from '@heddle/api';
 import type { SelectQueryBuilder } from 'kysely';
 import { DueLoop } from '../due-loop.ts';
-import { beginDue, Jobs } from '../jobs.ts';
+import { beginDueWork, Jobs } from '../jobs.ts';
 import type { JobLimits } from '../jobs.ts';
 import { workspaceRank } from '../rows.ts';
 import type { HookTables } from './database.ts';
@@ -17,7 +17,7 @@ import type { ProviderHookRow } from './tables.ts';
  */
 const MAX_JOBS: JobLimits = { total: 4, perWorkspace: 2 };
 /** Maximum duration of a job, which reconciles the hooks of one trigger. */
-const JOB_MS = 90_000;
+const JOB_TIMEOUT_MS = 90_000;
 /** Duration of a lease. When it has expired, another process continues the work. */
 const LEASE_MS = 120_000;
 
@@ -30,40 +30,41 @@ export class HookReconciler {
   readonly #loop: DueLoop;
   /** The jobs of each provider. */
   readonly #jobs = new Map<string, Jobs>();
-  readonly #stop = new AbortController();
+  readonly #stopController = new AbortController();
 
-  constructor(options: HookServices & Pick<AreaContext, 'every'>) {
+  constructor(options: HookServices & Pick<AreaContext, 'repeat'>) {
     this.#options = options;
     this.#loop = new DueLoop({ ...options, work: () => this.#startDueJobs() });
   }
 
-  /** Checks for work immediately. Call it when wanted hooks have changed. */
+  /** Checks for work immediately. Call it when desired hooks have changed. */
   wake(): void {
     this.#loop.checkNow();
   }
 
   /** Stops the work. Hooks that were created but not recorded are found at the provider later. */
   async close(): Promise<void> {
-    this.#stop.abort();
+    this.#stopController.abort();
     await this.#loop.close();
     await Promise.all([...this.#jobs.values()].map((jobs) => jobs.waitUntilIdle()));
   }
 
   async #startDueJobs(): Promise<number | undefined> {
-    const times = [await this.#nextDueMs()];
-    for (const provider of await this.#dueProviders()) times.push(await this.#startDueJobsOf(provider));
+    const times = [await this.#findNextDueMs()];
+    for (const provider of await this.#findDueProviders()) times.push(await this.#startDueJobsOf(provider));
     const dueTimes = times.filter((ms) => ms !== undefined);
     return dueTimes.length === 0 ? undefined : Math.min(...dueTimes);
   }
 
   #startDueJobsOf(provider: string): Promise<number | undefined> {
-    return beginDue({
+    return beginDueWork({
       jobs: this.#jobsOf(provider),
       isClosed: () => this.#loop.isClosed,
-      findDue: (query) => this.#dueHooks(provider, query),
+      findDueWork: (query) => this.#findDueHooks(provider, query),
       claim: (row) => this.#claim(row),
       begin: (row) => this.#startJob(row),
-      findEarliestDueMs: ({ except }) => this.#earliestDueMs(provider, except),
+      findEarliestDueMs: ({ excludedWorkspaceIds }) =>
+        this.#findEarliestDueMs(provider, excludedWorkspaceIds),
     });
   }
 
@@ -74,7 +75,7 @@ export class HookReconciler {
   }
 
   /** Selects the rows that have a due time and no lease. */
-  #selectUnleased() {
+  #selectUnleasedRows() {
     const { db, now } = this.#options;
     return db
       .selectFrom('provider_hooks')
@@ -82,14 +83,16 @@ export class HookReconciler {
       .where((eb) => eb.or([eb('lease_ms', 'is', null), eb('lease_ms', '<=', now())]));
   }
 
-  #selectUnleasedOf(provider: string, except: readonly string[]) {
-    return this.#selectUnleased()
+  #selectUnleasedRowsOf(provider: string, excludedWorkspaceIds: readonly string[]) {
+    return this.#selectUnleasedRows()
       .where('provider', '=', provider)
-      .$if(except.length > 0, (query) => query.where('workspace_id', 'not in', except));
+      .$if(excludedWorkspaceIds.length > 0, (query) =>
+        query.where('workspace_id', 'not in', excludedWorkspaceIds),
+      );
   }
 
-  async #dueProviders(): Promise<string[]> {
-    const rows = await this.#selectUnleased()
+  async #findDueProviders(): Promise<string[]> {
+    const rows = await this.#selectUnleasedRows()
       .select('provider')
       .distinct()
       .where('look_ms', '<=', this.#options.now())
@@ -99,14 +102,14 @@ export class HookReconciler {
   }
 
   /** Returns due rows of a provider, taking one of each workspace in turn. */
-  async #dueHooks(
+  async #findDueHooks(
     provider: string,
-    { limit, except }: { limit: number; except: readonly string[] },
+    { limit, excludedWorkspaceIds }: { limit: number; excludedWorkspaceIds: readonly string[] },
   ): Promise<ProviderHookRow[]> {
     const { db, now } = this.#options;
     const rows = await db
       .with('due', () =>
-        this.#selectUnleasedOf(provider, except)
+        this.#selectUnleasedRowsOf(provider, excludedWorkspaceIds)
           .selectAll()
           .select(workspaceRank('look_ms', 'block_id'))
           .where('look_ms', '<=', now()),
@@ -121,14 +124,14 @@ export class HookReconciler {
     return rows.map(({ turn: _turn, ...row }) => hookWithNumericTimes(row));
   }
 
-  /** Returns the earliest due time of a provider's rows. Ignores the workspaces `except`. */
-  #earliestDueMs(provider: string, except: readonly string[]): Promise<number | undefined> {
-    return firstDueMs(this.#selectUnleasedOf(provider, except));
+  /** Returns the earliest due time of a provider's rows. Ignores the workspaces `excludedWorkspaceIds`. */
+  #findEarliestDueMs(provider: string, excludedWorkspaceIds: readonly string[]): Promise<number | undefined> {
+    return findFirstDueMs(this.#selectUnleasedRowsOf(provider, excludedWorkspaceIds));
   }
 
   /** Returns when the next row that is not due yet becomes due. */
-  #nextDueMs(): Promise<number | undefined> {
-    return firstDueMs(this.#selectUnleased().where('look_ms', '>', this.#options.now()));
+  #findNextDueMs(): Promise<number | undefined> {
+    return findFirstDueMs(this.#selectUnleasedRows().where('look_ms', '>', this.#options.now()));
   }
 
   /**
@@ -137,7 +140,7 @@ export class HookReconciler {
    */
   async #claim(row: ProviderHookRow): Promise<ProviderHookRow | undefined> {
     const { db, now } = this.#options;
-    const claimed = await db
+    const claimedRow = await db
       .updateTable('provider_hooks')
       .set({ lease_id: randomUUID(), lease_ms: now() + LEASE_MS })
       .where('workflow_id', '=', row.workflow_id)
@@ -147,19 +150,19 @@ export class HookReconciler {
       .where((eb) => eb.or([eb('lease_ms', 'is', null), eb('lease_ms', '<=', now())]))
       .returningAll()
       .executeTakeFirst();
-    return claimed && hookWithNumericTimes(claimed);
+    return claimedRow && hookWithNumericTimes(claimedRow);
   }
 
   #startJob(row: ProviderHookRow): void {
-    const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(JOB_MS)]);
+    const signal = AbortSignal.any([this.#stopController.signal, AbortSignal.timeout(JOB_TIMEOUT_MS)]);
     const job = new HookJob(this.#options, row, signal)
       .run()
-      .catch((error: unknown) => this.#options.report(error));
+      .catch((error: unknown) => this.#options.onError(error));
     this.#jobsOf(row.provider).add(row.workspace_id, job, () => this.#loop.checkNow());
   }
 }
 
-async function firstDueMs(
+async function findFirstDueMs(
   query: SelectQueryBuilder<HookTables, 'provider_hooks', unknown>,
 ): Promise<number | undefined> {
   const row = await query.select('look_ms').orderBy('look_ms').limit(1).executeTakeFirst();

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { ExpressionBuilder, Kysely } from 'kysely';
-import { contains } from '../../paging.ts';
+import { containsCondition } from '../../paging.ts';
 import { isPostgres } from '../../store/dialect.ts';
 import type { HookTables } from './database.ts';
 
@@ -33,7 +33,7 @@ export async function retryHooks(
       ),
       eb('look_ms', 'is not', null),
       // The configuration is stored as JSON, so the id is in it as a JSON string.
-      contains('wanted', JSON.stringify(credentialId)),
+      containsCondition('wanted', JSON.stringify(credentialId)),
     ]);
   // Locks the rows in the same order as a deployment, so that transactions of several processes cannot deadlock.
   const hooks = await db

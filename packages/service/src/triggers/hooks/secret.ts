@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
-import type { Sealed, Sealer } from '../../sealing.ts';
+import type { SealedValue, Sealer } from '../../sealing.ts';
 import type { HookTables } from './database.ts';
 import type { ProviderHookRow } from './tables.ts';
 
@@ -34,12 +34,12 @@ export function openSecret(sealer: Sealer, row: ProviderHookRow): string | undef
   return sealed && sealer.open(sealed, bindingOf(row));
 }
 
-function sealedOf({ key_id: keyId, sealed }: ProviderHookRow): Sealed | undefined {
+function sealedOf({ key_id: keyId, sealed }: ProviderHookRow): SealedValue | undefined {
   return keyId === null || sealed === null ? undefined : { keyId, sealed };
 }
 
 /** Returns the secret with which the provider signs for a trigger; undefined if no hook was created for it. */
-export async function hookSecret(db: Db, sealer: Sealer, key: HookKey): Promise<string | undefined> {
+export async function findHookSecret(db: Db, sealer: Sealer, key: HookKey): Promise<string | undefined> {
   const row = await db
     .selectFrom('provider_hooks')
     .selectAll()
@@ -50,7 +50,7 @@ export async function hookSecret(db: Db, sealer: Sealer, key: HookKey): Promise<
 }
 
 /** Returns the ids of the keys with which secrets of hooks are sealed. */
-export async function hookKeyIds(db: Db): Promise<Set<string>> {
+export async function findSealingKeyIdsOfHooks(db: Db): Promise<Set<string>> {
   const rows = await db
     .selectFrom('provider_hooks')
     .select('key_id')

@@ -1,19 +1,19 @@
 // Times are milliseconds. PostgreSQL returns them as strings: see `hookWithNumericTimes`.
 
-/** The hooks of a trigger at providers: the wanted one, those that may exist, and the result of the last attempt. */
+/** The hooks of a trigger at providers: the desired one, those that may exist, and the result of the last attempt. */
 export interface ProviderHookRow {
   workflow_id: string;
   block_id: string;
   workspace_id: string;
   /** The id of the trigger, for the audit log. */
   trigger_id: string;
-  /** The provider of the last wanted hook, such as `github`. */
+  /** The provider of the last desired hook, such as `github`. */
   provider: string;
   /** DesiredHook as JSON; null: the trigger needs no hook. */
   wanted: string | null;
   /** JSON array of ActualHook. */
   present: string;
-  /** State of the wanted hook. */
+  /** State of the desired hook. */
   state: 'preparing' | 'active' | 'failed' | 'removing';
   error: string | null;
   /** 1: a retry may succeed. */
@@ -27,14 +27,14 @@ export interface ProviderHookRow {
   /** The id of the lease of the row, which expires at `lease_ms`. */
   lease_id: string | null;
   lease_ms: number | null;
-  /** The secret with which the provider signs, as Sealed. */
+  /** The secret with which the provider signs, as SealedValue. */
   key_id: string | null;
   sealed: string | null;
   /** When the provider removes the hook. */
   expires_ms: number | null;
   /** When the provider was last called. */
   checked_ms: number | null;
-  /** When the wanted hook became active. */
+  /** When the desired hook became active. */
   active_ms: number | null;
 }
 

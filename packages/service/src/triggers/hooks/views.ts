@@ -3,7 +3,7 @@ import type { HookTables } from './database.ts';
 import type { ProviderHookRow } from './tables.ts';
 import { hookWithNumericTimes } from './tables.ts';
 
-/** The state of a wanted hook. */
+/** The state of a desired hook. */
 export interface HookState extends Pick<ProviderHookRow, 'error' | 'active_ms'> {
   /** Name of the block. */
   name: string;
@@ -12,15 +12,15 @@ export interface HookState extends Pick<ProviderHookRow, 'error' | 'active_ms'> 
 }
 
 /**
- * Returns the reason, for users, why the wanted hook is not active. A previous hook may still exist at its provider.
+ * Returns the reason, for users, why the desired hook is not active. A previous hook may still exist at its provider.
  */
 export function hookProblem({ name, error, active_ms: activeMs }: HookState): string {
   const action = activeMs === null ? 'created' : 'checked';
   return `The webhook of "${name}" could not be ${action} at its provider: ${error ?? 'the reason is unknown'}`;
 }
 
-/** Returns the wanted hooks of a workflow. */
-export async function hookStates(db: Kysely<HookTables>, workflowId: string): Promise<HookState[]> {
+/** Returns the states of the desired hooks of a workflow. */
+export async function findHookStates(db: Kysely<HookTables>, workflowId: string): Promise<HookState[]> {
   const rows = await db
     .selectFrom('provider_hooks')
     .innerJoin('triggers', (join) =>

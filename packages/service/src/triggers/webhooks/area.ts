@@ -4,7 +4,7 @@ import type { WebhookReceiver, WebhookReceiverOptions } from '@heddle/api/webhoo
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
 import type { Sealer } from '../../sealing.ts';
-import { serviceClients } from '../clients.ts';
+import { createServiceClients } from '../clients.ts';
 import type { ClientOptions } from '../clients.ts';
 import { HookReconciler } from '../hooks/reconciler.ts';
 import { refreshHookUrls } from '../hooks/desired-hooks.ts';
@@ -28,7 +28,7 @@ const WEBHOOKS = { listWebhooks, listWebhookDeliveries, replayWebhookDelivery } 
 /** Options for receiving requests of other systems. */
 export interface WebhookOptions extends Pick<
   WebhookReceiverOptions,
-  'limits' | 'rate' | 'unknownRate' | 'concurrency'
+  'limits' | 'rate' | 'unknownPathRate' | 'concurrency'
 > {
   /** Milliseconds for which deliveries are stored, and duplicates are detected. Default: 7 days. */
   retentionMs?: number;
@@ -85,24 +85,24 @@ function openWebhooks(
   { triggers, environments, credentials, sealer, hooks = {} }: WebhookDependencies & { triggers: Triggers },
   { retentionMs = DELIVERY_RETENTION_MS, ...limits }: WebhookOptions,
 ): WebhookAreaServices {
-  const { queue, database, now, every, report } = context;
+  const { queue, database, now, repeat, onError } = context;
   if (!queue || !database)
     throw new TypeError('Webhooks need reservations with a queue, because their runs are asynchronous.');
   const db = database as Kysely<WebhookTables>;
   const services: WebhookServices = {
     ...{ ...context, queue, db, environments, credentials, sealer },
-    ...{ types: triggers.types, notifyHeld: () => triggers.notifyHeld() },
+    ...{ types: triggers.types, notifyEventsHeld: () => triggers.notifyEventsHeld() },
   };
   const store = new DatabaseWebhookStore(services);
-  const receive = webhookReceiver({ store, now, every, onError: report, ...limits });
-  const stopHooks = sealer && reconcileHooks(services, { triggers, sealer, hooks });
-  const stopSweeping = every(SWEEP_MS, () => void sweepDeliveries(db, now() - retentionMs).catch(report));
+  const receive = webhookReceiver({ store, now, repeat, onError, ...limits });
+  const stopReconciling = sealer && reconcileHooks(services, { triggers, sealer, hooks });
+  const stopSweeping = repeat(SWEEP_MS, () => void sweepDeliveries(db, now() - retentionMs).catch(onError));
   return {
     ...services,
     ...{ webhooks: store, receive },
     stop: async () => {
       stopSweeping();
-      await stopHooks?.();
+      await stopReconciling?.();
       await store.close();
     },
   };
@@ -135,13 +135,13 @@ function reconcileHooks(
   { triggers, sealer, hooks }: { triggers: Triggers; sealer: Sealer; hooks: HookOptions },
 ): () => Promise<void> {
   const db = services.db as unknown as Kysely<HookTables>;
-  const { now, report } = services;
-  const clients = serviceClients(hooks);
+  const { now, onError } = services;
+  const clients = createServiceClients(hooks);
   const reconciler = new HookReconciler({ ...services, db, sealer, service: clients.service });
   const unsubscribe = triggers.onChange(() => reconciler.wake());
-  const urlRefresh = refreshHookUrls(db, triggers.hookRules, now)
+  const urlRefresh = refreshHookUrls(db, triggers.hookDependencies, now)
     .then(() => reconciler.wake())
-    .catch(report);
+    .catch(onError);
   return async () => {
     unsubscribe();
     await urlRefresh;

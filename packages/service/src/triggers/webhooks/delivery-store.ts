@@ -1,9 +1,9 @@
 import type { NewReservation, QueuedStart } from '@heddle/api/ports';
 import { sql } from 'kysely';
 import type { CompiledQuery, Kysely } from 'kysely';
-import { compiledQueryForMany, compiledQueryIn } from '../../store/compiled.ts';
-import { Batches } from '../../store/batches.ts';
-import { addAllQueued } from '../../store/reservations.ts';
+import { compiledQueryForMany, compiledTransactionQuery } from '../../store/compiled-query.ts';
+import { Batcher } from '../../store/batcher.ts';
+import { addQueuedRuns } from '../../store/reservations.ts';
 import { groupIdOf, decideEvent } from '../flow/decide.ts';
 import type { FlowEvent, FlowDecision } from '../flow/decide.ts';
 import type { DeliveryRow, WebhookTables } from './tables.ts';
@@ -30,10 +30,10 @@ const BATCH_SIZE = 64;
 /** Stores deliveries and queues their runs. Deliveries of a burst share a transaction. */
 export class DeliveryStore {
   readonly #db: Db;
-  readonly #batches = new Batches<NewDelivery, StoreResult>(BATCH_SIZE, (batch) => this.#storeAll(batch));
+  readonly #batches = new Batcher<NewDelivery, StoreResult>(BATCH_SIZE, (batch) => this.#storeAll(batch));
 
-  readonly #insert = insertStatement();
-  readonly #findFirstRun = findRunStatement();
+  readonly #insert = createInsertStatement();
+  readonly #findFirstRun = createFindRunStatement();
 
   constructor(db: Db) {
     this.#db = db;
@@ -60,14 +60,14 @@ export class DeliveryStore {
   async #storeAll(batch: readonly NewDelivery[]): Promise<readonly StoreResult[]> {
     // In a fixed order, so that transactions of several processes cannot deadlock.
     const keys = new Map(batch.map((delivery) => [delivery, sortKeyOf(delivery)]));
-    const ordered = batch.toSorted((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1));
+    const sortedDeliveries = batch.toSorted((a, b) => ((keys.get(a) ?? '') < (keys.get(b) ?? '') ? -1 : 1));
     const results = new Map<NewDelivery, StoreResult>();
     await this.#db.transaction().execute(async (tx) => {
-      const inserted = await this.#insertAll(tx, ordered);
-      for (const delivery of ordered)
-        results.set(delivery, await this.#resultOf(tx, delivery, inserted.has(delivery.row.id)));
-      const queued = ordered.filter((delivery) => results.get(delivery) === 'stored');
-      await addAllQueued(tx, queued.map(toQueuedRun));
+      const insertedIds = await this.#insertAll(tx, sortedDeliveries);
+      for (const delivery of sortedDeliveries)
+        results.set(delivery, await this.#resultOf(tx, delivery, insertedIds.has(delivery.row.id)));
+      const queuedDeliveries = sortedDeliveries.filter((delivery) => results.get(delivery) === 'stored');
+      await addQueuedRuns(tx, queuedDeliveries.map(toQueuedRun));
     });
     return batch.map((delivery) => results.get(delivery) as StoreResult);
   }
@@ -78,15 +78,15 @@ export class DeliveryStore {
       ...[row.id, row.delivery_id, row.event, row.run_id, row.method, row.content_type, row.bytes],
       ...[row.received_ms, row.replay_of, row.workflow_id, row.block_id, row.version],
     ]);
-    const inserted = await this.#insert(db, deliveries.length, values);
-    return new Set(inserted.map(({ id }) => id));
+    const insertedRows = await this.#insert(db, deliveries.length, values);
+    return new Set(insertedRows.map(({ id }) => id));
   }
 
   /** Returns the result for a delivery. With flow control, first decides about its run. */
   async #resultOf(db: Db, { row, flowEvent }: NewDelivery, isInserted: boolean): Promise<StoreResult> {
     if (!isInserted) {
-      const first = row.delivery_id === null ? undefined : await this.findFirstRunId(row, db);
-      return first === undefined ? 'not live' : { duplicateOf: first };
+      const firstRunId = row.delivery_id === null ? undefined : await this.findFirstRunId(row, db);
+      return firstRunId === undefined ? 'not live' : { duplicateOf: firstRunId };
     }
     if (flowEvent) {
       const decision = await decideEvent(db as never, flowEvent);
@@ -122,7 +122,7 @@ function sortKeyOf({ row, flowEvent }: NewDelivery): string {
  * Returns the statement that stores deliveries. It stores a delivery only if the version whose secret has verified the
  * request is still live. The empty strings and zeros stand for the parameters of a call.
  */
-function insertStatement() {
+function createInsertStatement() {
   return compiledQueryForMany<WebhookTables, { id: string }>((db, count) => {
     const text = sql`cast(${''} as text)`;
     const [integer, bigint] = [sql`cast(${0} as integer)`, sql`cast(${0} as bigint)`];
@@ -147,8 +147,8 @@ function insertStatement() {
 }
 
 /** Returns the statement that finds the run of a delivery. The empty strings stand for the parameters of a call. */
-function findRunStatement() {
-  return compiledQueryIn<WebhookTables, { run_id: string }>((db) =>
+function createFindRunStatement() {
+  return compiledTransactionQuery<WebhookTables, { run_id: string }>((db) =>
     db
       .selectFrom('webhook_deliveries')
       .select('run_id')

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-async function initial({ schema }: Kysely<unknown>): Promise<void> {
+async function createTables({ schema }: Kysely<unknown>): Promise<void> {
   await schema
     .createTable('webhook_paths')
     .addColumn('path', 'text', (column) => column.primaryKey())
@@ -61,5 +61,5 @@ async function initial({ schema }: Kysely<unknown>): Promise<void> {
 
 /** The migrations of the module. Entries are added, never changed. */
 export const WEBHOOK_MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (db: Kysely<unknown>) => initial(db) },
+  '0001': { up: (db: Kysely<unknown>) => createTables(db) },
 };

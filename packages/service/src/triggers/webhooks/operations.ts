@@ -4,7 +4,7 @@ import {
   emptyBody,
   AUTHENTICATED_PRINCIPALS,
   noQuery,
-  operationsOf,
+  operationFactory,
   areaResource,
   workspace,
 } from '@heddle/api/areas';
@@ -13,14 +13,14 @@ import { isEngineError } from '@heddle/core';
 import type { JsonObject } from '@heddle/core';
 import type { QueuedStart } from '@heddle/api/ports';
 import * as z from 'zod';
-import { isAfter, pageOf } from '../../paging.ts';
+import { afterCondition, pageOf } from '../../paging.ts';
 import { eventsOf } from '../flow/views.ts';
 import { requireUnlocked } from '../../workflows/folders.ts';
 import { toDeployedTrigger, selectDeployedTriggers } from '../views.ts';
 import type { DeployedTrigger } from '../views.ts';
 import * as schemas from './schemas.ts';
 import type { DatabaseWebhookStore, WebhookServices } from './store.ts';
-import { deliveryOf, deliveryView, webhookViews } from './views.ts';
+import { findDelivery, deliveryView, webhookViews } from './views.ts';
 import type { DeliveryRow } from './tables.ts';
 
 /** Dependencies of the operations of webhooks. */
@@ -28,7 +28,7 @@ export interface WebhookOperationServices extends WebhookServices {
   webhooks: DatabaseWebhookStore;
 }
 
-const define = operationsOf<WebhookOperationServices>();
+const defineOperation = operationFactory<WebhookOperationServices>();
 const READ = {
   tag: 'Webhooks',
   scope: 'api:read',
@@ -70,14 +70,14 @@ const deliveryResource = areaResource<
 >('Delivery', async ({ path }, services) => {
   const { triggerId, deliveryId } = path as { triggerId: string; deliveryId: string };
   const trigger = await findWebhook(services, triggerId);
-  const row = trigger && (await deliveryOf(services.db, trigger, deliveryId));
+  const row = trigger && (await findDelivery(services.db, trigger, deliveryId));
   return trigger && row && { value: { trigger, row }, workspaceIds: [trigger.workspace_id] };
 });
 
 const webhookCursors = cursorCodec(schemas.webhookPosition);
 const deliveryCursors = cursorCodec(schemas.deliveryPosition);
 
-export const listWebhooks = define({
+export const listWebhooks = defineOperation({
   ...READ,
   id: 'listWebhooks',
   method: 'GET',
@@ -86,7 +86,7 @@ export const listWebhooks = define({
   resource: workspace('query'),
   params: z.strictObject({}),
   query: schemas.listQuery,
-  success: [{ status: 200, schema: schemas.webhookItem, page: true, description: 'A page of webhooks' }],
+  success: [{ status: 200, schema: schemas.webhookItem, isPage: true, description: 'A page of webhooks' }],
   errors: READ_ERRORS,
   async handle(services, { query, origin }) {
     const { workspaceId, workflowId, limit } = query;
@@ -96,7 +96,7 @@ export const listWebhooks = define({
     const types = [...services.types.values()]
       .filter(({ kind }) => kind === 'webhook')
       .map(({ type }) => type);
-    const fetched = await selectDeployedTriggers(services.db as never)
+    const fetchedRows = await selectDeployedTriggers(services.db as never)
       .where('triggers.workspace_id', '=', workspaceId)
       .where('triggers.type', 'in', types.length > 0 ? types : [''])
       .$if(workflowId !== undefined, (builder) =>
@@ -106,7 +106,7 @@ export const listWebhooks = define({
       .orderBy('triggers.id')
       .limit(limit + 1)
       .execute();
-    const { rows, next } = pageOf(fetched, limit, ({ id }): [string] => [id]);
+    const { rows, next } = pageOf(fetchedRows, limit, ({ id }): [string] => [id]);
     const page = await webhookViews(
       services,
       rows.flatMap((row) => toDeployedTrigger(row) ?? []),
@@ -116,7 +116,7 @@ export const listWebhooks = define({
   },
 });
 
-export const listWebhookDeliveries = define({
+export const listWebhookDeliveries = defineOperation({
   ...READ,
   id: 'listWebhookDeliveries',
   method: 'GET',
@@ -125,25 +125,25 @@ export const listWebhookDeliveries = define({
   resource: webhookResource,
   params: schemas.webhookPath,
   query: schemas.deliveriesQuery,
-  success: [{ status: 200, schema: schemas.deliveryItem, page: true, description: 'A page of deliveries' }],
+  success: [{ status: 200, schema: schemas.deliveryItem, isPage: true, description: 'A page of deliveries' }],
   errors: READ_ERRORS,
   async handle({ db }, { query }, trigger) {
     const { limit } = query;
     const filters = { trigger: trigger.id };
     const after = deliveryCursors.decode(query.cursor, filters);
-    const fetched = await db
+    const fetchedRows = await db
       .selectFrom('webhook_deliveries')
       .selectAll()
       .where('workflow_id', '=', trigger.workflow_id)
       .where('block_id', '=', trigger.block_id)
       .$if(after !== undefined, (builder) =>
-        builder.where(isAfter(['received_ms', 'id'], after ?? [], 'desc')),
+        builder.where(afterCondition(['received_ms', 'id'], after ?? [], 'desc')),
       )
       .orderBy('received_ms', 'desc')
       .orderBy('id', 'desc')
       .limit(limit + 1)
       .execute();
-    const { rows, next } = pageOf(fetched, limit, (row): [number, string] => [
+    const { rows, next } = pageOf(fetchedRows, limit, (row): [number, string] => [
       Number(row.received_ms),
       row.id,
     ]);
@@ -156,7 +156,7 @@ export const listWebhookDeliveries = define({
   },
 });
 
-export const replayWebhookDelivery = define({
+export const replayWebhookDelivery = defineOperation({
   ...WRITE,
   id: 'replayWebhookDelivery',
   method: 'POST',
@@ -177,7 +177,7 @@ export const replayWebhookDelivery = define({
     const input = await inputOf(services, row);
     const { workflow_id: workflowId, block_id: blockId, version, engine_version: engineVersion } = trigger;
     const { method, content_type: contentType, bytes: byteLength } = row;
-    const accepted = await services.webhooks.acceptFor(
+    const acceptedEvent = await services.webhooks.acceptDelivery(
       {
         ...{
           key: `${workflowId} ${blockId}`,
@@ -193,8 +193,8 @@ export const replayWebhookDelivery = define({
       { deliveryId: undefined, event: row.event ?? undefined, input, method, contentType, byteLength },
       row.id,
     );
-    if (!accepted) throw conflict('Another version of the workflow has become live. Please retry.');
-    const { runId } = accepted;
+    if (!acceptedEvent) throw conflict('Another version of the workflow has become live. Please retry.');
+    const { runId } = acceptedEvent;
     await recordAudit({ resourceId: trigger.id, details: { deliveryId: row.id, runId } });
     return { status: 202, data: { runId, workflowId } };
   },

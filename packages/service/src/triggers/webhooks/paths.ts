@@ -43,7 +43,7 @@ async function randomPathOf(
   db: Db,
   { workflowId, blockId }: { workflowId: string; blockId: string },
 ): Promise<string> {
-  const existing = await db
+  const existingRow = await db
     .selectFrom('webhook_paths')
     .select('path')
     .where('workflow_id', '=', workflowId)
@@ -53,7 +53,7 @@ async function randomPathOf(
     .orderBy('is_current', 'desc')
     .limit(1)
     .executeTakeFirst();
-  return existing?.path ?? RANDOM_PREFIX + randomBytes(PATH_BYTES).toString('base64url');
+  return existingRow?.path ?? RANDOM_PREFIX + randomBytes(PATH_BYTES).toString('base64url');
 }
 
 type PathClaim = { path: string; workspace_id: string; workflow_id: string; block_id: string };
@@ -66,14 +66,14 @@ async function claimPath(db: Db, claim: PathClaim): Promise<void> {
     .onConflict((builder) => builder.doNothing())
     .execute();
   // An update without a change locks the row: SQLite has no `select for update`.
-  const current = await db
+  const currentRow = await db
     .updateTable('webhook_paths')
     .set((eb) => ({ is_current: eb.ref('is_current') }))
     .where('path', '=', path)
     .returningAll()
     .executeTakeFirstOrThrow();
-  const isOwn = current.workflow_id === owner.workflow_id && current.block_id === owner.block_id;
-  if (!isOwn && (current.workspace_id !== owner.workspace_id || (await isInUse(db, current))))
+  const isOwn = currentRow.workflow_id === owner.workflow_id && currentRow.block_id === owner.block_id;
+  if (!isOwn && (currentRow.workspace_id !== owner.workspace_id || (await isInUse(db, currentRow))))
     throw conflict(`Webhook path already in use: ${path}`);
   await db
     .updateTable('webhook_paths')

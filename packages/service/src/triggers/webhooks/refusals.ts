@@ -1,3 +1,4 @@
+import type { AreaContext } from '@heddle/api';
 import type { Kysely } from 'kysely';
 import type { WebhookTables } from './tables.ts';
 
@@ -5,11 +6,11 @@ type Db = Kysely<WebhookTables>;
 
 /** Interval at which counts are written, so that a flood of refused requests causes one write of a row per second. */
 const FLUSH_MS = 1000;
-const MAX_REASON_CHARS = 200;
+const MAX_REASON_CHARACTERS = 200;
 /** Maximum number of reasons of one trigger, because senders choose the names of events. */
 const MAX_REASONS = 50;
 /** Maximum number of counts that wait to be written. */
-const MAX_WAITING = 10_000;
+const MAX_WAITING_COUNTS = 10_000;
 
 interface RefusalCount {
   workflowId: string;
@@ -23,29 +24,25 @@ interface RefusalCount {
 /** Counts requests that started no run, by trigger and reason. */
 export class RefusalCounter {
   readonly #db: Db;
-  readonly #report: (error: unknown) => void;
+  readonly #onError: (error: unknown) => void;
   readonly #counts = new Map<string, RefusalCount>();
   readonly #stop: () => void;
-  #flushing: Promise<void> = Promise.resolve();
+  #lastFlush: Promise<void> = Promise.resolve();
 
-  constructor(options: {
-    db: Db;
-    every: (ms: number, callback: () => void) => () => void;
-    report: (error: unknown) => void;
-  }) {
+  constructor(options: { db: Db; repeat: AreaContext['repeat']; onError: (error: unknown) => void }) {
     this.#db = options.db;
-    this.#report = options.report;
-    this.#stop = options.every(FLUSH_MS, () => void this.flush());
+    this.#onError = options.onError;
+    this.#stop = options.repeat(FLUSH_MS, () => void this.flush());
   }
 
   add({ workflowId, blockId }: { workflowId: string; blockId: string }, reason: string, nowMs: number): void {
-    const text = storableText(reason).slice(0, MAX_REASON_CHARS);
+    const text = storableText(reason).slice(0, MAX_REASON_CHARACTERS);
     const key = JSON.stringify([workflowId, blockId, text]);
-    const existing = this.#counts.get(key);
-    if (existing) {
-      existing.count += 1;
-      existing.lastMs = nowMs;
-    } else if (this.#counts.size < MAX_WAITING)
+    const existingCount = this.#counts.get(key);
+    if (existingCount) {
+      existingCount.count += 1;
+      existingCount.lastMs = nowMs;
+    } else if (this.#counts.size < MAX_WAITING_COUNTS)
       this.#counts.set(key, { workflowId, blockId, reason: text, count: 1, firstMs: nowMs, lastMs: nowMs });
   }
 
@@ -54,8 +51,8 @@ export class RefusalCounter {
     const counts = [...this.#counts.values()];
     this.#counts.clear();
     if (counts.length > 0)
-      this.#flushing = this.#flushing.then(() => this.#write(counts)).catch(this.#report);
-    return this.#flushing;
+      this.#lastFlush = this.#lastFlush.then(() => this.#write(counts)).catch(this.#onError);
+    return this.#lastFlush;
   }
 
   async close(): Promise<void> {

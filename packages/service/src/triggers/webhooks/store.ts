@@ -1,7 +1,7 @@
 import { v7 as newId } from 'uuid';
 import type { AreaContext } from '@heddle/api';
 import { admitRun } from '@heddle/api/areas';
-import { runResponse } from '@heddle/api/webhooks';
+import { waitForRunResponse } from '@heddle/api/webhooks';
 import type { Release } from '@heddle/api/areas';
 import type { QueuedStart } from '@heddle/api/ports';
 import type {
@@ -14,17 +14,17 @@ import type {
 import type { Json, JsonObject } from '@heddle/core';
 import type { TenantCredentials, TenantEnvironments } from '@heddle/engine';
 import type { Kysely } from 'kysely';
-import { compiledQueryForMany } from '../../store/compiled.ts';
+import { compiledQueryForMany } from '../../store/compiled-query.ts';
 import type { Sealer } from '../../sealing.ts';
 import { asyncTimeout } from '../fire.ts';
-import { hookSecret } from '../hooks/secret.ts';
+import { findHookSecret } from '../hooks/secret.ts';
 import type { WebhookTriggerType, TriggerType } from '../types.ts';
 import type { FlowDecision } from '../flow/decide.ts';
-import { flowOf } from '../flow/policy.ts';
+import { flowPolicyOf } from '../flow/policy.ts';
 import type { FlowPolicy } from '@heddle/engine/triggers';
-import { prepareEvent } from '../flow/settle.ts';
+import { prepareEvent } from '../flow/ended-runs.ts';
 import { fillPlaceholders } from '../placeholders.ts';
-import { Batches } from '../../store/batches.ts';
+import { Batcher } from '../../store/batcher.ts';
 import { DeliveryStore } from './delivery-store.ts';
 import type { NewDelivery, StoreResult } from './delivery-store.ts';
 import { RefusalCounter, storableText } from './refusals.ts';
@@ -35,7 +35,7 @@ type Db = Kysely<WebhookTables>;
 /** Dependencies for receiving requests. */
 export type WebhookServices = Pick<
   AreaContext,
-  'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'policy' | 'now' | 'report' | 'every'
+  'engine' | 'reservations' | 'limiter' | 'usage' | 'concurrency' | 'timeouts' | 'now' | 'onError' | 'repeat'
 > & {
   queue: NonNullable<AreaContext['queue']>;
   db: Db;
@@ -45,7 +45,7 @@ export type WebhookServices = Pick<
   /** Opens the secrets of hooks at providers. */
   sealer: Sealer | undefined;
   /** Reports that an event waits for flow control. */
-  notifyHeld: () => void;
+  notifyEventsHeld: () => void;
 };
 
 /** A webhook of a live version, with its block. */
@@ -56,11 +56,11 @@ export interface StoredWebhook extends FoundWebhook {
   engineVersion: number;
 }
 
-/** Maximum wait for the response of a run, unless the policy has a shorter limit. */
-const RESPONSE_MS = 30_000;
-const MAX_CONTENT_TYPE = 200;
+/** Maximum wait for the response of a run, unless the timeouts have a shorter limit. */
+const MAX_RESPONSE_WAIT_MS = 30_000;
+const MAX_CONTENT_TYPE_CHARACTERS = 200;
 /** Maximum number of paths in one query. */
-const MAX_READS = 64;
+const MAX_PATHS_PER_QUERY = 64;
 
 interface WebhookRow {
   path: string;
@@ -74,7 +74,7 @@ interface WebhookRow {
 }
 
 /** Returns the statement that finds webhooks by their paths. The dummy values stand for the parameters of a call. */
-function findStatement() {
+function createFindStatement() {
   return compiledQueryForMany<WebhookTables, WebhookRow>((db, count) =>
     db
       .selectFrom('webhook_paths')
@@ -108,15 +108,15 @@ export class DatabaseWebhookStore implements WebhookStore {
   readonly #services: WebhookServices;
   readonly #deliveries: DeliveryStore;
   readonly #refusals: RefusalCounter;
-  readonly #findRows = findStatement();
+  readonly #findRows = createFindStatement();
   /** Reads each path once for all requests that arrive in one turn of the event loop. */
-  readonly #pathReads: Batches<string, WebhookRow | undefined>;
+  readonly #pathReads: Batcher<string, WebhookRow | undefined>;
 
   constructor(services: WebhookServices) {
     this.#services = services;
     this.#deliveries = new DeliveryStore(services.db);
     this.#refusals = new RefusalCounter(services);
-    this.#pathReads = new Batches(MAX_READS, (paths) => this.#rowsOf(paths));
+    this.#pathReads = new Batcher(MAX_PATHS_PER_QUERY, (paths) => this.#rowsOf(paths));
   }
 
   async find(path: string): Promise<StoredWebhook | undefined> {
@@ -126,20 +126,24 @@ export class DatabaseWebhookStore implements WebhookStore {
   }
 
   async #rowsOf(paths: readonly string[]): Promise<(WebhookRow | undefined)[]> {
-    const distinct = [...new Set(paths)];
-    const rows = await this.#findRows(this.#services.db, distinct.length, [...distinct, 1, 'active']);
-    const byPath = new Map(rows.map((row) => [row.path, row]));
-    return paths.map((path) => byPath.get(path));
+    const distinctPaths = [...new Set(paths)];
+    const rows = await this.#findRows(this.#services.db, distinctPaths.length, [
+      ...distinctPaths,
+      1,
+      'active',
+    ]);
+    const rowsByPath = new Map(rows.map((row) => [row.path, row]));
+    return paths.map((path) => rowsByPath.get(path));
   }
 
   async secretsOf(webhook: FoundWebhook): Promise<readonly string[]> {
     const { type, config, workspaceId } = webhook;
     const { environments, credentials } = this.#services;
-    const filled = await fillPlaceholders(environments, workspaceId, type.secretOf(config) ?? '');
+    const filledText = await fillPlaceholders(environments, workspaceId, type.secretOf(config) ?? '');
     const id = type.secretCredentialOf?.(config);
     const credential = id === undefined ? undefined : await credentials?.find(workspaceId, { id });
     // A string in which a `{{NAME}}` has no value is not a secret, because the rest of the text could be guessed.
-    const lines = filled?.text.split(/\r?\n/) ?? [];
+    const lines = filledText?.text.split(/\r?\n/) ?? [];
     // A credential is not split into lines: the lines of a key file, such as "{", can be guessed.
     const secrets = [...lines, credential?.secret.trim() ?? '', (await this.#hookSecret(webhook)) ?? ''];
     return secrets.filter((secret) => secret !== '');
@@ -151,35 +155,36 @@ export class DatabaseWebhookStore implements WebhookStore {
     const { workflowId: workflow_id, blockId: block_id } = webhook as StoredWebhook;
     const type: WebhookTriggerType = webhook.type;
     if (!sealer || type.hook?.locationOf(webhook.config) === undefined) return undefined;
-    return hookSecret(db as never, sealer, { workflow_id, block_id });
+    return findHookSecret(db as never, sealer, { workflow_id, block_id });
   }
 
   async accept(webhook: FoundWebhook, event: WebhookEvent): Promise<AcceptedEvent | undefined> {
-    return this.acceptFor(webhook as StoredWebhook, event);
+    return this.acceptDelivery(webhook as StoredWebhook, event);
   }
 
   /**
    * Accepts the event. `replayOf`: the id of the delivery that is replayed. Returns undefined if the version is no
    * longer live.
    */
-  async acceptFor(
+  async acceptDelivery(
     webhook: StoredWebhook,
     event: WebhookEvent,
     replayOf: string | null = null,
   ): Promise<AcceptedEvent | undefined> {
     const firstRunId = await this.#findFirstRunId(webhook, event);
-    if (firstRunId !== undefined) return this.#acceptedEvent(firstRunId, { isDuplicate: true });
+    if (firstRunId !== undefined) return this.#createAcceptedEvent(firstRunId, { isDuplicate: true });
     const row = this.#rowOf(webhook, event, replayOf);
     const start = await this.#startOf(webhook, event.input);
-    const policy = flowOf(webhook.config);
+    const policy = flowPolicyOf(webhook.config);
     const result = policy
-      ? await this.#storeHeld({ row, start }, policy)
+      ? await this.#storeHeldDelivery({ row, start }, policy)
       : await this.#storeAndQueue({ row, start }, webhook);
     if (result === 'not live') return undefined;
-    if (result === 'stored') return this.#acceptedEvent(row.run_id);
-    if ('decision' in result) return this.#acceptedEvent(result.decision.runId, { flow: result.decision });
+    if (result === 'stored') return this.#createAcceptedEvent(row.run_id);
+    if ('decision' in result)
+      return this.#createAcceptedEvent(result.decision.runId, { flow: result.decision });
     await this.#countDuplicate(webhook, event);
-    return this.#acceptedEvent(result.duplicateOf, { isDuplicate: true });
+    return this.#createAcceptedEvent(result.duplicateOf, { isDuplicate: true });
   }
 
   /** Stores the delivery, and starts its run. */
@@ -198,13 +203,13 @@ export class DatabaseWebhookStore implements WebhookStore {
   }
 
   /** Stores the delivery of a webhook with flow control. Its run is admitted when it may start. */
-  async #storeHeld({ row, start }: NewDelivery, policy: FlowPolicy): Promise<StoreResult> {
+  async #storeHeldDelivery({ row, start }: NewDelivery, policy: FlowPolicy): Promise<StoreResult> {
     const { id, run_id: runId, workspace_id: workspaceId, workflow_id: workflowId, block_id: blockId } = row;
     const origin = { source: 'webhook', trigger: 'webhook', receivedMs: row.received_ms } as const;
     const flowEvent = { id, runId, workspaceId, workflowId, blockId, ...origin, policy, start };
     await prepareEvent({ ...this.#services, db: this.#services.db as never }, flowEvent);
     const result = await this.#deliveries.store({ row, start, flowEvent });
-    if (typeof result === 'object' && 'decision' in result) this.#services.notifyHeld();
+    if (typeof result === 'object' && 'decision' in result) this.#services.notifyEventsHeld();
     return result;
   }
 
@@ -217,7 +222,7 @@ export class DatabaseWebhookStore implements WebhookStore {
       ...{ id: newId(), run_id: newId(), workspace_id: workspaceId, workflow_id: workflowId },
       ...{ block_id: blockId, version, delivery_id: deliveryId ?? null, replay_of: replayOf },
       ...{ event: event === undefined ? null : storableText(event), method },
-      content_type: storableText(contentType).slice(0, MAX_CONTENT_TYPE),
+      content_type: storableText(contentType).slice(0, MAX_CONTENT_TYPE_CHARACTERS),
       ...{ bytes: byteLength, received_ms: this.#services.now() },
     };
   }
@@ -265,15 +270,18 @@ export class DatabaseWebhookStore implements WebhookStore {
    * 400 if a file is rejected.
    */
   async #startOf(
-    { workflowId, blockId, engineVersion: version }: StoredWebhook,
+    { workflowId, blockId, engineVersion }: StoredWebhook,
     input: JsonObject,
   ): Promise<QueuedStart> {
-    const { engine, policy } = this.#services;
-    const storedInput = await engine.storeFiles(workflowId, input as Json, { version, start: blockId });
+    const { engine, timeouts } = this.#services;
+    const storedInput = await engine.storeFiles(workflowId, input as Json, {
+      version: engineVersion,
+      start: blockId,
+    });
     return {
-      input: await engine.redact(workflowId, storedInput, { version }),
-      ...{ version, start: blockId, ownsFiles: true },
-      ...asyncTimeout(policy),
+      input: await engine.redact(workflowId, storedInput, { version: engineVersion }),
+      ...{ version: engineVersion, start: blockId, ownsFiles: true },
+      ...asyncTimeout(timeouts),
     };
   }
 
@@ -282,16 +290,16 @@ export class DatabaseWebhookStore implements WebhookStore {
     return admitRun(this.#services, request, workspaceId);
   }
 
-  #acceptedEvent(
+  #createAcceptedEvent(
     runId: string,
     { isDuplicate = false, flow }: { isDuplicate?: boolean; flow?: FlowDecision } = {},
   ): AcceptedEvent {
-    const { syncSeconds } = this.#services.policy;
-    const waitMs = Math.min(RESPONSE_MS, (syncSeconds ?? Infinity) * 1000);
+    const { syncSeconds } = this.#services.timeouts;
+    const waitMs = Math.min(MAX_RESPONSE_WAIT_MS, (syncSeconds ?? Infinity) * 1000);
     return {
       ...{ runId, isDuplicate },
       ...(flow && { flow: { state: flow.state, reason: flow.reason } }),
-      response: (signal) => runResponse(this.#services, runId, { signal, waitMs }),
+      waitForResponse: (signal) => waitForRunResponse(this.#services, runId, { signal, waitMs }),
     };
   }
 }

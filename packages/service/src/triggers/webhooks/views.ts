@@ -2,7 +2,7 @@ import type { JsonObject } from '@heddle/core';
 import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type * as z from 'zod';
-import { flowDecision } from '../flow/views.ts';
+import { flowDecisionOf } from '../flow/views.ts';
 import type { eventsOf } from '../flow/views.ts';
 import type { ProviderHookRow } from '../hooks/tables.ts';
 import type { DeployedTrigger } from '../views.ts';
@@ -13,7 +13,7 @@ import type { DeliveryRow, RefusalRow, WebhookTables } from './tables.ts';
 type Db = Kysely<WebhookTables>;
 
 /** Maximum number of reasons that are shown for a webhook. */
-const SHOWN_REASONS = 10;
+const MAX_SHOWN_REASONS = 10;
 
 /**
  * Returns webhooks as the API represents them. The number of queries does not depend on the number of webhooks.
@@ -28,7 +28,7 @@ export async function webhookViews(
   const paths = groupByWebhook(await findCurrentPaths(db, webhooks));
   const deliveries = groupByWebhook(await findLastDeliveries(db, webhooks));
   const refusals = groupByWebhook(await findRefusals(db, webhooks));
-  const hooks = groupByWebhook(await findWantedHooks(db, webhooks));
+  const hooks = groupByWebhook(await findDesiredHooks(db, webhooks));
   return webhooks.flatMap((row) => {
     const type = types.get(row.type);
     const [path] = paths.get(keyOf(row)) ?? [];
@@ -42,7 +42,7 @@ export async function webhookViews(
       lastDeliveryAt: lastDelivery ? timeOf(lastDelivery.received_ms) : null,
       lastRunId: lastDelivery?.run_id ?? null,
       hook: hookOf(hooks.get(keyOf(row))),
-      refusals: (refusals.get(keyOf(row)) ?? []).slice(0, SHOWN_REASONS).map(refusalView),
+      refusals: (refusals.get(keyOf(row)) ?? []).slice(0, MAX_SHOWN_REASONS).map(refusalView),
     };
   });
 }
@@ -101,7 +101,7 @@ function findRefusals(db: Db, webhooks: readonly WebhookKey[]) {
     .execute();
 }
 
-function findWantedHooks(db: Db, webhooks: readonly WebhookKey[]) {
+function findDesiredHooks(db: Db, webhooks: readonly WebhookKey[]) {
   return db
     .selectFrom('provider_hooks')
     .selectAll()
@@ -122,7 +122,7 @@ function refusalView({ reason, count, first_ms: firstMs, last_ms: lastMs }: Refu
 }
 
 /** Returns a delivery of a webhook. */
-export function deliveryOf(
+export function findDelivery(
   db: Db,
   { workflow_id, block_id }: DeployedTrigger,
   id: string,
@@ -143,7 +143,7 @@ export function deliveryView(
 ): z.output<typeof schemas.deliveryItem> {
   const event = events.get(row.id);
   return {
-    flow: event ? flowDecision(event) : null,
+    flow: event ? flowDecisionOf(event) : null,
     ...{ id: row.id, deliveryId: row.delivery_id, event: row.event, runId: row.run_id, version: row.version },
     ...{ receivedAt: timeOf(row.received_ms), method: row.method, contentType: row.content_type },
     ...{ bytes: row.bytes, duplicates: row.duplicates, replayOf: row.replay_of },

@@ -9,7 +9,7 @@ import {
   editOperation,
   edit,
   graphOf,
-  NESTED,
+  NESTED_GRAPH,
   UUID,
 } from '../../../../../test/support/draft-edits.ts';
 import { DraftTooLargeError } from './apply.ts';
@@ -17,8 +17,8 @@ import { operationsBody } from './schemas.ts';
 
 describe('a hostile batch', () => {
   it('is refused if the draft would be too large', () => {
-    const full = graphOf(Array.from({ length: 2000 }, (_, n) => block(`b${n}`, 'function')));
-    expect(() => edit(full, [addOperation('one', { type: 'function', name: 'more' })])).toThrow(
+    const fullGraph = graphOf(Array.from({ length: 2000 }, (_, n) => block(`b${n}`, 'function')));
+    expect(() => edit(fullGraph, [addOperation('one', { type: 'function', name: 'more' })])).toThrow(
       DraftTooLargeError,
     );
   });
@@ -105,9 +105,9 @@ describe('any sequence of operations', () => {
   it('does not change the original graph, and returns a valid one, whose containers and edges match its blocks', () => {
     fc.assert(
       fc.property(fc.array(operation, { minLength: 1, maxLength: 12 }), (operations) => {
-        const before = JSON.stringify(NESTED);
-        const { graph, applied, skipped } = edit(NESTED, operations as Json[]);
-        expect(JSON.stringify(NESTED)).toBe(before);
+        const before = JSON.stringify(NESTED_GRAPH);
+        const { graph, applied, skipped } = edit(NESTED_GRAPH, operations as Json[]);
+        expect(JSON.stringify(NESTED_GRAPH)).toBe(before);
         expect(applied).toBeLessThanOrEqual(operations.length);
         expect(skipped.every(({ reason }) => reason.length > 0)).toBe(true);
         const { workflow, diagnostics } = parseWorkflow({ state: graph });

@@ -6,19 +6,19 @@ import {
   editOperation,
   edge,
   edit,
-  edgeTexts,
+  edgeTextsOf,
   graphOf,
   parentData,
-  NESTED,
-  skippedTypes,
-  START,
+  NESTED_GRAPH,
+  skippedTypesOf,
+  START_GRAPH,
   UUID,
 } from '../../../../../test/support/draft-edits.ts';
 import { containersOf } from '../containers.ts';
 
 describe('add', () => {
   it('keeps a UUID and replaces any other id, also in later operations', () => {
-    const outcome = edit(START, [
+    const outcome = edit(START_GRAPH, [
       addOperation(UUID, { type: 'function', name: 'Kept' }),
       addOperation('mine', { type: 'function', name: 'Mine', inputs: { code: 'return 1' } }),
       editOperation('mine', { connections: { success: UUID } }),
@@ -27,7 +27,7 @@ describe('add', () => {
     expect(outcome.mintedBlockIds).toEqual({ mine: 'new-1' });
     expect(outcome.applied).toBe(4);
     expect(outcome.skipped).toEqual([]);
-    expect(edgeTexts(outcome)).toEqual([`new-1.source ${UUID}`, 'start.source new-1']);
+    expect(edgeTextsOf(outcome)).toEqual([`new-1.source ${UUID}`, 'start.source new-1']);
     expect(outcome.graph.blocks['new-1']).toMatchObject({
       id: 'new-1',
       name: 'Mine',
@@ -36,7 +36,7 @@ describe('add', () => {
   });
 
   it('adds an edge to a block of a later operation at the end of the batch, and lists it', () => {
-    const outcome = edit(START, [
+    const outcome = edit(START_GRAPH, [
       editOperation('start', { connections: { source: 'late' } }),
       addOperation('late', { type: 'function', name: 'Late' }),
       editOperation('start', { connections: { error: 'never' } }),
@@ -44,8 +44,8 @@ describe('add', () => {
     expect(outcome.deferred).toEqual([
       { sourceBlockId: 'start', sourceHandle: 'source', targetBlockId: 'new-1' },
     ]);
-    expect(skippedTypes(outcome)).toEqual(['invalid_edge_target']);
-    expect(edgeTexts(outcome)).toEqual(['start.source new-1']);
+    expect(skippedTypesOf(outcome)).toEqual(['invalid_edge_target']);
+    expect(edgeTextsOf(outcome)).toEqual(['start.source new-1']);
   });
 
   it.each([
@@ -58,16 +58,16 @@ describe('add', () => {
     ['reserved_block_name', { type: 'function', name: 'Loop' }],
     ['duplicate_block_name', { type: 'function', name: 'S t.art' }],
   ])('refuses with %s: %j', (type, params) => {
-    const outcome = edit(START, [addOperation('a', params)]);
-    expect(skippedTypes(outcome)).toEqual([type]);
+    const outcome = edit(START_GRAPH, [addOperation('a', params)]);
+    expect(skippedTypesOf(outcome)).toEqual([type]);
     expect(outcome.applied).toBe(0);
-    expect(outcome.graph.blocks).toEqual(START.blocks);
+    expect(outcome.graph.blocks).toEqual(START_GRAPH.blocks);
   });
 
   it('refuses the id of an existing block, and accepts it after that block was deleted', () => {
-    const sameId = addOperation('start', { type: 'function', name: 'Other' });
-    expect(skippedTypes(edit(START, [sameId]))).toEqual(['duplicate_block_name']);
-    const outcome = edit(START, [{ operation_type: 'delete', block_id: 'start' }, sameId]);
+    const sameIdOperation = addOperation('start', { type: 'function', name: 'Other' });
+    expect(skippedTypesOf(edit(START_GRAPH, [sameIdOperation]))).toEqual(['duplicate_block_name']);
+    const outcome = edit(START_GRAPH, [{ operation_type: 'delete', block_id: 'start' }, sameIdOperation]);
     expect(Object.keys(outcome.graph.blocks)).toEqual(['new-1']);
   });
 
@@ -80,23 +80,23 @@ describe('add', () => {
     ['invalid_edge_target', { connections: { source: 'self' } }],
     ['invalid_target_handle', { connections: { source: { block: 'z', handle: 'left' } } }],
   ])('skips an invalid part with %s and adds the block: %j', (type, params) => {
-    const outcome = edit(START, [
+    const outcome = edit(START_GRAPH, [
       addOperation('z', { type: 'function', name: 'Z' }),
       addOperation('self', { type: 'function', name: 'Self', ...params }),
     ]);
-    expect(skippedTypes(outcome)).toEqual([type]);
+    expect(skippedTypesOf(outcome)).toEqual([type]);
     expect(outcome.applied).toBe(2);
   });
 
   it('ignores input that would change the prototype of objects', () => {
     const inputs = JSON.parse('{"__proto__": {"polluted": true}}') as JsonObject;
-    const outcome = edit(START, [addOperation('l', { type: 'agent', name: 'L', inputs })]);
+    const outcome = edit(START_GRAPH, [addOperation('l', { type: 'agent', name: 'L', inputs })]);
     expect(Object.getPrototypeOf(outcome.graph.blocks['new-1']?.['subBlocks'])).toBe(Object.prototype);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
 
   it('drops a value that the field does not accept; values with references are not checked', () => {
-    const outcome = edit(START, [
+    const outcome = edit(START_GRAPH, [
       addOperation('a', { type: 'wait', name: 'A', inputs: { timeValue: 'soon', timeUnit: 'seconds' } }),
       addOperation('b', { type: 'wait', name: 'B', inputs: { timeValue: '<start.seconds>' } }),
     ]);
@@ -116,12 +116,12 @@ describe('add', () => {
     [Array.from({ length: 101 }, () => ({ type: 'slack' })), 'expected at most 100 tools, received 101'],
     [{ type: 'slack' }, 'expected a list of tools'],
   ])('refuses tools of an agent: %j', (tools, error) => {
-    const outcome = edit(START, [addOperation('a', { type: 'agent', name: 'A', inputs: { tools } })]);
+    const outcome = edit(START_GRAPH, [addOperation('a', { type: 'agent', name: 'A', inputs: { tools } })]);
     expect(outcome.inputValidationErrors).toMatchObject([{ field: 'tools', error }]);
   });
 
   it('keeps settings of a container in its data', () => {
-    const outcome = edit(START, [
+    const outcome = edit(START_GRAPH, [
       addOperation('l', {
         type: 'loop',
         name: 'L',
@@ -142,15 +142,20 @@ describe('add', () => {
 
   it('places new blocks at free positions, to the right of the block that leads to them', () => {
     const operations = ['a', 'b', 'c'].map((id) => addOperation(id, { type: 'function', name: id }));
-    const wired = [...operations, editOperation('start', { connections: { source: ['a', 'b', 'c'] } })];
-    const positions = (outcome: ReturnType<typeof edit>) =>
+    const wiredOperations = [
+      ...operations,
+      editOperation('start', { connections: { source: ['a', 'b', 'c'] } }),
+    ];
+    const positionsOf = (outcome: ReturnType<typeof edit>) =>
       ['new-1', 'new-2', 'new-3'].map((id) => outcome.graph.blocks[id]?.['position']);
-    expect(positions(edit(START, wired))).toEqual([
+    expect(positionsOf(edit(START_GRAPH, wiredOperations))).toEqual([
       { x: 400, y: 0 },
       { x: 400, y: 200 },
       { x: 400, y: 400 },
     ]);
-    expect(positions(edit(START, wired, { layout: 'none' }))).toEqual(Array(3).fill({ x: 0, y: 0 }));
+    expect(positionsOf(edit(START_GRAPH, wiredOperations, { layout: 'none' }))).toEqual(
+      Array(3).fill({ x: 0, y: 0 }),
+    );
   });
 });
 
@@ -160,11 +165,11 @@ describe('edit', () => {
       [block('a', 'function'), block('b', 'function'), block('c', 'function')],
       [edge('a', 'b'), edge('a', 'b', 'error')],
     );
-    expect(edgeTexts(edit(graph, [editOperation('a', { connections: { source: 'c' } })]))).toEqual([
+    expect(edgeTextsOf(edit(graph, [editOperation('a', { connections: { source: 'c' } })]))).toEqual([
       'a.error b',
       'a.source c',
     ]);
-    expect(edgeTexts(edit(graph, [editOperation('a', { connections: { success: [] } })]))).toEqual([
+    expect(edgeTextsOf(edit(graph, [editOperation('a', { connections: { success: [] } })]))).toEqual([
       'a.error b',
     ]);
   });
@@ -176,8 +181,8 @@ describe('edit', () => {
         removeEdges: [{ targetBlockId: 'b' }, { targetBlockId: 'b', sourceHandle: 'error' }],
       }),
     ]);
-    expect(edgeTexts(outcome)).toEqual([]);
-    expect(skippedTypes(outcome)).toEqual(['invalid_edge_target']);
+    expect(edgeTextsOf(outcome)).toEqual([]);
+    expect(skippedTypesOf(outcome)).toEqual(['invalid_edge_target']);
   });
 
   it('accepts the rows of a condition as ports, even if the same batch has changed them', () => {
@@ -187,19 +192,19 @@ describe('edit', () => {
       editOperation('c', { connections: { 'condition-yes': 'b' } }),
       editOperation('c', { inputs: { conditions: rows }, connections: { 'condition-yes': 'b' } }),
     ]);
-    expect(skippedTypes(outcome)).toEqual(['invalid_source_handle']);
-    expect(edgeTexts(outcome)).toEqual(['c.condition-yes b']);
+    expect(skippedTypesOf(outcome)).toEqual(['invalid_source_handle']);
+    expect(edgeTextsOf(outcome)).toEqual(['c.condition-yes b']);
   });
 
   it('renames a block, even to another spelling of its name, but not to the name of another block', () => {
     const graph = graphOf([block('a', 'function'), block('b', 'function')]);
-    const renamed = edit(graph, [editOperation('a', { name: 'A' }), editOperation('a', { name: 'B' })]);
-    expect(renamed.graph.blocks['a']?.['name']).toBe('A');
-    expect(skippedTypes(renamed)).toEqual(['duplicate_block_name']);
+    const outcome = edit(graph, [editOperation('a', { name: 'A' }), editOperation('a', { name: 'B' })]);
+    expect(outcome.graph.blocks['a']?.['name']).toBe('A');
+    expect(skippedTypesOf(outcome)).toEqual(['duplicate_block_name']);
   });
 
   it('adds nested blocks to a container and edits existing ones', () => {
-    const outcome = edit(NESTED, [
+    const outcome = edit(NESTED_GRAPH, [
       editOperation('Inner', {
         nestedNodes: {
           leaf: { inputs: { code: 'return 2' } },
@@ -210,15 +215,15 @@ describe('edit', () => {
     ]);
     expect(outcome.skipped).toEqual([]);
     expect(outcome.graph.parallels['Inner']).toMatchObject({ nodes: ['leaf', 'new-2'] });
-    expect(edgeTexts(outcome)).toContain('Inner.parallel-start-source new-2');
+    expect(edgeTextsOf(outcome)).toContain('Inner.parallel-start-source new-2');
   });
 
   it('skips unknown blocks, and names of Object.prototype', () => {
     const names = ['nobody', '__proto__', 'constructor', 'toString'];
     expect(
-      skippedTypes(
+      skippedTypesOf(
         edit(
-          START,
+          START_GRAPH,
           names.map((name) => editOperation(name, { name: 'X' })),
         ),
       ),
@@ -228,7 +233,7 @@ describe('edit', () => {
 
 describe('delete', () => {
   it('deletes a container with everything inside and all their edges', () => {
-    const outcome = edit(NESTED, [{ operation_type: 'delete', block_id: 'Outer' }]);
+    const outcome = edit(NESTED_GRAPH, [{ operation_type: 'delete', block_id: 'Outer' }]);
     expect(Object.keys(outcome.graph.blocks)).toEqual(['start', 'end']);
     expect(outcome.graph).toMatchObject({ edges: [], loops: {}, parallels: {} });
   });
@@ -253,7 +258,7 @@ describe('delete', () => {
       ],
       { setBlockEnabled: [{ block_id: 'in', enabled: false }] },
     );
-    expect(skippedTypes(outcome)).toEqual(Array(7).fill('block_locked'));
+    expect(skippedTypesOf(outcome)).toEqual(Array(7).fill('block_locked'));
     expect(outcome.graph.blocks).toEqual(graph.blocks);
   });
 });
@@ -271,28 +276,31 @@ describe('containers', () => {
   });
 
   it('moves a block into a container and removes the edges that would cross its boundary', () => {
-    const outcome = edit(NESTED, [insertInto('end', { subflowId: 'Outer' })]);
+    const outcome = edit(NESTED_GRAPH, [insertInto('end', { subflowId: 'Outer' })]);
     expect(outcome.graph.loops['Outer']).toMatchObject({ nodes: ['Inner', 'end'] });
     // An edge from the container itself to a block inside starts that block.
-    expect(edgeTexts(outcome)).toEqual([
+    expect(edgeTextsOf(outcome)).toEqual([
       'start.source Outer',
       'Outer.loop-start-source Inner',
       'Inner.parallel-start-source leaf',
       'Outer.source end',
     ]);
-    const moved = edit(NESTED, [insertInto('end', { subflowId: 'Inner' })]);
-    expect(edgeTexts(moved)).not.toContain('Outer.source end');
-    expect(moved.warnings).toEqual([
+    const outcomeInInner = edit(NESTED_GRAPH, [insertInto('end', { subflowId: 'Inner' })]);
+    expect(edgeTextsOf(outcomeInInner)).not.toContain('Outer.source end');
+    expect(outcomeInInner.warnings).toEqual([
       '1 edge of the block "end" was removed: the other end is in another container.',
     ]);
   });
 
   it('moves a block out of its container into the enclosing one', () => {
-    const outcome = edit(NESTED, [extractFrom('leaf', 'Inner')]);
+    const outcome = edit(NESTED_GRAPH, [extractFrom('leaf', 'Inner')]);
     expect(outcome.graph.loops['Outer']).toMatchObject({ nodes: ['Inner', 'leaf'] });
     expect(outcome.graph.parallels['Inner']).toMatchObject({ nodes: [] });
-    const top = edit(NESTED, [extractFrom('leaf', 'Inner'), extractFrom('leaf', 'Outer')]);
-    expect(top.graph.blocks['leaf']?.['data']).toEqual({});
+    const outcomeAtTopLevel = edit(NESTED_GRAPH, [
+      extractFrom('leaf', 'Inner'),
+      extractFrom('leaf', 'Outer'),
+    ]);
+    expect(outcomeAtTopLevel.graph.blocks['leaf']?.['data']).toEqual({});
   });
 
   it.each([
@@ -307,10 +315,10 @@ describe('containers', () => {
     ['invalid_subflow_parent', extractFrom('end', 'Outer')],
     ['invalid_edge_scope', editOperation('start', { connections: { source: ['Outer', 'leaf'] } })],
   ])('refuses with %s: %j', (type, operation) => {
-    const outcome = edit(NESTED, [operation]);
-    expect(skippedTypes(outcome)).toEqual([type]);
-    expect(Object.keys(outcome.graph.blocks)).toEqual(Object.keys(NESTED.blocks));
-    expect(outcome.graph.loops).toEqual(containersOf(Object.entries(NESTED.blocks)).loops);
+    const outcome = edit(NESTED_GRAPH, [operation]);
+    expect(skippedTypesOf(outcome)).toEqual([type]);
+    expect(Object.keys(outcome.graph.blocks)).toEqual(Object.keys(NESTED_GRAPH.blocks));
+    expect(outcome.graph.loops).toEqual(containersOf(Object.entries(NESTED_GRAPH.blocks)).loops);
   });
 
   it('refuses to nest containers deeper than the limit', () => {
@@ -318,17 +326,17 @@ describe('containers', () => {
       block(`L${depth}`, 'loop', depth === 0 ? {} : parentData(`L${depth - 1}`)),
     );
     const graph = graphOf([...chain, block('Box', 'loop'), block('f', 'function')]);
-    const tooDeep = edit(graph, [insertInto('Box', { subflowId: 'L49' })]);
-    expect(skippedTypes(tooDeep)).toEqual(['nested_subflow_not_allowed']);
-    const deepest = edit(graph, [
+    const tooDeepOutcome = edit(graph, [insertInto('Box', { subflowId: 'L49' })]);
+    expect(skippedTypesOf(tooDeepOutcome)).toEqual(['nested_subflow_not_allowed']);
+    const deepestOutcome = edit(graph, [
       insertInto('Box', { subflowId: 'L48' }),
       insertInto('f', { subflowId: 'L49' }),
     ]);
-    expect(skippedTypes(deepest)).toEqual([]);
+    expect(skippedTypesOf(deepestOutcome)).toEqual([]);
   });
 
   it('enables a block only if no enclosing container is disabled', () => {
-    const outcome = edit(NESTED, [editOperation('leaf', {})], {
+    const outcome = edit(NESTED_GRAPH, [editOperation('leaf', {})], {
       setBlockEnabled: [
         { block_id: 'Outer', enabled: false },
         { block_id: 'leaf', enabled: false },
@@ -336,7 +344,7 @@ describe('containers', () => {
         { block_id: 'gone', enabled: true },
       ],
     });
-    expect(skippedTypes(outcome)).toEqual(['disabled_ancestor', 'block_not_found']);
+    expect(skippedTypesOf(outcome)).toEqual(['disabled_ancestor', 'block_not_found']);
     expect(outcome.graph.loops['Outer']).toMatchObject({ enabled: false });
     expect(outcome.graph.blocks['leaf']).toMatchObject({ enabled: false });
   });

@@ -4,7 +4,7 @@ import { containersOf } from '../containers.ts';
 import type { Containers, DraftGraph } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
 import type { Batch, OperationContext } from './batch.ts';
-import { addBlock, applyParams, checkFit, isDisabled, levelsOf, skipIfLocked } from './blocks.ts';
+import { addBlock, applyParams, checkFit, isDisabled, levelCountOf, skipIfLocked } from './blocks.ts';
 import { addDeferredEdges, removeEdges } from './connections.ts';
 import { DraftEditor, stringOrDefault } from './draft-editor.ts';
 import { layoutNewBlocks } from './layout.ts';
@@ -51,37 +51,43 @@ export function applyOperations(
     editor: new DraftEditor(structuredClone({ blocks: graph.blocks, edges: graph.edges })),
     types,
     newId,
-    skipped: [],
-    deferred: [],
+    skippedItems: [],
+    deferredEdges: [],
     inputErrors: [],
     warnings: [],
-    ids: new Map(),
-    unplaced: new Set(),
+    actualIds: new Map(),
+    unplacedBlockIds: new Set(),
     edgesToLaterBlocks: [],
-    ports: new Map(),
+    portReaders: new Map(),
   };
   let applied = 0;
   for (const operation of request.operations) {
     if (apply(batch, operation)) applied += 1;
-    expectSize(batch);
+    requireAllowedSize(batch);
   }
   addDeferredEdges(batch);
-  expectSize(batch);
+  requireAllowedSize(batch);
   for (const { block_id, enabled } of request.setBlockEnabled ?? []) setEnabled(batch, block_id, enabled);
-  if (request.layout === 'targeted') layoutNewBlocks(batch.editor, batch.unplaced);
-  const edited = batch.editor.graph();
+  if (request.layout === 'targeted') layoutNewBlocks(batch.editor, batch.unplacedBlockIds);
+  const editedGraph = batch.editor.toGraph();
   return {
-    graph: { ...edited, ...containersOf(Object.entries(edited.blocks)), variables: graph.variables },
+    graph: {
+      ...editedGraph,
+      ...containersOf(Object.entries(editedGraph.blocks)),
+      variables: graph.variables,
+    },
     applied,
-    skipped: batch.skipped,
-    deferred: batch.deferred,
+    skipped: batch.skippedItems,
+    deferred: batch.deferredEdges,
     inputValidationErrors: batch.inputErrors,
-    mintedBlockIds: Object.fromEntries([...batch.ids].filter(([requestedId, id]) => requestedId !== id)),
+    mintedBlockIds: Object.fromEntries(
+      [...batch.actualIds].filter(([requestedId, id]) => requestedId !== id),
+    ),
     warnings: batch.warnings,
   };
 }
 
-function expectSize({ editor }: Batch): void {
+function requireAllowedSize({ editor }: Batch): void {
   const { size } = editor.blocks;
   if (size > MAX_BLOCKS) throw new DraftTooLargeError(`A draft has at most ${MAX_BLOCKS} blocks`);
   if (editor.edgeCount > MAX_EDGES) throw new DraftTooLargeError(`A draft has at most ${MAX_EDGES} edges`);
@@ -114,13 +120,13 @@ function edit(
   context: OperationContext,
   params: Extract<DraftOperation, { operation_type: 'edit' }>['params'],
 ): void {
-  const { removeEdges: removedEdges, nestedNodes, ...common } = params;
+  const { removeEdges: removedEdges, nestedNodes, ...commonParams } = params;
   if (removedEdges) removeEdges(context, removedEdges);
-  applyParams(context, common);
-  for (const [requestedId, nested] of Object.entries(nestedNodes ?? {})) {
+  applyParams(context, commonParams);
+  for (const [requestedId, nestedParams] of Object.entries(nestedNodes ?? {})) {
     const nestedContext = { ...context, blockId: actualId(context.batch, requestedId) };
-    insert(nestedContext, requestedId, { ...nested, subflowId: context.blockId });
-    expectSize(context.batch);
+    insert(nestedContext, requestedId, { ...nestedParams, subflowId: context.blockId });
+    requireAllowedSize(context.batch);
   }
 }
 
@@ -150,7 +156,7 @@ function moveInto(context: OperationContext, block: JsonObject, parent: string):
   if (blockId === parent || batch.editor.ancestors(parent).includes(blockId)) {
     return skip(context, 'nested_subflow_not_allowed', 'A container cannot be inside itself.');
   }
-  if (!checkFit(context, { parent, levels: levelsOf(context, blockId) })) return false;
+  if (!checkFit(context, { parent, levels: levelCountOf(context, blockId) })) return false;
   if (isTriggerType(stringOrDefault(block['type'])) || block['triggerMode'] === true) {
     return skip(context, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
   }
@@ -159,18 +165,22 @@ function moveInto(context: OperationContext, block: JsonObject, parent: string):
 }
 
 /** Moves a block from its container to the enclosing one. */
-function extract(context: OperationContext, subflow: string): boolean {
+function extract(context: OperationContext, subflowId: string): boolean {
   const { editor } = context.batch;
-  if (editor.parentOf(context.blockId) !== subflow) {
-    return skip(context, 'invalid_subflow_parent', `The block is not directly in a container "${subflow}".`);
+  if (editor.parentOf(context.blockId) !== subflowId) {
+    return skip(
+      context,
+      'invalid_subflow_parent',
+      `The block is not directly in a container "${subflowId}".`,
+    );
   }
-  move(context, editor.parentOf(subflow));
+  move(context, editor.parentOf(subflowId));
   return true;
 }
 
 function move({ batch, blockId }: OperationContext, parent: string | undefined): void {
   const removedEdges = batch.editor.move(blockId, parent);
-  batch.unplaced.add(blockId);
+  batch.unplacedBlockIds.add(blockId);
   if (removedEdges.length === 0) return;
   const [noun, verb] = removedEdges.length === 1 ? ['edge', 'was'] : ['edges', 'were'];
   batch.warnings.push(
@@ -180,14 +190,14 @@ function move({ batch, blockId }: OperationContext, parent: string | undefined):
 
 /** Deletes a block, and for a container all blocks inside. */
 function remove(context: OperationContext): boolean {
-  const { editor, unplaced } = context.batch;
+  const { editor, unplacedBlockIds } = context.batch;
   const descendants = [...editor.depths(context.blockId).keys()];
   const lockedId = descendants.find((id) => editor.find(id)?.['locked'] === true);
   if (lockedId !== undefined)
     return skip(context, 'block_locked', `The block "${lockedId}" inside is locked.`);
   for (const id of [context.blockId, ...descendants]) {
     editor.remove(id);
-    unplaced.delete(id);
+    unplacedBlockIds.delete(id);
   }
   return true;
 }

@@ -19,17 +19,17 @@ export interface Batch {
   /** Block types that may be added. */
   types: ReadonlySet<string>;
   newId: () => string;
-  skipped: SkippedItem[];
-  deferred: DeferredEdge[];
+  skippedItems: SkippedItem[];
+  deferredEdges: DeferredEdge[];
   inputErrors: InputError[];
   warnings: string[];
   /** The actual ids of added blocks, by the requested ids. */
-  ids: Map<string, string>;
+  actualIds: Map<string, string>;
   /** Blocks that need a position. */
-  unplaced: Set<string>;
+  unplacedBlockIds: Set<string>;
   edgesToLaterBlocks: EdgeToLaterBlock[];
   /** Cached port readers by block, each with the values from which it was created. */
-  ports: Map<string, { values: readonly (Json | undefined)[]; read: PortReader }>;
+  portReaders: Map<string, { values: readonly (Json | undefined)[]; read: PortReader }>;
 }
 
 /** The operation that is being applied, and its block. */
@@ -46,11 +46,11 @@ export function skip(
   reason: string,
   details?: { [key: string]: Json },
 ): false {
-  batch.skipped.push({ type, operationType, blockId, reason, ...(details && { details }) });
+  batch.skippedItems.push({ type, operationType, blockId, reason, ...(details && { details }) });
   return false;
 }
 
 /** Returns the id of a block in the draft. `requestedId`: the id of the block in an operation. */
-export function actualId({ ids }: Batch, requestedId: string): string {
-  return ids.get(requestedId) ?? requestedId;
+export function actualId({ actualIds }: Batch, requestedId: string): string {
+  return actualIds.get(requestedId) ?? requestedId;
 }

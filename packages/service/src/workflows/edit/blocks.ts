@@ -6,16 +6,16 @@ import type { OperationContext } from './batch.ts';
 import { connect } from './connections.ts';
 import { stringOrDefault } from './draft-editor.ts';
 import { setInputs } from './inputs.ts';
-import type { AddedBlock } from './schemas.ts';
+import type { AddBlockParams } from './schemas.ts';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** Trigger types that a draft has at most once. */
-const SINGLE_TRIGGERS: ReadonlySet<string> = new Set(TRIGGER_PRIORITY);
+const SINGLETON_TRIGGER_TYPES: ReadonlySet<string> = new Set(TRIGGER_PRIORITY);
 /** Block types, besides triggers and containers, that are never retried. */
-const NEVER_RETRIED: ReadonlySet<string> = new Set(['human_in_the_loop', 'note']);
+const NEVER_RETRIED_TYPES: ReadonlySet<string> = new Set(['human_in_the_loop', 'note']);
 
 /** Adds a block. Returns true if it was added. */
-export function addBlock(context: OperationContext, params: AddedBlock, parent?: string): boolean {
+export function addBlock(context: OperationContext, params: AddBlockParams, parent?: string): boolean {
   const { batch, blockId: requestedId } = context;
   const { type, name } = params;
   if (type === undefined || name === undefined) {
@@ -31,9 +31,9 @@ export function addBlock(context: OperationContext, params: AddedBlock, parent?:
   if (!checkType(context, type, parent) || !checkName(context, name)) return false;
   if (parent !== undefined && !checkFit(context, { parent, levels: isContainer(type) ? 1 : 0 })) return false;
   const id = UUID.test(requestedId) ? requestedId : batch.newId();
-  batch.ids.set(requestedId, id);
+  batch.actualIds.set(requestedId, id);
   batch.editor.put(id, newBlock(id, { type, name, parent }));
-  batch.unplaced.add(id);
+  batch.unplacedBlockIds.add(id);
   applyParams({ ...context, blockId: id }, params);
   return true;
 }
@@ -49,7 +49,7 @@ function newBlock(
 }
 
 /** Sets the parameters that add, edit and insert have in common. Skips invalid parameters and applies the others. */
-export function applyParams(context: OperationContext, params: Omit<AddedBlock, 'type'>): void {
+export function applyParams(context: OperationContext, params: Omit<AddBlockParams, 'type'>): void {
   const { batch, blockId } = context;
   const currentBlock = batch.editor.find(blockId) ?? {};
   const block: JsonObject = { ...currentBlock };
@@ -83,7 +83,7 @@ function applyInputs(
 /** Returns true if the block can be retried. Otherwise records a skip. */
 function checkRetry(context: OperationContext, block: JsonObject): boolean {
   const type = stringOrDefault(block['type']);
-  const isNeverRetried = NEVER_RETRIED.has(type) || isContainer(type) || isTriggerType(type);
+  const isNeverRetried = NEVER_RETRIED_TYPES.has(type) || isContainer(type) || isTriggerType(type);
   if (!isNeverRetried && block['triggerMode'] !== true) return true;
   return skip(context, 'retry_not_supported', `Blocks of the type "${type}" cannot be retried.`);
 }
@@ -97,7 +97,7 @@ function checkType(context: OperationContext, type: string, parent: string | und
     return skip(context, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
   }
   const exists =
-    SINGLE_TRIGGERS.has(type) && [...editor.blocks.values()].some((each) => each['type'] === type);
+    SINGLETON_TRIGGER_TYPES.has(type) && [...editor.blocks.values()].some((each) => each['type'] === type);
   return (
     !exists || skip(context, 'duplicate_trigger', `The draft has a trigger of the type "${type}" already.`)
   );
@@ -118,10 +118,10 @@ function checkName(context: OperationContext, name: string): boolean {
   return skip(context, 'duplicate_block_name', reason, { name });
 }
 
-/** Returns true if a block with `levels` levels of containers can be put into `parent`. Otherwise records a skip. */
+/** Returns true if a block with `levelCount` levels of containers fits into `parent`. Otherwise records a skip. */
 export function checkFit(
   context: OperationContext,
-  { parent, levels }: { parent: string; levels: number },
+  { parent, levels: levelCount }: { parent: string; levels: number },
 ): boolean {
   const { editor } = context.batch;
   const container = editor.find(parent);
@@ -129,7 +129,7 @@ export function checkFit(
     return skip(context, 'invalid_subflow_parent', `There is no loop or parallel "${parent}".`);
   }
   if (skipIfLocked(context, parent)) return false;
-  if (editor.ancestors(parent).length + 1 + levels <= MAX_NESTING) return true;
+  if (editor.ancestors(parent).length + 1 + levelCount <= MAX_NESTING) return true;
   return skip(context, 'nested_subflow_not_allowed', `Containers nest at most ${MAX_NESTING} levels deep.`);
 }
 
@@ -147,10 +147,10 @@ export function skipIfLocked(context: OperationContext, id: string): boolean {
  * Returns the number of levels of containers that a block adds: its own level, and the levels of the containers inside
  * it. Returns 0 for a block that is not a container.
  */
-export function levelsOf({ batch: { editor } }: OperationContext, id: string): number {
+export function levelCountOf({ batch: { editor } }: OperationContext, id: string): number {
   if (!isContainer(editor.find(id)?.['type'])) return 0;
-  const inner = [...editor.depths(id)].filter(([each]) => isContainer(editor.find(each)?.['type']));
-  return 1 + inner.reduce((max, [, depth]) => Math.max(max, depth), 0);
+  const innerContainers = [...editor.depths(id)].filter(([each]) => isContainer(editor.find(each)?.['type']));
+  return 1 + innerContainers.reduce((max, [, depth]) => Math.max(max, depth), 0);
 }
 
 /** Returns true if the block is disabled. */

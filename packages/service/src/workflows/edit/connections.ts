@@ -5,7 +5,7 @@ import { isContainer, objectOrEmpty } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
 import type { Batch, EdgeToLaterBlock, OperationContext } from './batch.ts';
 import { stringOrDefault } from './draft-editor.ts';
-import type { Connections, EditedBlock } from './schemas.ts';
+import type { Connections, EditBlockParams } from './schemas.ts';
 
 const TARGET_HANDLE = /^target(-(top|right|bottom|left))?$/;
 
@@ -36,13 +36,20 @@ export function addDeferredEdges(batch: Batch): void {
     if (!batch.editor.find(edge.source)) continue;
     if (addEdge(batch, edge)) {
       const target = actualId(batch, edge.requestedId);
-      batch.deferred.push({ sourceBlockId: edge.source, sourceHandle: edge.handle, targetBlockId: target });
+      batch.deferredEdges.push({
+        sourceBlockId: edge.source,
+        sourceHandle: edge.handle,
+        targetBlockId: target,
+      });
     }
   }
 }
 
 /** Removes the named edges of a block. */
-export function removeEdges(context: OperationContext, edges: NonNullable<EditedBlock['removeEdges']>): void {
+export function removeEdges(
+  context: OperationContext,
+  edges: NonNullable<EditBlockParams['removeEdges']>,
+): void {
   const { batch, blockId } = context;
   for (const { targetBlockId, sourceHandle } of edges) {
     const handle = sourceHandle === 'success' ? 'source' : sourceHandle;
@@ -71,16 +78,16 @@ function checkPort(context: OperationContext, handle: string): boolean {
 function portReaderOf({ batch, blockId }: OperationContext, block: JsonObject): PortReader {
   const { conditions, routes } = objectOrEmpty(block['subBlocks']);
   const values = [block['type'], conditions, routes];
-  const cached = batch.ports.get(blockId);
-  if (cached?.values.every((each, index) => each === values[index])) return cached.read;
+  const cachedReader = batch.portReaders.get(blockId);
+  if (cachedReader?.values.every((each, index) => each === values[index])) return cachedReader.read;
   const read = portReader(toRowBlock(blockId, block));
-  batch.ports.set(blockId, { values, read });
+  batch.portReaders.set(blockId, { values, read });
   return read;
 }
 
 /** Adds an edge if it is allowed. Returns true if it is in the draft afterwards. */
-function addEdge(batch: Batch, pending: EdgeToLaterBlock): boolean {
-  const { source, handle, requestedId, targetHandle, operationType } = pending;
+function addEdge(batch: Batch, pendingEdge: EdgeToLaterBlock): boolean {
+  const { source, handle, requestedId, targetHandle, operationType } = pendingEdge;
   const { editor } = batch;
   const context = { batch, operationType, blockId: source };
   const target = actualId(batch, requestedId);
@@ -132,19 +139,19 @@ function targetProblem(source: string, target: string, block: JsonObject): strin
 /** Returns the data on which the ports of a block depend. */
 export function toRowBlock(id: string, block: JsonObject): RowBlock {
   const fields = Object.entries(objectOrEmpty(block['subBlocks'])).map(
-    ([field, stored]) => [field, objectOrEmpty(stored)['value'] ?? null] as const,
+    ([field, storedField]) => [field, objectOrEmpty(storedField)['value'] ?? null] as const,
   );
   return { id, type: stringOrDefault(block['type']), fields: Object.fromEntries(fields) };
 }
 
 function edgesByHandle(edges: Iterable<JsonObject>): Map<string, JsonObject[]> {
-  const byHandle = new Map<string, JsonObject[]>();
+  const groups = new Map<string, JsonObject[]>();
   for (const edge of edges) {
-    const group = byHandle.get(handleOf(edge));
+    const group = groups.get(handleOf(edge));
     if (group) group.push(edge);
-    else byHandle.set(handleOf(edge), [edge]);
+    else groups.set(handleOf(edge), [edge]);
   }
-  return byHandle;
+  return groups;
 }
 
 function handleOf(edge: JsonObject): string {

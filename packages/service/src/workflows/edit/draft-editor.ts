@@ -1,16 +1,16 @@
 import { normalizeName } from '@heddle/core/drafts';
 import type { Json, JsonObject } from '@heddle/core';
-import { childrenByParent, objectOrEmpty, parentIdOf } from '../containers.ts';
+import { childIdsByParent, objectOrEmpty, parentIdOf } from '../containers.ts';
 import type { DraftGraph } from '../containers.ts';
 
 /** A draft that is being edited. Indexes find the edges of a block, and whether a name is taken, without a scan. */
 export class DraftEditor {
   readonly #blocks: Map<string, JsonObject>;
   readonly #edges = new Set<JsonObject>();
-  readonly #outgoing = new Map<string, Set<JsonObject>>();
-  readonly #incoming = new Map<string, Set<JsonObject>>();
-  /** Number of blocks by normalised name. */
-  readonly #names = new Map<string, number>();
+  readonly #outgoingEdges = new Map<string, Set<JsonObject>>();
+  readonly #incomingEdges = new Map<string, Set<JsonObject>>();
+  /** Number of blocks by normalized name. */
+  readonly #nameCounts = new Map<string, number>();
 
   constructor(graph: Pick<DraftGraph, 'blocks' | 'edges'>) {
     this.#blocks = new Map(Object.entries(graph.blocks));
@@ -31,13 +31,13 @@ export class DraftEditor {
   }
 
   hasName(name: string): boolean {
-    return (this.#names.get(normalizeName(name)) ?? 0) > 0;
+    return (this.#nameCounts.get(normalizeName(name)) ?? 0) > 0;
   }
 
   /** Adds the block, or replaces the one with its id. */
   put(id: string, block: JsonObject): void {
-    const previous = this.#blocks.get(id);
-    if (previous) this.#countName(previous, -1);
+    const previousBlock = this.#blocks.get(id);
+    if (previousBlock) this.#countName(previousBlock, -1);
     this.#blocks.set(id, block);
     this.#countName(block, 1);
   }
@@ -53,30 +53,30 @@ export class DraftEditor {
 
   /** Returns the edges between two blocks. */
   edgesBetween(source: string, target: string): JsonObject[] {
-    const [from, to] = [this.edgesFrom(source), this.edgesTo(target)];
-    return from.size < to.size
-      ? [...from].filter((edge) => edge['target'] === target)
-      : [...to].filter((edge) => edge['source'] === source);
+    const [outgoingEdges, incomingEdges] = [this.edgesFrom(source), this.edgesTo(target)];
+    return outgoingEdges.size < incomingEdges.size
+      ? [...outgoingEdges].filter((edge) => edge['target'] === target)
+      : [...incomingEdges].filter((edge) => edge['source'] === source);
   }
 
   edgesFrom(id: string): ReadonlySet<JsonObject> {
-    return this.#outgoing.get(id) ?? new Set();
+    return this.#outgoingEdges.get(id) ?? new Set();
   }
 
   edgesTo(id: string): ReadonlySet<JsonObject> {
-    return this.#incoming.get(id) ?? new Set();
+    return this.#incomingEdges.get(id) ?? new Set();
   }
 
   connect(edge: JsonObject): void {
     this.#edges.add(edge);
-    append(this.#outgoing, stringOrDefault(edge['source']), edge);
-    append(this.#incoming, stringOrDefault(edge['target']), edge);
+    append(this.#outgoingEdges, stringOrDefault(edge['source']), edge);
+    append(this.#incomingEdges, stringOrDefault(edge['target']), edge);
   }
 
   disconnect(edge: JsonObject): void {
     this.#edges.delete(edge);
-    this.#outgoing.get(stringOrDefault(edge['source']))?.delete(edge);
-    this.#incoming.get(stringOrDefault(edge['target']))?.delete(edge);
+    this.#outgoingEdges.get(stringOrDefault(edge['source']))?.delete(edge);
+    this.#incomingEdges.get(stringOrDefault(edge['target']))?.delete(edge);
   }
 
   /** Returns the container of a block; undefined at the top level, and for a container that the draft does not have. */
@@ -99,11 +99,11 @@ export class DraftEditor {
 
   /** Returns the depths of all blocks inside a container, by block id. Its direct children have the depth 1. */
   depths(id: string): Map<string, number> {
-    const children = childrenByParent(this.#blocks);
+    const children = childIdsByParent(this.#blocks);
     const depths = new Map<string, number>();
     const stack: [string, number][] = [[id, 0]];
-    for (let next = stack.pop(); next; next = stack.pop()) {
-      const [parent, depth] = next;
+    for (let nextEntry = stack.pop(); nextEntry; nextEntry = stack.pop()) {
+      const [parent, depth] = nextEntry;
       for (const child of children.get(parent) ?? []) {
         if (child === id || depths.has(child)) continue;
         depths.set(child, depth + 1);
@@ -126,9 +126,11 @@ export class DraftEditor {
       delete data['extent'];
     } else Object.assign(data, { parentId: parent, extent: 'parent' });
     this.put(id, { ...block, data });
-    const crossing = [...this.edgesFrom(id), ...this.edgesTo(id)].filter((edge) => !this.isInSameScope(edge));
-    for (const edge of crossing) this.disconnect(edge);
-    return crossing;
+    const crossingEdges = [...this.edgesFrom(id), ...this.edgesTo(id)].filter(
+      (edge) => !this.isInSameScope(edge),
+    );
+    for (const edge of crossingEdges) this.disconnect(edge);
+    return crossingEdges;
   }
 
   /** Returns true if both ends of the edge are in the same container, or one end is the container of the other. */
@@ -138,13 +140,13 @@ export class DraftEditor {
     return sourceParent === targetParent || targetParent === source || sourceParent === target;
   }
 
-  graph(): Pick<DraftGraph, 'blocks' | 'edges'> {
+  toGraph(): Pick<DraftGraph, 'blocks' | 'edges'> {
     return { blocks: Object.fromEntries(this.#blocks), edges: [...this.#edges] };
   }
 
   #countName(block: JsonObject, change: number): void {
     const name = normalizeName(stringOrDefault(block['name']));
-    this.#names.set(name, (this.#names.get(name) ?? 0) + change);
+    this.#nameCounts.set(name, (this.#nameCounts.get(name) ?? 0) + change);
   }
 }
 

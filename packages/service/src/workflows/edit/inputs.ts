@@ -42,7 +42,7 @@ export function setInputs(block: JsonObject, inputs: { [field: string]: unknown 
   const type = stringOrDefault(block['type']);
   const fields = BLOCK_FIELDS.get(type)?.shape as { [field: string]: z.ZodType } | undefined;
   const outcome: InputsOutcome = { unknownFields: [], errors: [] };
-  const accepted = Object.entries(inputs as JsonObject).filter(([field, value]) => {
+  const acceptedEntries = Object.entries(inputs as JsonObject).filter(([field, value]) => {
     if (fields && !Object.hasOwn(fields, field)) {
       outcome.unknownFields.push(field);
       return false;
@@ -51,20 +51,27 @@ export function setInputs(block: JsonObject, inputs: { [field: string]: unknown 
     if (error !== undefined) outcome.errors.push({ field, error });
     return error === undefined;
   });
-  if (isContainer(type)) setAll(block, 'data', accepted);
+  if (isContainer(type)) defineProperties(block, 'data', acceptedEntries);
   else {
     const storedFields = objectOrEmpty(block['subBlocks']);
-    const fieldEntries = accepted.map(([id, value]): [string, Json] => {
-      const stored = Object.hasOwn(storedFields, id) ? objectOrEmpty(storedFields[id]) : {};
-      return [id, { ...stored, id, type: stringOrDefault(stored['type'], TYPE_OF_NEW_FIELD), value }];
+    const fieldEntries = acceptedEntries.map(([id, value]): [string, Json] => {
+      const storedField = Object.hasOwn(storedFields, id) ? objectOrEmpty(storedFields[id]) : {};
+      return [
+        id,
+        { ...storedField, id, type: stringOrDefault(storedField['type'], TYPE_OF_NEW_FIELD), value },
+      ];
     });
-    setAll(block, 'subBlocks', fieldEntries);
+    defineProperties(block, 'subBlocks', fieldEntries);
   }
   return outcome;
 }
 
 /** Defines properties of the object at `key`. Assignment would fail for the name `__proto__`. */
-function setAll(block: JsonObject, key: 'data' | 'subBlocks', entries: readonly [string, Json][]): void {
+function defineProperties(
+  block: JsonObject,
+  key: 'data' | 'subBlocks',
+  entries: readonly [string, Json][],
+): void {
   const object = objectOrEmpty(block[key]);
   block[key] = object;
   for (const [name, value] of entries) {

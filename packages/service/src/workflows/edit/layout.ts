@@ -18,20 +18,20 @@ interface Point {
  * Other blocks are not moved; containers grow so that they enclose the new blocks.
  */
 export function layoutNewBlocks(editor: DraftEditor, ids: ReadonlySet<string>): void {
-  const scopes = scopesOf(editor, ids);
+  const grids = gridsOf(editor, ids);
   for (const id of ids) {
     const block = editor.find(id);
-    const scope = scopes.get(editor.parentOf(id));
-    if (!block || !scope) continue;
-    const point = scope.reserve(preferredPoint(editor, id, scope));
+    const grid = grids.get(editor.parentOf(id));
+    if (!block || !grid) continue;
+    const point = grid.reserve(preferredPoint(editor, id, grid));
     editor.put(id, { ...block, position: { ...point } });
   }
   const containers = new Set([...ids].flatMap((id) => editor.parentOf(id) ?? []));
-  for (const id of containers) enclose(editor, id, scopes.get(id));
+  for (const id of containers) enclose(editor, id, grids.get(id));
 }
 
 /** The occupied positions in a container, or at the top level. */
-class Scope {
+class LayoutGrid {
   readonly #cells = new Set<string>();
   /** The largest coordinates of the occupied positions. */
   readonly end: Point = { x: -COLUMN_WIDTH, y: 0 };
@@ -51,19 +51,19 @@ class Scope {
   }
 }
 
-function scopesOf(editor: DraftEditor, excluded: ReadonlySet<string>): Map<string | undefined, Scope> {
-  const scopes = new Map<string | undefined, Scope>();
+function gridsOf(editor: DraftEditor, excludedIds: ReadonlySet<string>): Map<string | undefined, LayoutGrid> {
+  const grids = new Map<string | undefined, LayoutGrid>();
   for (const [id, block] of editor.blocks) {
     const parent = editor.parentOf(id);
-    const scope = scopes.get(parent) ?? new Scope();
-    scopes.set(parent, scope);
-    if (!excluded.has(id)) scope.occupy(pointOf(block));
+    const grid = grids.get(parent) ?? new LayoutGrid();
+    grids.set(parent, grid);
+    if (!excludedIds.has(id)) grid.occupy(pointOf(block));
   }
-  return scopes;
+  return grids;
 }
 
 /** Returns the point to the right of a block that leads to this one. Without one, returns a default point. */
-function preferredPoint(editor: DraftEditor, id: string, scope: Scope): Point {
+function preferredPoint(editor: DraftEditor, id: string, grid: LayoutGrid): Point {
   const parent = editor.parentOf(id);
   for (const edge of editor.edgesTo(id)) {
     const source = stringOrDefault(edge['source']);
@@ -76,21 +76,21 @@ function preferredPoint(editor: DraftEditor, id: string, scope: Scope): Point {
     if (editor.parentOf(source) === parent)
       return { x: x + Math.max(COLUMN_WIDTH, containerWidth + MARGIN), y };
   }
-  return parent === undefined ? { x: scope.end.x + COLUMN_WIDTH, y: 0 } : { x: MARGIN, y: MARGIN };
+  return parent === undefined ? { x: grid.end.x + COLUMN_WIDTH, y: 0 } : { x: MARGIN, y: MARGIN };
 }
 
-function enclose(editor: DraftEditor, id: string, scope: Scope | undefined): void {
+function enclose(editor: DraftEditor, id: string, grid: LayoutGrid | undefined): void {
   const block = editor.find(id);
-  if (!block || !scope) return;
+  if (!block || !grid) return;
   const data = objectOrEmpty(block['data']);
-  const atLeast = (stored: unknown, min: number): number =>
-    Math.max(typeof stored === 'number' ? stored : 0, min);
+  const atLeast = (storedSize: unknown, min: number): number =>
+    Math.max(typeof storedSize === 'number' ? storedSize : 0, min);
   editor.put(id, {
     ...block,
     data: {
       ...data,
-      width: atLeast(data['width'], scope.end.x + COLUMN_WIDTH),
-      height: atLeast(data['height'], scope.end.y + ROW_HEIGHT + MARGIN),
+      width: atLeast(data['width'], grid.end.x + COLUMN_WIDTH),
+      height: atLeast(data['height'], grid.end.y + ROW_HEIGHT + MARGIN),
     },
   });
 }

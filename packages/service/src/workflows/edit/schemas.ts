@@ -94,8 +94,8 @@ export const operationsBody = batch
   );
 
 export type DraftOperation = z.output<typeof draftOperation>;
-export type AddedBlock = Extract<DraftOperation, { operation_type: 'add' }>['params'];
-export type EditedBlock = Extract<DraftOperation, { operation_type: 'edit' }>['params'];
+export type AddBlockParams = Extract<DraftOperation, { operation_type: 'add' }>['params'];
+export type EditBlockParams = Extract<DraftOperation, { operation_type: 'edit' }>['params'];
 export type Connections = z.output<typeof connections>;
 export type OperationsRequest = Omit<z.output<typeof batch>, 'atomic'>;
 
@@ -155,9 +155,9 @@ function nestedBlockCountOf(operation: DraftOperation): number {
 }
 
 function edgeCountOf(operation: DraftOperation): number {
-  const params = operation.params as EditedBlock | undefined;
-  const nested = Object.values(params?.nestedNodes ?? {});
-  const sizes = [params, ...nested].flatMap((each) =>
+  const params = operation.params as EditBlockParams | undefined;
+  const nestedParams = Object.values(params?.nestedNodes ?? {});
+  const sizes = [params, ...nestedParams].flatMap((each) =>
     Object.values(each?.connections ?? {}).map((targets) => (Array.isArray(targets) ? targets.length : 1)),
   );
   return sizes.reduce((sum, size) => sum + size, params?.removeEdges?.length ?? 0);

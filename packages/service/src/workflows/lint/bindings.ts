@@ -4,21 +4,21 @@ import type { Graph } from '../graph.ts';
 import { REFERENCE_KINDS } from '../../transfer/kinds.ts';
 import { MAX_OCCURRENCES, referencesOf } from '../../transfer/references.ts';
 import type { FoundReference } from '../../transfer/references.ts';
-import { MAX_LISTED } from './context.ts';
+import { MAX_LISTED_ITEMS } from './context.ts';
 
 const KINDS = REFERENCE_KINDS.filter(({ kind }) => kind === 'credential' || kind === 'table');
 
-/** Returns the credentials and tables that blocks name in `before` but not in `after`, at most 500. */
-export function removedBindings(before: Graph, after: Graph): RemovedBinding[] {
-  const removed = new Map<string, FoundReference>();
-  for (const binding of bindingsOf(before)) {
-    if (removed.size === MAX_OCCURRENCES) break;
-    removed.set(keyOf(binding), binding);
+/** Returns the credentials and tables that blocks name in `oldGraph` but not in `newGraph`, at most 500. */
+export function removedBindings(oldGraph: Graph, newGraph: Graph): RemovedBinding[] {
+  const removedReferences = new Map<string, FoundReference>();
+  for (const binding of bindingsOf(oldGraph)) {
+    if (removedReferences.size === MAX_OCCURRENCES) break;
+    removedReferences.set(keyOf(binding), binding);
   }
-  for (const binding of bindingsOf(after)) removed.delete(keyOf(binding));
-  return [...removed.values()].slice(0, MAX_LISTED).map(({ kind, sourceId, occurrence }) => ({
+  for (const binding of bindingsOf(newGraph)) removedReferences.delete(keyOf(binding));
+  return [...removedReferences.values()].slice(0, MAX_LISTED_ITEMS).map(({ kind, sourceId, occurrence }) => ({
     blockId: occurrence.blockId,
-    blockName: stringOrDefault(before.blocks[occurrence.blockId]?.['name']),
+    blockName: stringOrDefault(oldGraph.blocks[occurrence.blockId]?.['name']),
     field: occurrence.subBlockKey,
     valuePath: occurrence.valuePath,
     kind: kind === 'table' ? 'table' : 'credential',

@@ -11,14 +11,14 @@ export interface LintContext {
   /** The required fields of block types. */
   requiredFields: RequiredFields | undefined;
   /** The names of the values that the engine resolves for the workspace. */
-  names: ReadonlySet<string> | undefined;
-  sandboxes: boolean;
+  environmentNames: ReadonlySet<string> | undefined;
+  hasSandboxes: boolean;
   /** The tools that agents can call. */
   tools: readonly { id: string }[] | undefined;
 }
 
 /** Maximum length of each list of a report that can have more items than the draft has blocks. */
-export const MAX_LISTED = 500;
+export const MAX_LISTED_ITEMS = 500;
 
 /** Maximum length of a value of the draft that a report repeats. */
 const MAX_SHOWN_CHARACTERS = 200;

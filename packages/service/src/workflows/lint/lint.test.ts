@@ -2,15 +2,15 @@ import { createEngine, defineBlock } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import type { JsonObject } from '@heddle/core';
-import { tenantIsolation, testApi } from '../../../../../test/support/api.ts';
+import { tenantOptionsOf, createTestApi } from '../../../../../test/support/api.ts';
 import { openServiceStore } from '../../store/open.ts';
 import type { LintReport, RemovedBinding } from '../draft-schemas.ts';
 
 const store = await openServiceStore();
 const letter = defineBlock({ type: 'letter', input: z.object({ to: z.string() }), run: () => ({}) });
-const engine = await createEngine({ ...tenantIsolation(store), blocks: [letter] });
+const engine = await createEngine({ ...tenantOptionsOf(store), blocks: [letter] });
 const environments = { names: async () => ['KNOWN'] };
-const api = await testApi({ store, engine, environments });
+const api = await createTestApi({ store, engine, environments });
 
 type WriteResult = { lint: LintReport; removedBindings: RemovedBinding[] };
 type Blocks = { [id: string]: JsonObject };
@@ -115,8 +115,8 @@ describe('the lint of a draft', () => {
       expect.objectContaining({ blockId: b, missingRequiredFields: ['url'] }),
       expect.objectContaining({ blockId: t, missingRequiredFields: ['context'] }),
     ]);
-    const unknown = diagnostics.filter(({ code }) => code === 'BLOCK_TYPE_UNKNOWN');
-    expect(unknown.map(({ blockId }) => blockId)).toEqual([t]);
+    const unknownTypeDiagnostics = diagnostics.filter(({ code }) => code === 'BLOCK_TYPE_UNKNOWN');
+    expect(unknownTypeDiagnostics.map(({ blockId }) => blockId)).toEqual([t]);
   });
 
   it('names the line and column of a syntax error, but no column if references shift it', async () => {
@@ -157,13 +157,13 @@ describe('the lint of a draft', () => {
   });
 
   it('lists workflows that the workspace does not have, or that are not deployed, by id or name', async () => {
-    const [undeployed, live] = [await createWorkflow(), await createWorkflow('Live child')];
-    await api.call('POST', `/api/v2/workflows/${live}/deploy`);
-    const other = await store.workspaces.createWorkspace('Other', api.userId);
-    const foreign = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
-      body: { workspaceId: other, name: 'Foreign' },
+    const [undeployedId, liveId] = [await createWorkflow(), await createWorkflow('Live child')];
+    await api.call('POST', `/api/v2/workflows/${liveId}/deploy`);
+    const otherWorkspaceId = await store.workspaces.createWorkspace('Other', api.userId);
+    const foreignWorkflow = await api.call<{ id: string }>('POST', '/api/v2/workflows', {
+      body: { workspaceId: otherWorkspaceId, name: 'Foreign' },
     });
-    const references = ['Live child', undeployed, 'Nobody', foreign.data.id, '<start.id>'];
+    const references = ['Live child', undeployedId, 'Nobody', foreignWorkflow.data.id, '<start.id>'];
     const { unresolvedReferences } = await lintOf({
       blocks: Object.fromEntries(
         references.map((workflowId, index) => {
@@ -177,12 +177,12 @@ describe('the lint of a draft', () => {
         .filter(({ kind }) => kind === 'resource')
         .map(({ field, value, reason }) => [field, value, reason]),
     ).toEqual([
-      ['workflowId', undeployed, `The workflow "${undeployed}" is not deployed.`],
+      ['workflowId', undeployedId, `The workflow "${undeployedId}" is not deployed.`],
       ['workflowId', 'Nobody', 'The workspace has no workflow with the id or name "Nobody".'],
       [
         'workflowId',
-        foreign.data.id,
-        `The workspace has no workflow with the id or name "${foreign.data.id}".`,
+        foreignWorkflow.data.id,
+        `The workspace has no workflow with the id or name "${foreignWorkflow.data.id}".`,
       ],
     ]);
   });
@@ -245,16 +245,16 @@ describe('the lint of a draft', () => {
   });
 
   it('does not fail a write if the names or the schemas cannot be read, and reports the errors', async () => {
-    const broken = await testApi({
+    const brokenApi = await createTestApi({
       ...{ store, engine },
       environments: { names: () => Promise.reject(new Error('no names')) },
       describeBlocks: () => Promise.reject(new Error('no schemas')),
     });
-    const body = { workspaceId: broken.workspaceId, name: 'Broken' };
-    const { data } = await broken.call<{ id: string }>('POST', '/api/v2/workflows', { body });
+    const body = { workspaceId: brokenApi.workspaceId, name: 'Broken' };
+    const { data } = await brokenApi.call<{ id: string }>('POST', '/api/v2/workflows', { body });
     const { f } = uniqueIds('f');
     const blocks = { [f]: block('function', { code: 'return {{MISSING}}' }) };
-    const response = await broken.call<WriteResult>('PUT', `/api/v2/workflows/${data.id}/state`, {
+    const response = await brokenApi.call<WriteResult>('PUT', `/api/v2/workflows/${data.id}/state`, {
       body: { blocks, edges: [] },
     });
     expect(response.status).toBe(200);
@@ -262,33 +262,33 @@ describe('the lint of a draft', () => {
     expect(response.data.lint.checks).toContainEqual(
       expect.objectContaining({ name: 'fields', status: 'partial' }),
     );
-    expect(broken.faults.map(String)).toEqual(['Error: no names', 'Error: no schemas']);
+    expect(brokenApi.reportedErrors.map(String)).toEqual(['Error: no names', 'Error: no schemas']);
   });
 
   it('skips the checks of a draft that cannot be read, and truncates long lists', async () => {
     const { a } = uniqueIds('a');
-    const deep = JSON.parse(`${'['.repeat(120)}${']'.repeat(120)}`) as never;
-    const unreadable = await lintOf({ blocks: { [a]: block('function', { code: deep }) } });
-    expect(unreadable.checks.find(({ name }) => name === 'fields')?.status).toBe('skipped');
-    const many = Object.fromEntries(
+    const deepValue = JSON.parse(`${'['.repeat(120)}${']'.repeat(120)}`) as never;
+    const unreadableReport = await lintOf({ blocks: { [a]: block('function', { code: deepValue }) } });
+    expect(unreadableReport.checks.find(({ name }) => name === 'fields')?.status).toBe('skipped');
+    const manyBlocks = Object.fromEntries(
       Array.from({ length: 600 }, (_, index) => [
         `${a}-${index}`,
         block('workflow', { workflowId: `nobody ${index}` }, { name: `n${index}` }),
       ]),
     );
-    const truncated = await lintOf({ blocks: many });
-    expect(truncated.unresolvedReferences).toHaveLength(500);
+    const truncatedReport = await lintOf({ blocks: manyBlocks });
+    expect(truncatedReport.unresolvedReferences).toHaveLength(500);
   });
 
   it('lists credentials and tables that a write removes, even in a dry run and in operations', async () => {
     const id = await createWorkflow();
     const { x, t } = uniqueIds('x', 't');
-    const before = {
+    const oldBlocks = {
       [x]: block('gmail', { credential: 'c1', tools: [{ type: 'gmail', params: { credential: 'c2' } }] }),
       [t]: block('table', { tableId: 't1' }),
     };
-    expect((await putDraft(id, { blocks: before })).removedBindings).toEqual([]);
-    const removed = [
+    expect((await putDraft(id, { blocks: oldBlocks })).removedBindings).toEqual([]);
+    const expectedBindings = [
       {
         blockId: x,
         blockName: 'gmail',
@@ -302,9 +302,9 @@ describe('the lint of a draft', () => {
     const dryRun = await api.call<WriteResult>('POST', `/api/v2/workflows/${id}/operations?dryRun=true`, {
       body: { operations: [{ operation_type: 'delete', block_id: t }] },
     });
-    expect(dryRun.data.removedBindings).toEqual(removed.slice(1));
-    const moved = [{ type: 'other' }, { type: 'gmail', params: { credential: 'c2' } }];
-    const after = { [x]: block('gmail', { credential: '', tools: moved }) };
-    expect((await putDraft(id, { blocks: after })).removedBindings).toEqual(removed);
+    expect(dryRun.data.removedBindings).toEqual(expectedBindings.slice(1));
+    const movedTools = [{ type: 'other' }, { type: 'gmail', params: { credential: 'c2' } }];
+    const newBlocks = { [x]: block('gmail', { credential: '', tools: movedTools }) };
+    expect((await putDraft(id, { blocks: newBlocks })).removedBindings).toEqual(expectedBindings);
   });
 });

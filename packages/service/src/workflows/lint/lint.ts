@@ -3,12 +3,12 @@ import type { WorkflowRow } from '../../store/schema.ts';
 import { databaseOf } from '../context.ts';
 import type { WorkflowServices } from '../context.ts';
 import type { LintReport } from '../draft-schemas.ts';
-import { engineFormat } from '../graph.ts';
+import { toEngineFormat } from '../graph.ts';
 import type { Graph } from '../graph.ts';
 import type { LintContext } from './context.ts';
-import { lintReport } from './report.ts';
+import { createLintReport } from './report.ts';
 import { missingFields } from './required-fields.ts';
-import { unresolvedResources } from './resources.ts';
+import { findUnresolvedResources } from './resources.ts';
 
 interface Subject {
   row: WorkflowRow;
@@ -27,37 +27,37 @@ export async function lint(
 ): Promise<LintReport> {
   const { engine, compat, sources } = services;
   const workspaceId = row.workspace_id;
-  const diagnostics = engine.check(engineFormat(row, graph), { compat });
-  // Only people may see the names of secrets, as in the list of secrets.
+  const diagnostics = engine.check(toEngineFormat(row, graph), { compat });
+  // Only users may see the names of secrets, as in the list of secrets.
   const mayKnowNames = principal.kind !== 'workspace' && sources.environments !== undefined;
-  const names = mayKnowNames
+  const environmentNames = mayKnowNames
     ? await readOrReport(services, async () => new Set(await sources.environments?.names(workspaceId)))
     : undefined;
   const requiredFields = await readOrReport(services, services.requiredFields);
   const context: LintContext = {
-    names,
+    environmentNames,
     requiredFields,
-    sandboxes: sources.sandboxes === true,
+    hasSandboxes: sources.hasSandboxes === true,
     tools: sources.tools,
   };
-  const missingResources = await unresolvedResources(graph, {
+  const missingResources = await findUnresolvedResources(graph, {
     context,
     db: databaseOf(services),
     workspaceId,
   });
-  const missing = missingFields(graph, requiredFields ?? new Map());
-  return lintReport(graph, { diagnostics, missing, missingResources, context });
+  const emptyFields = missingFields(graph, requiredFields ?? new Map());
+  return createLintReport(graph, { diagnostics, emptyFields, missingResources, context });
 }
 
 /** Returns the result of `read`; undefined after a failure, which is reported. */
 async function readOrReport<T>(
-  { report }: Pick<WorkflowServices, 'report'>,
+  { onError }: Pick<WorkflowServices, 'onError'>,
   read: () => Promise<T>,
 ): Promise<T | undefined> {
   try {
     return await read();
   } catch (error) {
-    report(error);
+    onError(error);
     return undefined;
   }
 }

@@ -2,7 +2,7 @@ import type { Diagnostic, JsonObject } from '@heddle/core';
 import type { LintReport } from '../draft-schemas.ts';
 import { stringOrDefault } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
-import { MAX_LISTED, blockRefOf, textOrNull } from './context.ts';
+import { MAX_LISTED_ITEMS, blockRefOf, textOrNull } from './context.ts';
 import type { LintContext } from './context.ts';
 import type { MissingField } from './required-fields.ts';
 import { emptyOutgoingPorts, sourcesAndSinks } from './wiring.ts';
@@ -34,17 +34,17 @@ const UNREADABLE_CODES = new Set([
 export interface Findings {
   /** The diagnostics of parsing and checking. */
   diagnostics: readonly Diagnostic[];
-  missing: readonly MissingField[];
+  emptyFields: readonly MissingField[];
   /** References to resources that the workspace does not have. */
   missingResources: LintReport['unresolvedReferences'];
   context: LintContext;
 }
 
 /** Returns the report about a draft. */
-export function lintReport(graph: Graph, findings: Findings): LintReport {
-  const { diagnostics, missing, missingResources, context } = findings;
-  const withCodes: CodeFilter = (codes) => diagnostics.filter(({ code }) => codes.has(code));
-  const unresolvedOutputs = withCodes(REFERENCE_CODES).map((each) => ({
+export function createLintReport(graph: Graph, findings: Findings): LintReport {
+  const { diagnostics, emptyFields, missingResources, context } = findings;
+  const diagnosticsWithCodes: CodeFilter = (codes) => diagnostics.filter(({ code }) => codes.has(code));
+  const unresolvedOutputs = diagnosticsWithCodes(REFERENCE_CODES).map((each) => ({
     ...blockRefOf(graph, each.blockId ?? ''),
     field: fieldOf(each),
     value: /<[^>]+>/.exec(each.message)?.[0] ?? '',
@@ -55,13 +55,16 @@ export function lintReport(graph: Graph, findings: Findings): LintReport {
     checks: checksOf(diagnostics, context),
     ...sourcesAndSinks(graph),
     emptyOutgoingPorts: emptyOutgoingPorts(graph),
-    ...edgeIssues(graph, withCodes),
+    ...edgeIssues(graph, diagnosticsWithCodes),
     fieldIssues: fieldIssues(graph, [
-      ...withCodes(FIELD_CODES).map((each) => ({ blockId: each.blockId ?? '', field: fieldOf(each) })),
-      ...missing,
+      ...diagnosticsWithCodes(FIELD_CODES).map((each) => ({
+        blockId: each.blockId ?? '',
+        field: fieldOf(each),
+      })),
+      ...emptyFields,
     ]),
-    unresolvedReferences: [...unresolvedOutputs, ...missingResources].slice(0, MAX_LISTED),
-    codeIssues: withCodes(SYNTAX_CODES).map((each) => ({
+    unresolvedReferences: [...unresolvedOutputs, ...missingResources].slice(0, MAX_LISTED_ITEMS),
+    codeIssues: diagnosticsWithCodes(SYNTAX_CODES).map((each) => ({
       ...blockRefOf(graph, each.blockId ?? ''),
       field: fieldOf(each),
       language: 'javascript' as const,
@@ -76,7 +79,7 @@ export function lintReport(graph: Graph, findings: Findings): LintReport {
     })),
     notes: [
       'A draft with problems is saved. Only a draft without errors can be deployed.',
-      `emptyOutgoingPorts, unresolvedReferences and removedBindings have at most ${MAX_LISTED} items each.`,
+      `emptyOutgoingPorts, unresolvedReferences and removedBindings have at most ${MAX_LISTED_ITEMS} items each.`,
     ],
   };
 }
@@ -87,15 +90,15 @@ type CodeFilter = (codes: ReadonlySet<string>) => Diagnostic[];
 /** Returns the edges from ports that do not exist, and the edges whose target is not allowed. */
 function edgeIssues(
   graph: Graph,
-  withCodes: CodeFilter,
+  diagnosticsWithCodes: CodeFilter,
 ): Pick<LintReport, 'invalidBranchPorts' | 'invalidConnectionTargets'> {
   return {
-    invalidBranchPorts: withCodes(PORT_CODES).map((each) => ({
+    invalidBranchPorts: diagnosticsWithCodes(PORT_CODES).map((each) => ({
       ...blockRefOf(graph, each.blockId ?? ''),
       sourceHandle: textOrNull(edgeOf(graph, each)['sourceHandle']),
       reason: each.message,
     })),
-    invalidConnectionTargets: withCodes(TARGET_CODES).map((each) => {
+    invalidConnectionTargets: diagnosticsWithCodes(TARGET_CODES).map((each) => {
       const edge = edgeOf(graph, each);
       const sourceBlockId = stringOrDefault(edge['source']);
       return {
@@ -110,8 +113,8 @@ function edgeIssues(
 }
 
 /** Returns the empty fields by block. No block type has fields in two modes, so no value is in an inactive mode. */
-function fieldIssues(graph: Graph, missing: readonly MissingField[]): LintReport['fieldIssues'] {
-  return [...Map.groupBy(missing, ({ blockId }) => blockId)].map(([blockId, issues]) => ({
+function fieldIssues(graph: Graph, emptyFields: readonly MissingField[]): LintReport['fieldIssues'] {
+  return [...Map.groupBy(emptyFields, ({ blockId }) => blockId)].map(([blockId, issues]) => ({
     ...blockRefOf(graph, blockId),
     missingRequiredFields: [...new Set(issues.map(({ field }) => field))],
     inactiveModeValues: [],
@@ -153,12 +156,12 @@ function checksOf(diagnostics: readonly Diagnostic[], context: LintContext): Che
   ];
 }
 
-function resourceCheck({ names, sandboxes }: LintContext): Check {
+function resourceCheck({ environmentNames, hasSandboxes }: LintContext): Check {
   const kinds = [
     'workflows',
     'skills',
-    ...(sandboxes ? ['sandboxes'] : []),
-    ...(names ? ['names in {{ }}'] : []),
+    ...(hasSandboxes ? ['sandboxes'] : []),
+    ...(environmentNames ? ['names in {{ }}'] : []),
   ];
   const detail = `Compared with the workspace: ${kinds.join(', ')}. Ids of other resources are not looked up.`;
   return check('credential-resource-references', 'partial', detail);

@@ -1,4 +1,4 @@
-import { own } from '@heddle/core/blocks';
+import { getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import type { BlockDescription } from '../../catalog/catalog.ts';
 import { objectOrEmpty } from '../containers.ts';
@@ -19,38 +19,38 @@ export interface MissingField {
  * Returns a function that resolves with the required fields of block types. The schemas of the types are read once, and
  * again after a failure. Without `describeBlocks`, the function resolves with undefined.
  */
-export function requiredFieldsReader(
+export function createRequiredFieldsReader(
   describeBlocks: (() => Promise<readonly BlockDescription[]>) | undefined,
 ): () => Promise<RequiredFields | undefined> {
-  let cached: Promise<RequiredFields> | undefined;
+  let cachedFields: Promise<RequiredFields> | undefined;
   return () => {
     if (!describeBlocks) return Promise.resolve(undefined);
-    cached ??= describeBlocks().then(
-      (blocks) => new Map(blocks.map(({ type, fields }) => [type, requiredIn(fields)])),
+    cachedFields ??= describeBlocks().then(
+      (blocks) => new Map(blocks.map(({ type, fields }) => [type, requiredPropertiesOf(fields)])),
     );
-    cached.catch(() => (cached = undefined));
-    return cached;
+    cachedFields.catch(() => (cachedFields = undefined));
+    return cachedFields;
   };
 }
 
 /** Returns the required fields that are empty in enabled blocks. */
-export function missingFields(graph: Graph, required: RequiredFields): MissingField[] {
+export function missingFields(graph: Graph, requiredFields: RequiredFields): MissingField[] {
   return Object.entries(graph.blocks).flatMap(([blockId, block]) => {
     if (block['enabled'] === false) return [];
     const subBlocks = objectOrEmpty(block['subBlocks']);
-    const names = required.get(stringOrDefault(block['type'])) ?? [];
+    const names = requiredFields.get(stringOrDefault(block['type'])) ?? [];
     return names
-      .filter((name) => isBlank(objectOrEmpty(own(subBlocks, name))['value']))
+      .filter((name) => isBlank(objectOrEmpty(getOwn(subBlocks, name))['value']))
       .map((field) => ({ blockId, field }));
   });
 }
 
 /** Returns the required properties of a schema that have no default. */
-function requiredIn(schema: JsonObject): string[] {
-  const required = own(schema, 'required');
-  const properties = objectOrEmpty(own(schema, 'properties'));
+function requiredPropertiesOf(schema: JsonObject): string[] {
+  const required = getOwn(schema, 'required');
+  const properties = objectOrEmpty(getOwn(schema, 'properties'));
   const names = Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
-  return names.filter((name) => objectOrEmpty(own(properties, name))['default'] === undefined);
+  return names.filter((name) => objectOrEmpty(getOwn(properties, name))['default'] === undefined);
 }
 
 function isBlank(value: Json | undefined): boolean {

@@ -6,19 +6,19 @@ import type { Db } from '../folders.ts';
 import type { Graph } from '../graph.ts';
 import { fieldsOf, objectOf, textOf } from '../../transfer/graph.ts';
 import { REFERENCE_KINDS } from '../../transfer/kinds.ts';
-import { inChunks, storeLookups } from '../../transfer/lookups.ts';
+import { chunkedFinder, storeLookups } from '../../transfer/lookups.ts';
 import { MAX_OCCURRENCES, referencesOf, structuredValue } from '../../transfer/references.ts';
 import type { FoundReference } from '../../transfer/references.ts';
 import { isToolList } from '../../transfer/sanitize.ts';
-import { MAX_LISTED, blockRefOf, truncateForReport } from './context.ts';
+import { MAX_LISTED_ITEMS, blockRefOf, truncateForReport } from './context.ts';
 import type { LintContext } from './context.ts';
 
-type Unresolved = LintReport['unresolvedReferences'][number];
+type UnresolvedReference = LintReport['unresolvedReferences'][number];
 
 /** Returns why a reference has no target; undefined if it has one. */
 type ReasonOf = (id: string) => string | undefined;
 
-interface Workspace {
+interface WorkspaceContext {
   db: Db;
   workspaceId: string;
   context: LintContext;
@@ -42,28 +42,35 @@ const SANDBOX_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * Returns the references of a draft to workflows, sandboxes, skills, secrets and tools that the workspace does not
  * have, at most 500.
  */
-export async function unresolvedResources(graph: Graph, workspace: Workspace): Promise<Unresolved[]> {
-  const { sandboxes, tools } = workspace.context;
-  const kinds = sandboxes ? KINDS_WITH_SANDBOXES : KINDS;
-  const byKind = Map.groupBy(limitReferences(referencesOf(graph, kinds)), ({ kind }) => kind);
-  const unresolved: Unresolved[] = [];
+export async function findUnresolvedResources(
+  graph: Graph,
+  workspace: WorkspaceContext,
+): Promise<UnresolvedReference[]> {
+  const { hasSandboxes, tools } = workspace.context;
+  const kinds = hasSandboxes ? KINDS_WITH_SANDBOXES : KINDS;
+  const referencesByKind = Map.groupBy(limitReferences(referencesOf(graph, kinds)), ({ kind }) => kind);
+  const unresolvedReferences: UnresolvedReference[] = [];
   for (const { kind, check } of [
     { kind: 'workflow', check: checkWorkflows },
     { kind: 'sandbox', check: checkSandboxes },
     { kind: 'skill', check: checkSkills },
     { kind: 'env-var', check: checkSecretNames },
   ] as const) {
-    const references = byKind.get(kind) ?? [];
+    const references = referencesByKind.get(kind) ?? [];
     if (references.length === 0) continue;
     const reasonOf = await check([...new Set(references.map(({ sourceId }) => sourceId))], workspace);
     for (const reference of references)
-      addUnresolved(unresolved, { graph, reference, reason: reasonOf(reference.sourceId) });
+      addUnresolvedReference(unresolvedReferences, {
+        graph,
+        reference,
+        reason: reasonOf(reference.sourceId),
+      });
   }
   for (const tool of unknownTools(graph, tools)) {
-    if (unresolved.length === MAX_LISTED) break;
-    unresolved.push(tool);
+    if (unresolvedReferences.length === MAX_LISTED_ITEMS) break;
+    unresolvedReferences.push(tool);
   }
-  return unresolved;
+  return unresolvedReferences;
 }
 
 function* limitReferences(references: Iterable<FoundReference>): Generator<FoundReference> {
@@ -75,13 +82,13 @@ function* limitReferences(references: Iterable<FoundReference>): Generator<Found
   }
 }
 
-function addUnresolved(
-  unresolved: Unresolved[],
+function addUnresolvedReference(
+  unresolvedReferences: UnresolvedReference[],
   { graph, reference, reason }: { graph: Graph; reference: FoundReference; reason: string | undefined },
 ): void {
-  if (reason === undefined || unresolved.length === MAX_LISTED) return;
+  if (reason === undefined || unresolvedReferences.length === MAX_LISTED_ITEMS) return;
   const { kind, sourceId, occurrence } = reference;
-  unresolved.push({
+  unresolvedReferences.push({
     ...blockRefOf(graph, occurrence.blockId),
     field: occurrence.subBlockKey,
     value: truncateForReport(kind === 'env-var' ? `{{${sourceId}}}` : sourceId),
@@ -91,9 +98,12 @@ function addUnresolved(
 }
 
 /** Checks child workflows. References are ids or names of workflows, which must be live. */
-async function checkWorkflows(names: readonly string[], { db, workspaceId }: Workspace): Promise<ReasonOf> {
-  const liveness = new Map<string, boolean>();
-  const findWorkflows = inChunks((chunk) =>
+async function checkWorkflows(
+  names: readonly string[],
+  { db, workspaceId }: WorkspaceContext,
+): Promise<ReasonOf> {
+  const isLiveByName = new Map<string, boolean>();
+  const findWorkflows = chunkedFinder((chunk) =>
     db
       .selectFrom('workflows')
       .select(['id', 'name', 'active_version'])
@@ -103,34 +113,43 @@ async function checkWorkflows(names: readonly string[], { db, workspaceId }: Wor
       .execute(),
   );
   for (const { id, name, active_version: version } of await findWorkflows(names)) {
-    for (const key of [id, name]) liveness.set(key, (liveness.get(key) ?? false) || version !== null);
+    for (const key of [id, name]) isLiveByName.set(key, (isLiveByName.get(key) ?? false) || version !== null);
   }
   return (name) => {
-    const isLive = liveness.get(name);
+    const isLive = isLiveByName.get(name);
     if (isLive === undefined)
       return `The workspace has no workflow with the id or name "${truncateForReport(name)}".`;
     return isLive ? undefined : `The workflow "${truncateForReport(name)}" is not deployed.`;
   };
 }
 
-async function checkSandboxes(ids: readonly string[], { db, workspaceId }: Workspace): Promise<ReasonOf> {
-  const existing = await storeLookups(db as Kysely<unknown>).sandbox(ids, { workspaceId });
+async function checkSandboxes(
+  ids: readonly string[],
+  { db, workspaceId }: WorkspaceContext,
+): Promise<ReasonOf> {
+  const existingIds = await storeLookups(db as Kysely<unknown>).sandbox(ids, { workspaceId });
   return (id) =>
-    existing.has(id) || !SANDBOX_ID.test(id) ? undefined : `The workspace has no sandbox "${id}".`;
+    existingIds.has(id) || !SANDBOX_ID.test(id) ? undefined : `The workspace has no sandbox "${id}".`;
 }
 
-async function checkSkills(references: readonly string[], { db, workspaceId }: Workspace): Promise<ReasonOf> {
-  const existing = await storeLookups(db as Kysely<unknown>).skill(references, { workspaceId });
+async function checkSkills(
+  references: readonly string[],
+  { db, workspaceId }: WorkspaceContext,
+): Promise<ReasonOf> {
+  const existingIds = await storeLookups(db as Kysely<unknown>).skill(references, { workspaceId });
   return (reference) =>
-    existing.has(reference)
+    existingIds.has(reference)
       ? undefined
       : `The workspace has no skill with the id or name "${truncateForReport(reference)}".`;
 }
 
-function checkSecretNames(_: readonly string[], { context: { names } }: Workspace): ReasonOf {
-  if (!names) return () => undefined;
+function checkSecretNames(
+  _: readonly string[],
+  { context: { environmentNames } }: WorkspaceContext,
+): ReasonOf {
+  if (!environmentNames) return () => undefined;
   return (name) =>
-    names.has(name) || !PLACEHOLDER_NAME.test(name)
+    environmentNames.has(name) || !PLACEHOLDER_NAME.test(name)
       ? undefined
       : `The workspace has no secret "${truncateForReport(name)}": the placeholder stays as it is.`;
 }
@@ -138,14 +157,14 @@ function checkSecretNames(_: readonly string[], { context: { names } }: Workspac
 const MCP_TYPES: ReadonlySet<string> = new Set(['mcp', 'mcp-server', 'mcp-server-advanced']);
 
 /** Yields the tools of agents that are not registered, and custom tools without code. */
-function* unknownTools(graph: Graph, tools: LintContext['tools']): Generator<Unresolved> {
+function* unknownTools(graph: Graph, tools: LintContext['tools']): Generator<UnresolvedReference> {
   if (!tools) return;
-  const registered = new Set(tools.map(({ id }) => id));
+  const registeredIds = new Set(tools.map(({ id }) => id));
   for (const field of fieldsOf(graph)) {
     if (!isToolList(field)) continue;
     const list = structuredValue(field);
     for (const tool of Array.isArray(list) ? list : []) {
-      const problem = toolProblem(tool, registered);
+      const problem = toolProblem(tool, registeredIds);
       if (problem) yield { ...blockRefOf(graph, field.blockId), field: field.key, ...problem };
     }
   }
@@ -154,13 +173,13 @@ function* unknownTools(graph: Graph, tools: LintContext['tools']): Generator<Unr
 /** Returns the problem of a tool; undefined if it has none. Agents use the first key that names a registered tool. */
 function toolProblem(
   tool: Json,
-  registered: ReadonlySet<string>,
-): Pick<Unresolved, 'kind' | 'value' | 'reason'> | undefined {
+  registeredIds: ReadonlySet<string>,
+): Pick<UnresolvedReference, 'kind' | 'value' | 'reason'> | undefined {
   if (!isJsonObject(tool) || tool['usageControl'] === 'none') return undefined;
   if (tool['type'] === 'custom-tool') return customToolProblem(tool);
   const ids = ['toolId', 'operation', 'type'].map((key) => textOf(tool, key)).filter((id) => id !== '');
   const [firstId = ''] = ids;
-  if (ids.some((id) => registered.has(id))) return undefined;
+  if (ids.some((id) => registeredIds.has(id))) return undefined;
   const isMcp = MCP_TYPES.has(textOf(tool, 'type'));
   const params = objectOf(tool, 'params');
   const value = truncateForReport(
@@ -173,7 +192,9 @@ function toolProblem(
   };
 }
 
-function customToolProblem(tool: JsonObject): Pick<Unresolved, 'kind' | 'value' | 'reason'> | undefined {
+function customToolProblem(
+  tool: JsonObject,
+): Pick<UnresolvedReference, 'kind' | 'value' | 'reason'> | undefined {
   if (textOf(tool, 'code').trim() !== '') return undefined;
   const value = truncateForReport(textOf(tool, 'customToolId') || textOf(tool, 'title'));
   return {

@@ -5,21 +5,22 @@ import type { LintReport } from '../draft-schemas.ts';
 import { toRowBlock } from '../edit/connections.ts';
 import { stringOrDefault } from '../edit/draft-editor.ts';
 import type { Graph } from '../graph.ts';
-import { MAX_LISTED, blockRefOf, truncateForReport } from './context.ts';
+import { MAX_LISTED_ITEMS, blockRefOf, truncateForReport } from './context.ts';
 
-type Ends = Pick<LintReport, 'sources' | 'sinks' | 'orphanBlocks'>;
+type SourcesAndSinks = Pick<LintReport, 'sources' | 'sinks' | 'orphanBlocks'>;
 
 /** Returns the blocks without incoming edges, without outgoing edges, and without either. Ignores notes. */
-export function sourcesAndSinks(graph: Graph): Ends {
+export function sourcesAndSinks(graph: Graph): SourcesAndSinks {
   const edges = edgesBetweenBlocks(graph);
-  const withIncoming = new Set(edges.map(({ target }) => target));
-  const withOutgoing = new Set(edges.map(({ source }) => source));
+  const targetIds = new Set(edges.map(({ target }) => target));
+  const sourceIds = new Set(edges.map(({ source }) => source));
   const ids = Object.entries(graph.blocks).flatMap(([id, { type }]) => (type === 'note' ? [] : [id]));
-  const refs = (matches: (id: string) => boolean) => ids.filter(matches).map((id) => blockRefOf(graph, id));
+  const blockRefsWhere = (matches: (id: string) => boolean) =>
+    ids.filter(matches).map((id) => blockRefOf(graph, id));
   return {
-    sources: refs((id) => !withIncoming.has(id)),
-    sinks: refs((id) => !withOutgoing.has(id)),
-    orphanBlocks: refs((id) => !withIncoming.has(id) && !withOutgoing.has(id)),
+    sources: blockRefsWhere((id) => !targetIds.has(id)),
+    sinks: blockRefsWhere((id) => !sourceIds.has(id)),
+    orphanBlocks: blockRefsWhere((id) => !targetIds.has(id) && !sourceIds.has(id)),
   };
 }
 
@@ -36,7 +37,7 @@ export function emptyOutgoingPorts(graph: Graph): LintReport['emptyOutgoingPorts
     for (const { handle, label } of ports) {
       const isUsed = branches ? branches.has(handle) : hasInnerEdge(graph, id, edges);
       if (isUsed) continue;
-      if (emptyPorts.length === MAX_LISTED) return emptyPorts;
+      if (emptyPorts.length === MAX_LISTED_ITEMS) return emptyPorts;
       emptyPorts.push({
         ...blockRefOf(graph, id),
         handle: truncateForReport(handle),
@@ -54,13 +55,13 @@ interface BlockEdge {
 }
 
 /** Returns whether an edge leads from a container to a block inside. */
-function hasInnerEdge(graph: Graph, container: string, edges: readonly BlockEdge[]): boolean {
-  return edges.some(({ target }) => parentIdOf(graph.blocks[target] ?? {}) === container);
+function hasInnerEdge(graph: Graph, containerId: string, edges: readonly BlockEdge[]): boolean {
+  return edges.some(({ target }) => parentIdOf(graph.blocks[target] ?? {}) === containerId);
 }
 
 function usedBranches(block: Parameters<typeof portReader>[0], edges: readonly BlockEdge[]): Set<string> {
-  const read = portReader(block);
-  return new Set(edges.map(({ handle, target }, index) => read(handle, index, target).port));
+  const readPort = portReader(block);
+  return new Set(edges.map(({ handle, target }, index) => readPort(handle, index, target).port));
 }
 
 /** Returns the edges between two different blocks of the draft. */

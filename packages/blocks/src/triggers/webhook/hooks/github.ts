@@ -1,20 +1,20 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
-import { retryAfterMs } from '@heddle/core/fields';
+import { parseRetryAfterMs } from '@heddle/core/fields';
 import { headerOf } from '../../http.ts';
 import { gitHubEventsOf } from '../providers.ts';
 import {
   hookFailedError,
   findHook,
   hookIdOf,
-  hookRequest,
+  sendHookRequest,
   hookStatusError,
   objectsIn,
   PAGE_SIZE,
   hookRefusedError,
   removeHook,
 } from './hook.ts';
-import type { HookCall } from '@heddle/engine/triggers';
+import type { HookContext } from '@heddle/engine/triggers';
 import type {
   HookResponse,
   HookConfig,
@@ -26,63 +26,65 @@ import type {
 
 // docs.github.com/rest/repos/webhooks
 
-const SERVICE: HookService = { name: 'github', title: 'GitHub', address: 'https://api.github.com' };
+const SERVICE: HookService = { name: 'github', title: 'GitHub', baseUrl: 'https://api.github.com' };
 
 /** The hooks of repositories. */
 export const githubHooks: ProviderHooks = {
   locationOf: ({ owner = '', repo = '' }) => `${owner}/${repo}`.toLowerCase(),
-  async activate(hook, call, eventNames) {
-    const send = senderFor(hook, call, await call.credential(hook.credential));
-    const config = { url: call.url, content_type: 'json', secret: call.secret, insecure_ssl: '0' };
+  async activate(hook, context, eventNames) {
+    const send = senderFor(hook, context, await context.credential(hook.credential));
+    const config = { url: context.url, content_type: 'json', secret: context.secret, insecure_ssl: '0' };
     const settings = { active: true, events: gitHubEventsOf(eventNames), config };
-    const recordedId = call.hookId;
+    const recordedId = context.hookId;
     if (recordedId !== undefined) {
-      const changed = await send({ method: 'PATCH', path: `/${recordedId}`, body: settings }, [404]);
-      if (changed.status !== 404) return { id: recordedId };
+      const updateResponse = await send({ method: 'PATCH', path: `/${recordedId}`, body: settings }, [404]);
+      if (updateResponse.status !== 404) return { id: recordedId };
     }
-    const foundId = await findHook(SERVICE, call, { pages: pagesOf(send) });
+    const foundId = await findHook(SERVICE, context, { pages: pagesOf(send) });
     if (foundId !== undefined) {
       await send({ method: 'PATCH', path: `/${foundId}`, body: settings });
       return { id: foundId };
     }
-    const created = await send({ method: 'POST', path: '', body: { name: 'web', ...settings } });
-    return { id: hookIdOf(SERVICE, isJsonObject(created.body) ? created.body['id'] : undefined) };
+    const createResponse = await send({ method: 'POST', path: '', body: { name: 'web', ...settings } });
+    return {
+      id: hookIdOf(SERVICE, isJsonObject(createResponse.body) ? createResponse.body['id'] : undefined),
+    };
   },
-  async deactivate(hook, call) {
-    const send = senderFor(hook, call, await call.credential(hook.credential));
-    await removeHook(call, {
+  async deactivate(hook, context) {
+    const send = senderFor(hook, context, await context.credential(hook.credential));
+    await removeHook(context, {
       remove: async (id) => (await send({ method: 'DELETE', path: `/${id}` }, [404])).status !== 404,
-      find: (excludedIds) => findHook(SERVICE, call, { pages: pagesOf(send), excludedIds }),
+      find: (excludedIds) => findHook(SERVICE, context, { pages: pagesOf(send), excludedIds }),
     });
   },
 };
 
-/** Sends a request about the hooks of the repository. Statuses other than 2xx and `accepted` are errors. */
+/** Sends a request about the hooks of the repository. Statuses other than 2xx and `acceptedStatuses` are errors. */
 type Send = (
   request: Pick<HookRequest, 'method' | 'path'> & { body?: JsonObject },
-  accepted?: readonly number[],
+  acceptedStatuses?: readonly number[],
 ) => Promise<HookResponse>;
 
-function senderFor({ owner = '', repo = '' }: HookConfig, call: HookCall, token: string): Send {
+function senderFor({ owner = '', repo = '' }: HookConfig, context: HookContext, token: string): Send {
   const base = `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(repo)}/hooks`;
   const headers = {
     ...{ accept: 'application/vnd.github+json', authorization: `Bearer ${token}` },
     ...{ 'content-type': 'application/json', 'user-agent': 'heddle', 'x-github-api-version': '2022-11-28' },
   };
-  return async ({ method, path, body }, accepted = []) => {
+  return async ({ method, path, body }, acceptedStatuses = []) => {
     const request = { method, path: base + path, headers, ...(body && { body: JSON.stringify(body) }) };
-    const response = await hookRequest(SERVICE, call, request);
-    if (response.status < 300 || accepted.includes(response.status)) return response;
-    throw errorOf(response, call, `${owner}/${repo}`);
+    const response = await sendHookRequest(SERVICE, context, request);
+    if (response.status < 300 || acceptedStatuses.includes(response.status)) return response;
+    throw errorOf(response, context, `${owner}/${repo}`);
   };
 }
 
-function errorOf(response: HookResponse, call: HookCall, repository: string) {
+function errorOf(response: HookResponse, context: HookContext, repository: string) {
   const { status } = response;
   if (status === 429 || (status === 403 && isRateLimited(response))) {
     const message = 'The rate limit of GitHub for this credential is reached.';
-    const resetDelayMs = Number(headerOf(response, 'x-ratelimit-reset')) * 1000 - call.nowMs;
-    const retryDelayMs = retryAfterMs(headerOf(response, 'retry-after'), call.nowMs) ?? 0;
+    const resetDelayMs = Number(headerOf(response, 'x-ratelimit-reset')) * 1000 - context.nowMs;
+    const retryDelayMs = parseRetryAfterMs(headerOf(response, 'retry-after'), context.nowMs) ?? 0;
     return hookFailedError(message, { retryAfterMs: [retryDelayMs, resetDelayMs].find((ms) => ms > 0) });
   }
   if (status === 403 || status === 404)
@@ -93,7 +95,7 @@ function errorOf(response: HookResponse, call: HookCall, repository: string) {
     return hookRefusedError(
       `GitHub refuses the webhook for ${repository}: check the URL of this server, and the number of webhooks there.`,
     );
-  return hookStatusError(SERVICE, response, call);
+  return hookStatusError(SERVICE, response, context);
 }
 
 function isRateLimited(response: HookResponse): boolean {
@@ -110,7 +112,7 @@ async function* pagesOf(send: Send): AsyncGenerator<ListedHook[]> {
     const hooks = objectsIn(body);
     yield hooks.map(({ id, config = null }) => ({
       id,
-      url: isJsonObject(config) ? own(config, 'url') : null,
+      url: isJsonObject(config) ? getOwn(config, 'url') : null,
     }));
     if (hooks.length < PAGE_SIZE) return;
   }

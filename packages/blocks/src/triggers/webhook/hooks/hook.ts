@@ -1,7 +1,7 @@
 import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { isRetryableStatus, parseJson, retryAfterMs } from '@heddle/core/fields';
-import type { ActiveHook, HookCall } from '@heddle/engine/triggers';
+import { isRetryableStatus, parseJson, parseRetryAfterMs } from '@heddle/core/fields';
+import type { ActiveHook, HookContext } from '@heddle/engine/triggers';
 import { headerOf } from '../../http.ts';
 
 /** Where, and with which credential, Heddle creates the webhook of a trigger at a provider. Plain JSON. */
@@ -18,8 +18,12 @@ export interface ProviderHooks {
   /** Returns text that identifies the location of the hook, such as a repository. Each location has its own hook. */
   locationOf(hook: HookConfig): string;
   /** `events`: the events that start runs; undefined: all. */
-  activate(hook: HookConfig, call: HookCall, events: readonly string[] | undefined): Promise<ActiveHook>;
-  deactivate(hook: HookConfig, call: HookCall): Promise<void>;
+  activate(
+    hook: HookConfig,
+    context: HookContext,
+    events: readonly string[] | undefined,
+  ): Promise<ActiveHook>;
+  deactivate(hook: HookConfig, context: HookContext): Promise<void>;
 }
 
 /** Maximum number of pages that are read from a provider's list of hooks. */
@@ -32,7 +36,7 @@ export const PAGE_SIZE = 100;
  * this time.
  */
 const TIMEOUT_MS = 10_000;
-const MAX_ANSWER_BYTES = 2 * 2 ** 20;
+const MAX_RESPONSE_BYTES = 2 * 2 ** 20;
 
 /** Returns the error for a hook that a provider refuses. It is not retryable. */
 export function hookRefusedError(message: string): BlockError {
@@ -63,7 +67,7 @@ export interface HookService {
   /** Its name in messages. */
   title: string;
   /** The base URL. */
-  address: string;
+  baseUrl: string;
 }
 
 export interface HookRequest {
@@ -84,22 +88,22 @@ export interface HookResponse {
  * Sends a request to a provider. Redirects are not followed: the credential could reach another server. Throws a
  * BlockError that shows only the host of the request.
  */
-export async function hookRequest(
-  { name, title, address }: HookService,
-  call: HookCall,
+export async function sendHookRequest(
+  { name, title, baseUrl }: HookService,
+  context: HookContext,
   { path, ...request }: HookRequest,
 ): Promise<HookResponse> {
-  const { address: base = address, http } = await call.service(name);
+  const { baseUrl: base = baseUrl, http } = await context.service(name);
   const url = base.replace(/\/+$/, '') + path;
   try {
     const response = await http.fetch({
-      ...{ ...request, url, signal: call.signal, redirect: 'manual' },
-      ...{ timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_ANSWER_BYTES },
+      ...{ ...request, url, signal: context.signal, redirect: 'manual' },
+      ...{ timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES },
     });
     const body = parseJson(new TextDecoder().decode(response.body)) ?? null;
     return { status: response.status, headers: response.headers, body };
   } catch (error) {
-    call.signal.throwIfAborted();
+    context.signal.throwIfAborted();
     // The message of the client is not shown, because it can contain a URL with a credential.
     throw hookFailedError(`${title} could not be reached.`, { cause: error });
   }
@@ -108,13 +112,17 @@ export async function hookRequest(
 /**
  * Returns the error for an unsuccessful status. It contains no text from the provider, which could repeat a credential.
  */
-export function hookStatusError({ title }: HookService, response: HookResponse, call: HookCall): BlockError {
+export function hookStatusError(
+  { title }: HookService,
+  response: HookResponse,
+  context: HookContext,
+): BlockError {
   const { status } = response;
   if (status === 401) return hookRefusedError(`${title} does not accept the credential.`);
-  const message = `${title} answered with the status ${status}.`;
+  const message = `${title} responded with the status ${status}.`;
   if (!isRetryableStatus(status)) return hookRefusedError(message);
   return hookFailedError(message, {
-    retryAfterMs: retryAfterMs(headerOf(response, 'retry-after'), call.nowMs),
+    retryAfterMs: parseRetryAfterMs(headerOf(response, 'retry-after'), context.nowMs),
   });
 }
 
@@ -136,7 +144,7 @@ export type ListedHook = { id: Json | undefined; url: Json | undefined };
 /** Returns the id of the first hook that has the trigger's URL and is not in `excludedIds`; undefined if none does. */
 export async function findHook(
   service: HookService,
-  { url }: HookCall,
+  { url }: HookContext,
   {
     pages,
     excludedIds = [],
@@ -157,7 +165,7 @@ export async function findHook(
  * that has the trigger's URL and is not in `excludedIds`.
  */
 export async function removeHook(
-  { hookId, otherHookIds }: HookCall,
+  { hookId, otherHookIds }: HookContext,
   {
     remove,
     find,

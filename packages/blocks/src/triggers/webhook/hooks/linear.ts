@@ -1,11 +1,11 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
+import { isJsonObject, getOwn } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { linearTypesOf } from '../providers.ts';
 import {
   hookFailedError,
   findHook,
   hookIdOf,
-  hookRequest,
+  sendHookRequest,
   hookStatusError,
   objectsIn,
   PAGE_SIZE,
@@ -13,54 +13,54 @@ import {
   removeHook,
   hookResponseError,
 } from './hook.ts';
-import type { HookCall } from '@heddle/engine/triggers';
+import type { HookContext } from '@heddle/engine/triggers';
 import type { HookResponse, HookConfig, HookService, ListedHook, ProviderHooks } from './hook.ts';
 
 // linear.app/developers/webhooks, linear.app/developers/graphql
 
-const SERVICE: HookService = { name: 'linear', title: 'Linear', address: 'https://api.linear.app' };
+const SERVICE: HookService = { name: 'linear', title: 'Linear', baseUrl: 'https://api.linear.app' };
 /** Personal keys are sent unchanged, access tokens with `Bearer`. */
 const PERSONAL_KEY_PREFIX = 'lin_api_';
 const REFUSED_MESSAGE = 'Linear refuses the webhook: check the team, and the URL of this server.';
 
-const LIST = `query($first: Int!, $after: String) {
+const LIST_QUERY = `query($first: Int!, $after: String) {
   webhooks(first: $first, after: $after) { nodes { id url team { id } } pageInfo { hasNextPage endCursor } }
 }`;
-const CREATE = `mutation($input: WebhookCreateInput!) {
+const CREATE_MUTATION = `mutation($input: WebhookCreateInput!) {
   webhookCreate(input: $input) { success webhook { id } }
 }`;
-const UPDATE = `mutation($id: String!, $input: WebhookUpdateInput!) {
+const UPDATE_MUTATION = `mutation($id: String!, $input: WebhookUpdateInput!) {
   webhookUpdate(id: $id, input: $input) { success webhook { id } }
 }`;
-const DELETE = 'mutation($id: String!) { webhookDelete(id: $id) { success } }';
+const DELETE_MUTATION = 'mutation($id: String!) { webhookDelete(id: $id) { success } }';
 
 /** The webhooks of a team, or of all public teams. */
 export const linearHooks: ProviderHooks = {
   locationOf: ({ credential, teamId = '' }) => `${credential} ${teamId}`,
-  async activate(hook, call, eventNames) {
-    const sendQuery = querySenderFor(call, await call.credential(hook.credential));
+  async activate(hook, context, eventNames) {
+    const sendQuery = querySenderFor(context, await context.credential(hook.credential));
     const settings = {
-      url: call.url,
-      secret: call.secret,
+      url: context.url,
+      secret: context.secret,
       enabled: true,
       resourceTypes: linearTypesOf(eventNames),
     };
-    const recordedId = call.hookId;
-    if (recordedId !== undefined && (await sendQuery(UPDATE, { id: recordedId, input: settings })))
+    const recordedId = context.hookId;
+    if (recordedId !== undefined && (await sendQuery(UPDATE_MUTATION, { id: recordedId, input: settings })))
       return { id: recordedId };
-    const foundId = await findHook(SERVICE, call, { pages: pagesOf(sendQuery, hook) });
-    if (foundId !== undefined && (await sendQuery(UPDATE, { id: foundId, input: settings })))
+    const foundId = await findHook(SERVICE, context, { pages: pagesOf(sendQuery, hook) });
+    if (foundId !== undefined && (await sendQuery(UPDATE_MUTATION, { id: foundId, input: settings })))
       return { id: foundId };
     const input = { ...settings, label: 'Heddle', ...teamOf(hook) };
-    const created = await sendQuery(CREATE, { input });
-    if (!created) throw hookRefusedError(REFUSED_MESSAGE);
-    return { id: hookIdOf(SERVICE, objectAt(created, 'webhookCreate', 'webhook')['id']) };
+    const createData = await sendQuery(CREATE_MUTATION, { input });
+    if (!createData) throw hookRefusedError(REFUSED_MESSAGE);
+    return { id: hookIdOf(SERVICE, objectAt(createData, 'webhookCreate', 'webhook')['id']) };
   },
-  async deactivate(hook, call) {
-    const sendQuery = querySenderFor(call, await call.credential(hook.credential));
-    await removeHook(call, {
-      remove: async (id) => (await sendQuery(DELETE, { id })) !== undefined,
-      find: (excludedIds) => findHook(SERVICE, call, { pages: pagesOf(sendQuery, hook), excludedIds }),
+  async deactivate(hook, context) {
+    const sendQuery = querySenderFor(context, await context.credential(hook.credential));
+    await removeHook(context, {
+      remove: async (id) => (await sendQuery(DELETE_MUTATION, { id })) !== undefined,
+      find: (excludedIds) => findHook(SERVICE, context, { pages: pagesOf(sendQuery, hook), excludedIds }),
     });
   },
 };
@@ -72,20 +72,25 @@ function teamOf({ teamId }: HookConfig): JsonObject {
 /** Sends a query. Returns the data of the response; undefined if the entity does not exist. */
 type SendQuery = (query: string, variables: JsonObject) => Promise<JsonObject | undefined>;
 
-function querySenderFor(call: HookCall, key: string): SendQuery {
+function querySenderFor(context: HookContext, key: string): SendQuery {
   const headers = {
     authorization: key.startsWith(PERSONAL_KEY_PREFIX) ? key : `Bearer ${key}`,
     'content-type': 'application/json',
   };
   return async (query, variables) => {
     const body = JSON.stringify({ query, variables });
-    const response = await hookRequest(SERVICE, call, { method: 'POST', path: '/graphql', headers, body });
-    return dataOf(response, call);
+    const response = await sendHookRequest(SERVICE, context, {
+      method: 'POST',
+      path: '/graphql',
+      headers,
+      body,
+    });
+    return dataOf(response, context);
   };
 }
 
 /** Returns the data of a response; undefined if the entity does not exist. GraphQL errors have status 200 or 400. */
-function dataOf(response: HookResponse, call: HookCall): JsonObject | undefined {
+function dataOf(response: HookResponse, context: HookContext): JsonObject | undefined {
   const { status, body } = response;
   const { errors = null, data = null } = isJsonObject(body) ? body : {};
   const [error] = objectsIn(errors);
@@ -93,7 +98,7 @@ function dataOf(response: HookResponse, call: HookCall): JsonObject | undefined 
     if (stringOrEmpty(error['message']).includes('Entity not found')) return undefined;
     throw errorOf(stringOrEmpty(objectAt(error, 'extensions')['code']));
   }
-  if (status !== 200) throw hookStatusError(SERVICE, response, call);
+  if (status !== 200) throw hookStatusError(SERVICE, response, context);
   if (!isJsonObject(data)) throw hookResponseError(SERVICE);
   return data;
 }
@@ -116,7 +121,7 @@ function errorOf(code: string) {
  */
 async function* pagesOf(sendQuery: SendQuery, { teamId }: HookConfig): AsyncGenerator<ListedHook[]> {
   for (let after: Json = null; ;) {
-    const list = objectAt((await sendQuery(LIST, { first: PAGE_SIZE, after })) ?? {}, 'webhooks');
+    const list = objectAt((await sendQuery(LIST_QUERY, { first: PAGE_SIZE, after })) ?? {}, 'webhooks');
     const teamHooks = objectsIn(list['nodes']).filter((node) => objectAt(node, 'team')['id'] === teamId);
     yield teamHooks.map(({ id, url }) => ({ id, url }));
     const { hasNextPage, endCursor = null } = objectAt(list, 'pageInfo');
@@ -128,7 +133,7 @@ async function* pagesOf(sendQuery: SendQuery, { teamId }: HookConfig): AsyncGene
 function objectAt(value: JsonObject, ...path: readonly string[]): JsonObject {
   let current = value;
   for (const name of path) {
-    const next = own(current, name) ?? null;
+    const next = getOwn(current, name) ?? null;
     current = isJsonObject(next) ? next : {};
   }
   return current;

@@ -1,6 +1,6 @@
 import { isBlockError } from '@heddle/core/blocks';
 import type { HttpClient } from '@heddle/engine';
-import type { HookCall } from '@heddle/engine/triggers';
+import type { HookContext } from '@heddle/engine/triggers';
 import { describe, expect, it } from 'vitest';
 import { providerHook } from './provider-hook.ts';
 
@@ -23,19 +23,19 @@ function clientWithStatus(status: number, headers: { [name: string]: string } = 
 const WEBHOOK_URL = 'https://flows.heddle.test/hook';
 const HOOK = { credential: 'stored', owner: 'ada', repo: 'loom' };
 
-/** Returns a call for a webhook of which only the URL is known. */
-function callWith(http: HttpClient): HookCall {
+/** Returns a context for a webhook of which only the URL is known. */
+function contextWith(http: HttpClient): HookContext {
   return {
     ...{ url: WEBHOOK_URL, secret: 'secret', hookId: undefined, formerUrls: [], otherHookIds: [] },
     credential: () => Promise.resolve('4711:AAtoken'),
-    service: () => Promise.resolve({ address: undefined, http }),
+    service: () => Promise.resolve({ baseUrl: undefined, http }),
     ...{ nowMs: NOW_MS, signal: new AbortController().signal },
   };
 }
 
 /** Creates the webhook of a provider. Returns the error; undefined if there is none. */
 async function activationError(provider: string, http: HttpClient): Promise<unknown> {
-  const activation = providerHook.activate({ provider, hook: HOOK }, callWith(http));
+  const activation = providerHook.activate({ provider, hook: HOOK }, contextWith(http));
   return activation.then(
     () => undefined,
     (error: unknown) => error,
@@ -63,11 +63,17 @@ describe('the webhook of a provider', () => {
     ['seconds and the end of the rate limit', { ...reset, 'retry-after': '5' }, 5000],
     ['zero seconds and the end of the rate limit', { ...reset, 'retry-after': '0' }, 90_000],
     ['an invalid time', { 'retry-after': 'later' }, undefined],
-  ])('at GitHub is created again after the delay in the response, given as %s', async (_as, headers, ms) => {
-    const error = await activationError('github', clientWithStatus(403, headers).http);
-    expect(error).toMatchObject({ message: expect.stringMatching(/rate limit of GitHub/), retryable: true });
-    expect((error as { retryAfterMs?: number }).retryAfterMs).toBe(ms);
-  });
+  ])(
+    'at GitHub is created again after the delay in the response, given as %s',
+    async (_format, headers, ms) => {
+      const error = await activationError('github', clientWithStatus(403, headers).http);
+      expect(error).toMatchObject({
+        message: expect.stringMatching(/rate limit of GitHub/),
+        retryable: true,
+      });
+      expect((error as { retryAfterMs?: number }).retryAfterMs).toBe(ms);
+    },
+  );
 });
 
 const PAGE_SIZE = 100;
@@ -106,7 +112,7 @@ async function removalRequests(provider: string, page: number): Promise<Request[
       return Promise.resolve({ status: 200, headers: [], body: new TextEncoder().encode(text) });
     },
   } as unknown as HttpClient;
-  await providerHook.deactivate({ provider, hook: HOOK }, callWith(http));
+  await providerHook.deactivate({ provider, hook: HOOK }, contextWith(http));
   return requests;
 }
 

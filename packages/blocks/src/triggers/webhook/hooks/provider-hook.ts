@@ -33,13 +33,13 @@ export const providerHook: ProviderHook = {
     const { provider, hook } = configOf(config);
     return hook && `${provider} ${resolveHook(config).providerHooks.locationOf(hook)}`;
   },
-  activate(config, call) {
+  activate(config, context) {
     const { providerHooks, hook, events } = resolveHook(config);
-    return providerHooks.activate(hook, call, events);
+    return providerHooks.activate(hook, context, events);
   },
-  deactivate(config, call) {
+  deactivate(config, context) {
     const { providerHooks, hook } = resolveHook(config);
-    return providerHooks.deactivate(hook, call);
+    return providerHooks.deactivate(hook, context);
   },
 };
 

@@ -2,7 +2,7 @@ import { isJsonObject } from '@heddle/core/blocks';
 import {
   findHook,
   hookIdOf,
-  hookRequest,
+  sendHookRequest,
   hookStatusError,
   objectsIn,
   PAGE_SIZE,
@@ -10,61 +10,64 @@ import {
   removeHook,
   hookResponseError,
 } from './hook.ts';
-import type { HookCall } from '@heddle/engine/triggers';
+import type { HookContext } from '@heddle/engine/triggers';
 import type { HookResponse, HookRequest, HookService, ListedHook, ProviderHooks } from './hook.ts';
 
 // docs.stripe.com/api/webhook_endpoints
 
-const SERVICE: HookService = { name: 'stripe', title: 'Stripe', address: 'https://api.stripe.com' };
+const SERVICE: HookService = { name: 'stripe', title: 'Stripe', baseUrl: 'https://api.stripe.com' };
 
 /**
  * The webhook endpoints of an account. Stripe chooses their secrets, and shows each only when it creates the endpoint.
  */
 export const stripeHooks: ProviderHooks = {
   locationOf: ({ credential }) => credential,
-  async activate(hook, call, eventNames = ['*']) {
-    const send = senderFor(call, await call.credential(hook.credential));
+  async activate(hook, context, eventNames = ['*']) {
+    const send = senderFor(context, await context.credential(hook.credential));
     const events: Form = eventNames.map((name) => ['enabled_events[]', name] as const);
-    const recordedId = call.hookId;
+    const recordedId = context.hookId;
     if (recordedId !== undefined) {
-      const form: Form = [['url', call.url], ['disabled', 'false'], ...events];
-      const changed = await send({ method: 'POST', path: `/${recordedId}`, form }, [404]);
-      if (changed.status !== 404) return { id: recordedId };
+      const form: Form = [['url', context.url], ['disabled', 'false'], ...events];
+      const updateResponse = await send({ method: 'POST', path: `/${recordedId}`, form }, [404]);
+      if (updateResponse.status !== 404) return { id: recordedId };
     }
     // If an unrecorded endpoint exists, the response with its secret was lost: it is deleted and created again.
-    const foundId = await findHook(SERVICE, call, { pages: pagesOf(send), excludedIds: call.otherHookIds });
+    const foundId = await findHook(SERVICE, context, {
+      pages: pagesOf(send),
+      excludedIds: context.otherHookIds,
+    });
     if (foundId !== undefined) await send({ method: 'DELETE', path: `/${foundId}` }, [404]);
-    const form: Form = [['url', call.url], ['description', 'Heddle'], ...events];
+    const form: Form = [['url', context.url], ['description', 'Heddle'], ...events];
     const { body } = await send({ method: 'POST', path: '', form });
     const { id, secret } = isJsonObject(body) ? body : {};
     if (typeof secret !== 'string' || secret === '') throw hookResponseError(SERVICE);
     return { id: hookIdOf(SERVICE, id), secret };
   },
-  async deactivate(hook, call) {
-    const send = senderFor(call, await call.credential(hook.credential));
-    await removeHook(call, {
+  async deactivate(hook, context) {
+    const send = senderFor(context, await context.credential(hook.credential));
+    await removeHook(context, {
       remove: async (id) => (await send({ method: 'DELETE', path: `/${id}` }, [404])).status !== 404,
-      find: (excludedIds) => findHook(SERVICE, call, { pages: pagesOf(send), excludedIds }),
+      find: (excludedIds) => findHook(SERVICE, context, { pages: pagesOf(send), excludedIds }),
     });
   },
 };
 
 type Form = readonly (readonly [name: string, value: string])[];
-/** Sends a request about webhook endpoints. Statuses other than 2xx and `accepted` are errors. */
+/** Sends a request about webhook endpoints. Statuses other than 2xx and `acceptedStatuses` are errors. */
 type Send = (
   request: Pick<HookRequest, 'method' | 'path'> & { form?: Form },
-  accepted?: readonly number[],
+  acceptedStatuses?: readonly number[],
 ) => Promise<HookResponse>;
 
-function senderFor(call: HookCall, key: string): Send {
+function senderFor(context: HookContext, key: string): Send {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/x-www-form-urlencoded' };
-  return async ({ method, path, form }, accepted = []) => {
+  return async ({ method, path, form }, acceptedStatuses = []) => {
     const body = form && {
       body: new URLSearchParams(form.map(([name, value]): [string, string] => [name, value])).toString(),
     };
     const request = { method, path: `/v1/webhook_endpoints${path}`, headers, ...body };
-    const response = await hookRequest(SERVICE, call, request);
-    if (response.status < 300 || accepted.includes(response.status)) return response;
+    const response = await sendHookRequest(SERVICE, context, request);
+    if (response.status < 300 || acceptedStatuses.includes(response.status)) return response;
     if (response.status === 403)
       throw hookRefusedError(
         'The credential is not allowed to manage webhook endpoints at Stripe: give the key the permission Webhook Endpoints (write).',
@@ -73,7 +76,7 @@ function senderFor(call: HookCall, key: string): Send {
       throw hookRefusedError(
         'Stripe refuses the webhook endpoint: check the URL of this server, the events, and the number of endpoints.',
       );
-    throw hookStatusError(SERVICE, response, call);
+    throw hookStatusError(SERVICE, response, context);
   };
 }
 

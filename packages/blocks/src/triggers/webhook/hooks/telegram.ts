@@ -1,44 +1,47 @@
 import { isJsonObject } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
-import { hookFailedError, hookRequest, hookStatusError, hookRefusedError } from './hook.ts';
-import type { HookCall } from '@heddle/engine/triggers';
+import { hookFailedError, sendHookRequest, hookStatusError, hookRefusedError } from './hook.ts';
+import type { HookContext } from '@heddle/engine/triggers';
 import type { HookService, ProviderHooks } from './hook.ts';
 
 // core.telegram.org/bots/api#setwebhook
 
-const SERVICE: HookService = { name: 'telegram', title: 'Telegram', address: 'https://api.telegram.org' };
+const SERVICE: HookService = { name: 'telegram', title: 'Telegram', baseUrl: 'https://api.telegram.org' };
 /** The token of a bot, which is part of the path of a request. */
 const TOKEN = /^(\d{1,20}):[\w-]{1,128}$/;
 
 /** The webhook of a bot. A bot has at most one. */
 export const telegramHooks: ProviderHooks = {
   locationOf: ({ credential }) => credential,
-  async activate(hook, call) {
-    const { id, callMethod } = await botOf(hook.credential, call);
+  async activate(hook, context) {
+    const { id, callMethod } = await botOf(hook.credential, context);
     const currentUrl = await webhookUrlOf(callMethod);
-    if (currentUrl !== '' && currentUrl !== call.url && !call.formerUrls.includes(currentUrl))
+    if (currentUrl !== '' && currentUrl !== context.url && !context.formerUrls.includes(currentUrl))
       throw hookRefusedError('The bot already has a webhook at another URL: remove it first.');
-    await callMethod('setWebhook', { url: call.url, secret_token: call.secret });
+    await callMethod('setWebhook', { url: context.url, secret_token: context.secret });
     return { id };
   },
-  async deactivate(hook, call) {
-    const { callMethod } = await botOf(hook.credential, call);
-    if ((await webhookUrlOf(callMethod)) === call.url) await callMethod('deleteWebhook', {});
+  async deactivate(hook, context) {
+    const { callMethod } = await botOf(hook.credential, context);
+    if ((await webhookUrlOf(callMethod)) === context.url) await callMethod('deleteWebhook', {});
   },
 };
 
 /** Calls a method of the bot. */
 type CallMethod = (method: string, parameters: JsonObject) => Promise<unknown>;
 
-async function botOf(credential: string, call: HookCall): Promise<{ id: string; callMethod: CallMethod }> {
-  const token = (await call.credential(credential)).trim();
+async function botOf(
+  credential: string,
+  context: HookContext,
+): Promise<{ id: string; callMethod: CallMethod }> {
+  const token = (await context.credential(credential)).trim();
   const [, id] = TOKEN.exec(token) ?? [];
   if (id === undefined) throw hookRefusedError('The stored credential is not the token of a Telegram bot.');
   const headers = { 'content-type': 'application/json' };
   const callMethod: CallMethod = async (method, parameters) => {
     const path = `/bot${token}/${method}`;
     const body = JSON.stringify(parameters);
-    const response = await hookRequest(SERVICE, call, { method: 'POST', path, headers, body });
+    const response = await sendHookRequest(SERVICE, context, { method: 'POST', path, headers, body });
     const { ok, result, parameters: details = null } = isJsonObject(response.body) ? response.body : {};
     if (response.status === 200 && ok === true) return result;
     if (response.status === 404) throw hookRefusedError('Telegram does not accept the credential.');
@@ -49,7 +52,7 @@ async function botOf(credential: string, call: HookCall): Promise<{ id: string; 
     const seconds = isJsonObject(details) ? Number(details['retry_after']) : NaN;
     if (response.status === 429 && seconds > 0)
       throw hookFailedError('The rate limit of Telegram is reached.', { retryAfterMs: seconds * 1000 });
-    throw hookStatusError(SERVICE, response, call);
+    throw hookStatusError(SERVICE, response, context);
   };
   return { id, callMethod };
 }

@@ -6,25 +6,30 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ImageBlob } from '@heddle/sandbox';
 import { JAIL_PATHS, NativeHost } from '@heddle/sandbox/build';
-import { bubblewrap } from '../../../../../../test/support/bubblewrap.ts';
+import { findBubblewrap } from '../../../../../../test/support/bubblewrap.ts';
 import {
-  goProxy,
-  goSum,
+  openTestGoProxy,
+  formatGoSum,
   pinOf,
   type FixtureModule,
   type GoProxy,
 } from '../../../../../../test/support/go-proxy.ts';
-import { fakeBuilder, imageFolder, openImages, SPEC } from '../../../../../../test/support/images.ts';
-import { sharedFolder } from '../../../../../../test/support/native-images.ts';
+import {
+  createFakeBuilder,
+  createImageFolder,
+  openImages,
+  IMAGE_SPEC,
+} from '../../../../../../test/support/images.ts';
+import { createSharedFolder } from '../../../../../../test/support/native-images.ts';
 import { sample } from '../../../../../../test/support/scale.ts';
 import type { BuildContext } from '../../../builder.ts';
 import { createImages } from '../../../images.ts';
 import type { GoInstall, GoSource } from '../recipe.ts';
-import { cachedPrograms } from './compile.ts';
+import { findOrCompilePrograms } from './compile.ts';
 import { readGoSettings } from './settings.ts';
-import { cachedToolchain, toolchainFor } from './toolchain.ts';
+import { findOrFetchToolchain, toolchainOfHost } from './toolchain.ts';
 
-const bubblewrapPath = process.platform === 'linux' ? bubblewrap() : undefined;
+const bubblewrapPath = process.platform === 'linux' ? findBubblewrap() : undefined;
 const isolation = bubblewrapPath === undefined ? {} : { bubblewrap: bubblewrapPath };
 const host = new NativeHost(isolation, process.execPath);
 const settings = readGoSettings({ env: process.env, home: homedir() });
@@ -33,16 +38,16 @@ const settings = readGoSettings({ env: process.env, home: homedir() });
 async function findToolchain(): Promise<ImageBlob | string> {
   if (bubblewrapPath === undefined) return 'there is no bubblewrap';
   const found: { blob?: ImageBlob } = {};
-  const builder = fakeBuilder({
+  const builder = createFakeBuilder({
     async resolve(_spec, context) {
-      found.blob = await cachedToolchain(toolchainFor(), context);
+      found.blob = await findOrFetchToolchain(toolchainOfHost(), context);
       return { entries: [], data: null };
     },
   });
   const images = createImages({
-    ...{ folder: sharedFolder(), builders: { javascript: builder }, registries: { go: settings } },
+    ...{ folder: createSharedFolder(), builders: { javascript: builder }, registries: { go: settings } },
   });
-  const { errorCode, errorMessage } = await images.build(SPEC, { refresh: true });
+  const { errorCode, errorMessage } = await images.build(IMAGE_SPEC, { refresh: true });
   await images.close();
   if (errorCode !== null && errorCode !== 'registry_unavailable')
     throw new Error(`${errorCode}: ${errorMessage}`);
@@ -63,7 +68,7 @@ interface Fixtures {
 
 /** Returns a proxy that has only fixtures, and a function that builds the program `tool` of a module with it. */
 async function prepareBuild({ main, others = [], siblings = [], variables = {}, intercept }: Fixtures) {
-  const proxy = await goProxy([main, ...others, ...siblings]);
+  const proxy = await openTestGoProxy([main, ...others, ...siblings]);
   if (intercept !== undefined) proxy.intercept = intercept;
   const source = (module: FixtureModule, folder: string): GoSource => ({ ...pinOf(module), folder });
   const install: GoInstall = {
@@ -73,27 +78,27 @@ async function prepareBuild({ main, others = [], siblings = [], variables = {}, 
     variables,
     published: { from: 'download', format: 'binary', programs: {} },
   };
-  const folder = imageFolder();
+  const folder = createImageFolder();
   chmodSync(folder, 0o755);
   const tool = join(folder, 'tool');
   const compile = async (context: BuildContext): Promise<void> => {
     chmodSync(context.workFolder, 0o711);
-    const locked = { toolchain: toolchainFor(), modules: install.modules };
-    const withToolchain: BuildContext = {
+    const locked = { toolchain: toolchainOfHost(), modules: install.modules };
+    const contextWithToolchain: BuildContext = {
       ...context,
-      cachedFolder: (name, make) =>
+      findOrMakeFolder: (name, make) =>
         name.startsWith('go-toolchain:')
           ? Promise.resolve(toolchain as ImageBlob)
-          : context.cachedFolder(name, make),
+          : context.findOrMakeFolder(name, make),
     };
-    const { path: programs } = await cachedPrograms(
+    const { path: programs } = await findOrCompilePrograms(
       { id: 'tool', install, locked },
-      { confinement: () => host.confinement() },
-      withToolchain,
+      { confinement: () => host.getConfinement() },
+      contextWithToolchain,
     );
     cpSync(join(programs, 'tool'), tool);
   };
-  const builder = fakeBuilder({
+  const builder = createFakeBuilder({
     resolve: async (_spec, context) => (await compile(context), { entries: [], data: null }),
   });
   const images = openImages(
@@ -104,7 +109,7 @@ async function prepareBuild({ main, others = [], siblings = [], variables = {}, 
     proxy,
     /** Returns what the program prints, or how the build failed. */
     async build(): Promise<string> {
-      const { errorCode, errorMessage, errorDetail } = await images.build(SPEC, { refresh: true });
+      const { errorCode, errorMessage, errorDetail } = await images.build(IMAGE_SPEC, { refresh: true });
       if (errorCode !== null) return `${errorCode}: ${errorMessage}\n${errorDetail}`;
       return spawnSync(tool, [], { encoding: 'utf8', env: {} }).stderr.trim();
     },
@@ -117,7 +122,7 @@ interface ProgramOutput {
   expected: string;
 }
 
-const word = (text: string): string => `package word\n\nconst Word = ${JSON.stringify(text)}\n`;
+const wordSource = (text: string): string => `package word\n\nconst Word = ${JSON.stringify(text)}\n`;
 const MAIN = `package main
 
 import "example.test/Word"
@@ -126,11 +131,11 @@ var version = "none"
 
 func main() { println(version, word.Word) }
 `;
-const WORD: FixtureModule = { path: 'example.test/Word', files: { 'word.go': word('said') } };
-const REQUIRES = 'module example.test/tool\n\ngo 1.24\n\nrequire example.test/Word v1.0.0\n';
-const tool = (files: Readonly<Record<string, string>>): FixtureModule => ({
+const WORD: FixtureModule = { path: 'example.test/Word', files: { 'word.go': wordSource('said') } };
+const GO_MOD = 'module example.test/tool\n\ngo 1.24\n\nrequire example.test/Word v1.0.0\n';
+const toolModule = (files: Readonly<Record<string, string>>): FixtureModule => ({
   path: 'example.test/tool',
-  files: { 'go.mod': REQUIRES, 'go.sum': goSum(WORD), 'cmd/tool/main.go': MAIN, ...files },
+  files: { 'go.mod': GO_MOD, 'go.sum': formatGoSum(WORD), 'cmd/tool/main.go': MAIN, ...files },
 });
 
 describe.skipIf(typeof toolchain === 'string')(
@@ -142,7 +147,7 @@ describe.skipIf(typeof toolchain === 'string')(
       // Different each time, because an existing program is not compiled again.
       const version = randomUUID();
       const { build, proxy } = await prepareBuild({
-        main: tool({}),
+        main: toolModule({}),
         others: [WORD],
         variables: { 'main.version': version },
       });
@@ -157,14 +162,14 @@ describe.skipIf(typeof toolchain === 'string')(
       const evil = `/usr/bin/env touch ${JAIL_PATHS.work}/home/evil`;
       const script = `${JAIL_PATHS.work}/src/main/evil.sh`;
       const { build } = await prepareBuild({
-        main: tool({
-          'go.mod': `${REQUIRES}\ntoolchain go1.99.0\n\ntool example.test/tool/cmd/tool\n\nreplace example.test/Word => ../sibling\n`,
+        main: toolModule({
+          'go.mod': `${GO_MOD}\ntoolchain go1.99.0\n\ntool example.test/tool/cmd/tool\n\nreplace example.test/Word => ../sibling\n`,
           'go.env': `GOFLAGS=-toolexec=${script}\nCGO_ENABLED=1\nGOTOOLCHAIN=go1.99.0\n`,
           'cmd/tool/go.env': `GOFLAGS=-toolexec=${script}\n`,
           'go.work': 'go 1.99\n\nuse ./elsewhere\n',
           'evil.sh': `#!/bin/sh\n${evil}\n`,
           'vendor/modules.txt': '# example.test/Word v1.0.0\nexample.test/Word\n',
-          'vendor/example.test/Word/word.go': word('vendored'),
+          'vendor/example.test/Word/word.go': wordSource('vendored'),
           'cmd/tool/default.pgo': 'no profile',
           'cmd/tool/generate.go': `package main\n\n//go:generate ${evil}\n`,
           'cmd/tool/cgo.go': `package main\n\n// #cgo CFLAGS: -fplugin=${JAIL_PATHS.work}/src/main/evil.so\n// #cgo pkg-config: --evil\n// int evil(void);\nimport "C"\n\nfunc init() { version = "C" }\n`,
@@ -172,7 +177,7 @@ describe.skipIf(typeof toolchain === 'string')(
         siblings: [
           {
             path: 'example.test/sibling',
-            files: { 'go.mod': 'module example.test/Word\n\ngo 1.24\n', 'word.go': word('sibling') },
+            files: { 'go.mod': 'module example.test/Word\n\ngo 1.24\n', 'word.go': wordSource('sibling') },
             folder: 'sibling',
           },
         ],
@@ -182,7 +187,7 @@ describe.skipIf(typeof toolchain === 'string')(
     };
 
     // Slow, because each compiles Go's standard library.
-    const COMPILATIONS: [what: string, compile: () => Promise<ProgramOutput>][] = [
+    const COMPILATIONS: [description: string, compile: () => Promise<ProgramOutput>][] = [
       ['happens once, from its module and those in go.sum, with linker variables', compileTwice],
       ['runs no code and uses no settings of its module', compileWithHostileSettings],
     ];
@@ -198,7 +203,7 @@ describe.skipIf(typeof toolchain === 'string')(
     it('embeds no files from outside its module', OPTIONS, async () => {
       const main = `package main\n\nimport _ "embed"\n\n//go:embed passwd\nvar text string\n\nfunc main() { println(text) }\n`;
       const { build } = await prepareBuild({
-        main: tool({
+        main: toolModule({
           'cmd/tool/main.go': main.replace('embed passwd', 'embed ../../../../../etc/passwd'),
         }),
       });
@@ -212,36 +217,43 @@ describe.skipIf(typeof toolchain === 'string')(
         if (isWord) response.writeHead(status).end();
         return isWord;
       };
-    const FAILURES: [what: string, fixtures: Fixtures, message: RegExp][] = [
+    const FAILURES: [description: string, fixtures: Fixtures, message: RegExp][] = [
       [
         'integrity_error for a dependency that differs from go.sum',
-        { main: tool({}), others: [{ ...WORD, files: { 'word.go': word('forged') } }] },
+        { main: toolModule({}), others: [{ ...WORD, files: { 'word.go': wordSource('forged') } }] },
         /^integrity_error: The command-line tool tool could not be compiled: .* does not match its go\.sum.*example\.test\/Word/,
       ],
       [
         'integrity_error for a dependency that go.sum does not name',
-        { main: tool({ 'go.sum': '' }), others: [WORD] },
+        { main: toolModule({ 'go.sum': '' }), others: [WORD] },
         /^integrity_error: .*go\.sum has no checksum for a module.*missing go\.sum entry/,
       ],
       [
         'package_not_found for a dependency that no proxy has',
-        { main: tool({}) },
+        { main: toolModule({}) },
         /^package_not_found: .*example\.test\/!word/,
       ],
-      ['rate_limited', { main: tool({}), intercept: refuseWith(429) }, /^rate_limited: .*too many requests/],
+      [
+        'rate_limited',
+        { main: toolModule({}), intercept: refuseWith(429) },
+        /^rate_limited: .*too many requests/,
+      ],
       [
         'registry_unavailable',
-        { main: tool({}), intercept: refuseWith(503) },
-        /^registry_unavailable: .*answered 503/,
+        { main: toolModule({}), intercept: refuseWith(503) },
+        /^registry_unavailable: .*responded with 503/,
       ],
       [
         'unsupported_package for a module that requires a later Go',
-        { main: tool({ 'go.mod': REQUIRES.replace('1.24', '1.99') }), others: [WORD] },
+        { main: toolModule({ 'go.mod': GO_MOD.replace('1.24', '1.99') }), others: [WORD] },
         /^unsupported_package: .*another version of Go.*requires go >= 1\.99/,
       ],
       [
         'install_failed with the message of Go for invalid code',
-        { main: tool({ 'cmd/tool/main.go': 'package main\n\nfunc main() { nothing() }\n' }), others: [WORD] },
+        {
+          main: toolModule({ 'cmd/tool/main.go': 'package main\n\nfunc main() { nothing() }\n' }),
+          others: [WORD],
+        },
         /^install_failed: .*cmd\/tool\/main\.go:3:\d+: undefined: nothing/,
       ],
     ];

@@ -9,26 +9,26 @@ import { logLines } from '../../../log.ts';
 import { chownTree, move, reclaimTree } from '../../../ownership.ts';
 import { watchSize } from '../../../javascript/size.ts';
 import type { Checker } from '../../check.ts';
-import type { LockedGo } from '../../lock.ts';
+import type { LockedGoBuild } from '../../lock.ts';
 import type { GoInstall } from '../recipe.ts';
 import { goFailure } from './failure.ts';
-import { GoGate } from './gate.ts';
+import { GoModuleProxy } from './module-proxy.ts';
 import { unpackModule } from './modules.ts';
-import { GO_MEMORY_MIB, GO_MINUTES, programPath, runGo, type GoRun } from './process.ts';
-import { cachedToolchain } from './toolchain.ts';
+import { MAX_GO_MEMORY_MIB, MAX_GO_MINUTES, programPath, runGo, type GoRun } from './process.ts';
+import { findOrFetchToolchain } from './toolchain.ts';
 
 /** Part of the cache key of programs. Increment it if the same sources produce different programs. */
 const REVISION = 1;
 
 /** Maximum size of modules and build output while a tool is compiled. */
-const MAX_BUILD = { files: 500_000, bytes: 12 * 2 ** 30 };
+const MAX_BUILD_SIZE = { files: 500_000, bytes: 12 * 2 ** 30 };
 const POLL_MS = 20_000;
 
 /** A tool to compile. */
 export interface GoBuild {
   readonly id: string;
   readonly install: GoInstall;
-  readonly locked: LockedGo;
+  readonly locked: LockedGoBuild;
 }
 
 /** The folders of one build, and the user that runs the compiler. */
@@ -38,7 +38,7 @@ type BuildFolders = Pick<GoRun, 'toolchain' | 'sources' | 'folder' | 'home' | 'p
  * Returns the folder with a tool's programs from the store; compiles them if the store does not have them. Compiling
  * runs no module code and connects only to module proxies. Throws ImageError.
  */
-export function cachedPrograms(
+export function findOrCompilePrograms(
   build: GoBuild,
   checker: Pick<Checker, 'confinement'>,
   context: BuildContext,
@@ -46,7 +46,7 @@ export function cachedPrograms(
   const { programs, variables, files } = build.install;
   const parts = JSON.stringify([REVISION, build.locked, programs, variables, files ?? {}]);
   const name = `go-programs:${createHash('sha256').update(parts).digest('hex')}`;
-  return context.cachedFolder(name, (folder) => compile(build, folder, checker, context));
+  return context.findOrMakeFolder(name, (folder) => compile(build, folder, checker, context));
 }
 
 async function compile(
@@ -55,55 +55,67 @@ async function compile(
   checker: Pick<Checker, 'confinement'>,
   context: BuildContext,
 ): Promise<void> {
-  const toolchain = await cachedToolchain(build.locked.toolchain, context);
+  const toolchain = await findOrFetchToolchain(build.locked.toolchain, context);
   const confinement = await checker.confinement();
-  const workArea = await mkdtemp(join(context.workFolder, 'go-'));
+  const buildFolder = await mkdtemp(join(context.workFolder, 'go-'));
   const uid = confinement.uids === undefined ? undefined : takeSlotUid(confinement.uids);
-  const sizeWatcher = watchSize(workArea, MAX_BUILD, context.signal, { copies: 1, pollMs: POLL_MS });
+  const sizeWatcher = watchSize(buildFolder, MAX_BUILD_SIZE, context.signal, { factor: 1, pollMs: POLL_MS });
   try {
-    const folders = await prepareFolders(build, { workArea, toolchain: toolchain.path, uid }, context);
-    const run = async (args: readonly string[], gate?: GoGate): Promise<void> => {
-      const options = { ...folders, args, gate: gate?.path };
+    const folders = await prepareFolders(build, { buildFolder, toolchain: toolchain.path, uid }, context);
+    const run = async (args: readonly string[], proxy?: GoModuleProxy): Promise<void> => {
+      const options = { ...folders, args, proxySocket: proxy?.path };
       const end = await logLines(context, (output) =>
         runGo(options, confinement, sizeWatcher.signal, output),
       );
       sizeWatcher.signal.throwIfAborted();
       if (end.exitCode === 0) return;
-      throw goFailure(build.id, end, { fault: gate?.fault, minutes: GO_MINUTES, memoryMiB: GO_MEMORY_MIB });
+      throw goFailure(build.id, end, {
+        requestError: proxy?.lastError,
+        minutes: MAX_GO_MINUTES,
+        memoryMiB: MAX_GO_MEMORY_MIB,
+      });
     };
-    await download(build, run, context);
-    await compileAll(build, run, context);
+    await downloadModules(build, run, context);
+    await compilePrograms(build, run, context);
     if (uid !== undefined) await reclaimTree(folders.programs);
     for (const name of Object.keys(build.install.programs))
       await moveProgram(build.id, join(folders.programs, name), join(target, name));
   } finally {
     sizeWatcher.stop();
     if (uid !== undefined) freeSlotUid(uid);
-    await rm(workArea, { recursive: true, force: true });
+    await rm(buildFolder, { recursive: true, force: true });
   }
 }
 
-type RunCommand = (args: readonly string[], gate?: GoGate) => Promise<void>;
+type RunCommand = (args: readonly string[], proxy?: GoModuleProxy) => Promise<void>;
 
 /** Downloads the modules that the programs need to the module cache; go.sum contains their checksums. */
-async function download({ id, install }: GoBuild, run: RunCommand, context: BuildContext): Promise<void> {
-  context.progress(`fetching the Go modules of ${id}`);
-  const gate = await GoGate.open(context);
+async function downloadModules(
+  { id, install }: GoBuild,
+  run: RunCommand,
+  context: BuildContext,
+): Promise<void> {
+  context.reportProgress(`fetching the Go modules of ${id}`);
+  const proxy = await GoModuleProxy.open(context);
   try {
     // Only modules that are compiled: `go mod download` would also fetch those of tests.
-    await run(['list', '-deps', '-f', '{{""}}', ...Object.values(install.programs)], gate);
+    await run(['list', '-deps', '-f', '{{""}}', ...Object.values(install.programs)], proxy);
   } finally {
-    await gate.close();
+    await proxy.close();
   }
 }
 
-async function compileAll({ id, install }: GoBuild, run: RunCommand, context: BuildContext): Promise<void> {
+async function compilePrograms(
+  { id, install }: GoBuild,
+  run: RunCommand,
+  context: BuildContext,
+): Promise<void> {
   const assignments = Object.entries(install.variables).map(([name, value]) => `-X ${name}=${value}`);
   const linkerFlags = `-ldflags=${['-s', '-w', ...assignments].join(' ')}`;
   // No profile of a module's author, and no access to version control.
   const buildFlags = ['-trimpath', '-buildvcs=false', '-pgo=off', linkerFlags];
   for (const [name, path] of Object.entries(install.programs)) {
-    context.progress(`compiling ${name} of ${id}`);
+    context.reportProgress(`compiling ${name} of ${id}`);
     await run(['build', ...buildFlags, '-o', programPath(name), path]);
   }
 }
@@ -111,17 +123,17 @@ async function compileAll({ id, install }: GoBuild, run: RunCommand, context: Bu
 /** Creates the folders of a build: sources that the host owns, and folders that the compiler's user may write to. */
 async function prepareFolders(
   { install, locked }: GoBuild,
-  { workArea, toolchain, uid }: { workArea: string; toolchain: string; uid: number | undefined },
+  { buildFolder, toolchain, uid }: { buildFolder: string; toolchain: string; uid: number | undefined },
   context: BuildContext,
 ): Promise<BuildFolders> {
-  const [home, programs, sources] = ['home', 'bin', 'src'].map((name) => join(workArea, name)) as [
+  const [home, programs, sources] = ['home', 'bin', 'src'].map((name) => join(buildFolder, name)) as [
     string,
     string,
     string,
   ];
   for (const each of [join(home, 'tmp'), programs, sources]) await mkdir(each, { recursive: true });
   // The compiler's user must be able to traverse them.
-  for (const each of [workArea, sources]) await chmod(each, 0o755);
+  for (const each of [buildFolder, sources]) await chmod(each, 0o755);
   for (const module of locked.modules)
     await unpackModule(module, { folder: join(sources, module.folder) }, context);
   const { folder } = locked.modules[0];
@@ -135,13 +147,13 @@ async function prepareFolders(
 }
 
 /** Moves a compiled program to the store; it must be a regular file. */
-async function moveProgram(id: string, from: string, to: string): Promise<void> {
-  const stat = await lstat(from).catch(() => undefined);
+async function moveProgram(id: string, source: string, target: string): Promise<void> {
+  const stat = await lstat(source).catch(() => undefined);
   if (stat?.isFile() !== true)
     throw new ImageError(
       'install_failed',
       `The command-line tool ${id} could not be compiled: Go wrote no program.`,
     );
-  await chmod(from, 0o755);
-  await move(from, to);
+  await chmod(source, 0o755);
+  await move(source, target);
 }

@@ -23,11 +23,17 @@ function lineOf(stderr: string, pattern: RegExp): string {
   return (messages.find((line) => pattern.test(line)) ?? messages.at(-1) ?? 'no output').slice(0, 300);
 }
 
-/** Returns the error for a failed run of Go. `fault` is the last error of a request to a module proxy, if any. */
+/**
+ * Returns the error for a failed run of Go. `requestError` is the last error of a request to a module proxy, if any.
+ */
 export function goFailure(
   id: string,
   { stderr, stopReason, exitCode }: TreeEnd,
-  { fault, minutes, memoryMiB }: { fault: ImageError | undefined; minutes: number; memoryMiB: number },
+  {
+    requestError,
+    minutes,
+    memoryMiB,
+  }: { requestError: ImageError | undefined; minutes: number; memoryMiB: number },
 ): ImageError {
   const summary = `The command-line tool ${id} could not be compiled`;
   if (exitCode === null && stopReason === undefined)
@@ -43,7 +49,7 @@ export function goFailure(
   for (const [pattern, code, sentence] of MEANINGS)
     if (pattern.test(stderr))
       return new ImageError(code, `${summary}: ${sentence}. Go said: ${lineOf(stderr, pattern)}`);
-  if (fault !== undefined)
-    return new ImageError(fault.code, `${summary}. ${fault.message}`, { cause: fault });
+  if (requestError !== undefined)
+    return new ImageError(requestError.code, `${summary}. ${requestError.message}`, { cause: requestError });
   return new ImageError('install_failed', `${summary}. Go said: ${lineOf(stderr, NO_PATTERN)}`);
 }

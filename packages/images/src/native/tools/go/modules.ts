@@ -40,7 +40,10 @@ async function fetchModule({ path, version }: GoModule, context: BuildContext): 
   if (status === 404 || status === 410)
     throw new ImageError('package_not_found', `${host} has no Go module ${path} ${version}.`);
   if (status !== 200)
-    throw new ImageError('registry_unavailable', `${host} answered ${status} for the Go module ${path}.`);
+    throw new ImageError(
+      'registry_unavailable',
+      `${host} responded with ${status} for the Go module ${path}.`,
+    );
   const file = join(context.workFolder, `module-${randomUUID()}.zip`);
   await writeFile(file, body);
   return file;

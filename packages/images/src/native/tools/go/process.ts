@@ -7,18 +7,18 @@ import {
   runTree,
   type TreeEnd,
 } from '@heddle/sandbox/build';
-import { GoGate } from './gate.ts';
+import { GoModuleProxy } from './module-proxy.ts';
 import type { OutputListener } from '../../../log.ts';
 
 /** Limits of one run of Go. */
-export const GO_MINUTES = 60;
-export const GO_MEMORY_MIB = 6_144;
+export const MAX_GO_MINUTES = 60;
+export const MAX_GO_MEMORY_MIB = 6_144;
 /** Soft memory limit of a compiler; beyond it, Go collects garbage more aggressively. */
 const SOFT_MEMORY_MIB = 2_048;
 const MAX_COMPILERS = 4;
-const OUTPUT_BYTES = 64 * 2 ** 20;
-const FILE_MIB = 1_024;
-const PROCESSES = 512;
+const MAX_OUTPUT_BYTES = 64 * 2 ** 20;
+const MAX_FILE_MIB = 1_024;
+const MAX_PROCESSES = 512;
 
 /** Paths in Go's sandbox. */
 const PATHS = {
@@ -38,8 +38,8 @@ export interface GoRun {
   /** Writable folders: caches, and compiled programs. */
   readonly home: string;
   readonly programs: string;
-  /** Socket of the gate to the module proxies; undefined for no network. */
-  readonly gate: string | undefined;
+  /** Socket of the Go module proxy; undefined for no network. */
+  readonly proxySocket: string | undefined;
   readonly uid: number | undefined;
 }
 
@@ -50,7 +50,7 @@ export const programPath = (program: string): string => `${PATHS.programs}/${pro
  * Returns the whole environment of Go. It has every setting that a module or a settings file could change, because the
  * environment takes precedence over both. `PATH` has no programs, so Go finds neither a C compiler nor version control.
  */
-function environmentOf(gate: string | undefined): Record<string, string> {
+function environmentOf(proxySocket: string | undefined): Record<string, string> {
   const compilers = String(Math.min(availableParallelism(), MAX_COMPILERS));
   return {
     HOME: PATHS.home,
@@ -72,11 +72,11 @@ function environmentOf(gate: string | undefined): Record<string, string> {
     GOPRIVATE: '',
     GONOPROXY: 'none',
     GOSUMDB: 'off',
-    GOPROXY: gate === undefined ? 'off' : GoGate.url,
+    GOPROXY: proxySocket === undefined ? 'off' : GoModuleProxy.url,
     CGO_ENABLED: '0',
     GOMAXPROCS: compilers,
     GOMEMLIMIT: `${SOFT_MEMORY_MIB}MiB`,
-    ...(gate !== undefined && { http_proxy: `http://127.0.0.1:${PROXY_PORT}` }),
+    ...(proxySocket !== undefined && { http_proxy: `http://127.0.0.1:${PROXY_PORT}` }),
   };
 }
 
@@ -87,33 +87,33 @@ export async function runGo(
   signal: AbortSignal,
   output: OutputListener,
 ): Promise<TreeEnd> {
-  const { execPath, readable, environment } = bareRoot();
+  const { execPath, readablePaths, environment } = bareRoot();
   return runTree(confinement, {
     jail: {
       execPath,
-      readable,
+      readablePaths,
       mounts: [
         ...['--ro-bind', run.toolchain, PATHS.toolchain, '--ro-bind', run.sources, PATHS.sources],
         ...['--bind', run.home, PATHS.home, '--bind', run.programs, PATHS.programs],
       ],
       folder: `${PATHS.sources}/${run.folder}`,
-      // boot.cjs runs the job's command, and forwards requests on the proxy's port to the gate.
+      // boot.cjs runs the job's command, and forwards requests on the proxy's port to the Go module proxy.
       command: [JAIL_PATHS.node, `${JAIL_PATHS.boot}/boot.cjs`],
-      environment: { ...environmentOf(run.gate), ...environment },
-      limits: { memoryMiB: GO_MEMORY_MIB, diskMiB: 64, processes: PROCESSES },
-      fileMiB: FILE_MIB,
-      cpuSeconds: GO_MINUTES * 60,
-      proxy: run.gate,
+      environment: { ...environmentOf(run.proxySocket), ...environment },
+      limits: { memoryMiB: MAX_GO_MEMORY_MIB, diskMiB: 64, processes: MAX_PROCESSES },
+      fileMiB: MAX_FILE_MIB,
+      cpuSeconds: MAX_GO_MINUTES * 60,
+      proxy: run.proxySocket,
     },
     job: JSON.stringify({ language: 'command', command: [`${PATHS.toolchain}/bin/go`, ...run.args] }),
     limits: {
-      cpuMs: GO_MINUTES * 60_000 * MAX_COMPILERS,
-      wallMs: GO_MINUTES * 60_000,
+      cpuMs: MAX_GO_MINUTES * 60_000 * MAX_COMPILERS,
+      wallMs: MAX_GO_MINUTES * 60_000,
       resultBytes: 0,
-      outputBytes: OUTPUT_BYTES,
+      outputBytes: MAX_OUTPUT_BYTES,
     },
     ...(run.uid !== undefined && { uid: run.uid }),
     signal,
-    output,
+    onOutput: output,
   });
 }

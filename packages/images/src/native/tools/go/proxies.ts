@@ -11,10 +11,10 @@ export interface ProxyResponse {
   readonly body: Uint8Array;
 }
 
-const NOT_FOUND = new Set([404, 410]);
+const NOT_FOUND_STATUSES = new Set([404, 410]);
 
 function shouldTryNext(status: number, fallbackOn: 'not-found' | 'any-error'): boolean {
-  return status !== 200 && (fallbackOn === 'any-error' || NOT_FOUND.has(status));
+  return status !== 200 && (fallbackOn === 'any-error' || NOT_FOUND_STATUSES.has(status));
 }
 
 /**

@@ -1,15 +1,15 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
-import { imageFolder } from '../../../../../../test/support/images.ts';
+import { createImageFolder } from '../../../../../../test/support/images.ts';
 import { readGoSettings } from './settings.ts';
 
 const home = '/nonexistent';
-const DEFAULT = { proxies: ['https://proxy.golang.org'] };
+const DEFAULT_SETTINGS = { proxies: ['https://proxy.golang.org'] };
 
 it.each<[string, Record<string, string>, unknown]>([
-  ['the public proxy if nothing is set', {}, DEFAULT],
-  ['the public proxy if the setting is empty', { GOPROXY: '' }, DEFAULT],
+  ['the public proxy if nothing is set', {}, DEFAULT_SETTINGS],
+  ['the public proxy if the setting is empty', { GOPROXY: '' }, DEFAULT_SETTINGS],
   [
     'only the HTTP proxies of a list',
     { GOPROXY: 'https://a.test/go, http://b.test,file:///mnt/modules,direct' },
@@ -27,7 +27,7 @@ it.each<[string, Record<string, string>, unknown]>([
 });
 
 it("Go's settings come from the environment, otherwise from the file of go env", () => {
-  const folder = imageFolder();
+  const folder = createImageFolder();
   const write = (path: string, text: string): string => {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
@@ -40,6 +40,6 @@ it("Go's settings come from the environment, otherwise from the file of go env",
   expect(read({})).toEqual(['https://home.test']);
   expect(read({ XDG_CONFIG_HOME: join(folder, 'xdg') })).toEqual(['https://xdg.test']);
   expect(read({ GOENV: configFile })).toEqual(['https://file.test']);
-  expect(read({ GOENV: 'off' })).toEqual(DEFAULT.proxies);
+  expect(read({ GOENV: 'off' })).toEqual(DEFAULT_SETTINGS.proxies);
   expect(read({ GOENV: configFile, GOPROXY: 'https://env.test' })).toEqual(['https://env.test']);
 });

@@ -4,7 +4,7 @@ import type { Registries, UserEnvironment } from '../../../builder.ts';
 import { DEFAULT_PROXY } from './proxies.ts';
 
 /** Returns a value from a file written by `go env -w`. */
-function valueIn(path: string, name: string): string | undefined {
+function readValue(path: string, name: string): string | undefined {
   let text;
   try {
     text = readFileSync(path, 'utf8');
@@ -24,7 +24,7 @@ export function readGoSettings({ env, home }: UserEnvironment): NonNullable<Regi
   const defaultFile = join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'go', 'env');
   const file = env['GOENV'] ?? defaultFile;
   const value = env['GOPROXY'] ?? '';
-  const setting = value || (file === 'off' ? undefined : valueIn(file, 'GOPROXY')) || DEFAULT_PROXY;
+  const setting = value || (file === 'off' ? undefined : readValue(file, 'GOPROXY')) || DEFAULT_PROXY;
   const proxies = setting
     .split(/[,|]/)
     .map((entry) => entry.trim())

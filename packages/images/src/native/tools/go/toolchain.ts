@@ -22,18 +22,18 @@ const TOOLCHAINS: Readonly<Partial<Record<NodeJS.Architecture, GoModule>>> = {
  * Files needed to compile: the go command, compiler, assembler and linker, headers, and the standard library. No C, no
  * tests.
  */
-const INCLUDED =
+const INCLUDED_FILES =
   /^(?:VERSION|LICENSE|bin\/go|pkg\/include\/.+|pkg\/tool\/[^/]+\/(?:asm|compile|link)|src\/(?!cmd\/).+)$/;
-const EXCLUDED = /_test\.go$|\/testdata\//;
+const EXCLUDED_FILES = /_test\.go$|\/testdata\//;
 const EXECUTABLES = /^(?:bin|pkg\/tool)\//;
 
 /** Part of the cache key of toolchains. Increment it if different files are included. */
 const REVISION = 1;
 
 /** Returns the toolchain for this machine. Throws ImageError incompatible_platform if there is none. */
-export function toolchainFor(arch: NodeJS.Architecture = process.arch): GoModule {
-  const found = TOOLCHAINS[arch];
-  if (found !== undefined) return found;
+export function toolchainOfHost(arch: NodeJS.Architecture = process.arch): GoModule {
+  const toolchain = TOOLCHAINS[arch];
+  if (toolchain !== undefined) return toolchain;
   throw new ImageError(
     'incompatible_platform',
     'Tools written in Go can only be compiled on x86-64 and ARM64.',
@@ -41,10 +41,10 @@ export function toolchainFor(arch: NodeJS.Architecture = process.arch): GoModule
 }
 
 /** Returns the folder of a toolchain in the store. */
-export function cachedToolchain(toolchain: GoModule, context: BuildContext): Promise<ImageBlob> {
-  return context.cachedFolder(`go-toolchain:${REVISION}:${toolchain.sum}`, async (folder) => {
-    context.progress(`fetching the Go toolchain ${toolchain.version}`);
-    const includes = (path: string): boolean => INCLUDED.test(path) && !EXCLUDED.test(path);
+export function findOrFetchToolchain(toolchain: GoModule, context: BuildContext): Promise<ImageBlob> {
+  return context.findOrMakeFolder(`go-toolchain:${REVISION}:${toolchain.sum}`, async (folder) => {
+    context.reportProgress(`fetching the Go toolchain ${toolchain.version}`);
+    const includes = (path: string): boolean => INCLUDED_FILES.test(path) && !EXCLUDED_FILES.test(path);
     await unpackModule(
       toolchain,
       { folder, includes, isExecutable: (path) => EXECUTABLES.test(path) },

@@ -1,0 +1,65 @@
+import { openServiceStore } from '@heddle/service';
+import type { Kysely } from 'kysely';
+import { expect } from 'vitest';
+import { createTestApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+
+export interface WorkflowResponse {
+  id: string;
+  name: string;
+  description: string | null;
+  folderPath: string;
+  blocks: { id: string; type: string }[];
+}
+
+/** An API with functions that create and list workflows and folders. */
+export interface WorkflowsApi extends TestApi {
+  database: Kysely<unknown>;
+  createWorkspace(): Promise<string>;
+  createWorkflow(workspaceId: string, name: string, folderPath?: string): Promise<WorkflowResponse>;
+  createFolder(workspaceId: string, path: string): Promise<number>;
+  listFolders(workspaceId: string, query?: string): Promise<string[]>;
+  listWorkflows(workspaceId: string, query?: string): Promise<string[]>;
+  listActions(resourceId: string): Promise<string[]>;
+}
+
+export const WORKFLOWS_PATH = '/api/v2/workflows';
+export const FOLDERS_PATH = `${WORKFLOWS_PATH}/folders`;
+
+/** Starts an API on the PostgreSQL database at a URL, or on SQLite. */
+export async function startWorkflowsApi(postgresUrl: string | undefined): Promise<WorkflowsApi> {
+  const store = await openServiceStore(
+    postgresUrl === undefined ? {} : { postgres: { url: postgresUrl }, secret: 'x'.repeat(32) },
+  );
+  const api = await createTestApi({ store });
+  const { call } = api;
+  return {
+    ...api,
+    database: store.database,
+    createWorkspace: () => store.workspaces.createWorkspace('Other', api.userId),
+    async createWorkflow(workspaceId, name, folderPath) {
+      const { status, data } = await call<WorkflowResponse>('POST', WORKFLOWS_PATH, {
+        body: { workspaceId, name, folderPath },
+      });
+      expect(status).toBe(201);
+      return data;
+    },
+    createFolder: async (workspaceId, path) =>
+      (await call('POST', FOLDERS_PATH, { body: { workspaceId, path } })).status,
+    async listFolders(workspaceId, query = '') {
+      const { data } = await call<{ path: string }[]>(
+        'GET',
+        `${FOLDERS_PATH}?workspaceId=${workspaceId}${query}`,
+      );
+      return data.map(({ path }) => path);
+    },
+    async listWorkflows(workspaceId, query = '') {
+      const { data } = await call<WorkflowResponse[]>(
+        'GET',
+        `${WORKFLOWS_PATH}?workspaceId=${workspaceId}${query}`,
+      );
+      return data.map(({ name }) => name);
+    },
+    listActions: async (id) => (await store.audit.listByResource(id)).map(({ action }) => action),
+  };
+}
