@@ -236,7 +236,7 @@ describe('metadata is read', () => {
   const largeEntry = {
     path: 'alpha/data.bin',
     content: Buffer.from(Array.from({ length: 400_000 }, (_, index) => (index * 7919) % 251)),
-    deflate: false,
+    isCompressed: false,
   };
   const alpha: IndexedWheel = { name: 'alpha', requires: ['ghost'], entries: [largeEntry] };
   const file = '/files/alpha-1.0-py3-none-any.whl';
