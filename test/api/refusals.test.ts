@@ -109,7 +109,7 @@ describe.each(SAMPLE)('%s records nothing when it refuses', (_title, operation) 
       expect((await expectStatus(404, { options: { key: foreignKey } })).message).toMatch(/not found/);
     });
 
-  it('callers without a credential or with an invalid one', async () => {
+  it('unauthenticated callers, and callers with an invalid credential', async () => {
     expect((await expectStatus(401, { options: { key: null } })).message).toMatch(/required|Unauthorized/);
     const guessedKeyError = await expectStatus(401, { options: { key: 'sk-heddle-guess' } });
     expect(guessedKeyError.message).toBe('Invalid API key');

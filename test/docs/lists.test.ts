@@ -36,7 +36,7 @@ describe('docs/format.md', () => {
   });
 
   it('lists the triggers by their priority as the default start', () => {
-    const listedTypes = [...readSection(formatPage, '## Starts').matchAll(/^\d+\. `(\w+)`$/gm)].map(
+    const listedTypes = [...readSection(formatPage, '## Triggers').matchAll(/^\d+\. `(\w+)`$/gm)].map(
       ([, type]) => type,
     );
     expect(listedTypes).toEqual([...TRIGGER_PRIORITY]);
@@ -86,7 +86,7 @@ describe('docs/architecture.md', () => {
     const { rules } = parseJson(readFileSync(join(repository, '.oxlintrc.json'), 'utf8')) as {
       rules: { [rule: string]: [string, { max?: number }] };
     };
-    const text = readSection(architecturePage, '## Limits on our own code');
+    const text = readSection(architecturePage, '## Code limits');
     const readDocumentedLimit = (description: string): number =>
       Number(new RegExp(`^\\| ${description} \\| (\\d+) \\|$`, 'm').exec(text)?.[1]);
     expect({

@@ -131,7 +131,7 @@ const PASSES: { [title: string]: (value: Json) => unknown } = {
     return modules.withContents(value, ({ id }) => (knownIds.has(id) ? '' : undefined));
   },
   'the count of values in a body': (value) => modules.requireValueLimit(value, { values: Infinity }),
-  'the response to a caller without a credential': (value) => modules.withoutStdout({ results: [value] }),
+  'the response to an unauthenticated caller': (value) => modules.withoutStdout({ results: [value] }),
   'the output of a start': (value) =>
     modules.startOutput(modules.blockOf({ type: 'start_trigger', trigger: true }), value),
   'the mocks of a run': (value) => {

@@ -27,7 +27,7 @@ export interface AreaContext {
   timeouts: RunTimeouts;
   /** Maximum body size in bytes of individual operations, by the id of the operation. */
   bodyBytes: ReadonlyMap<string, number>;
-  /** Input limits of callers without a credential. */
+  /** Input limits of unauthenticated callers. */
   publicInputLimits: Required<InputLimits>;
   /** Starts asynchronous runs; undefined: they are refused. */
   queue: RunQueue | undefined;

@@ -53,7 +53,7 @@ export interface ApiOptions<Areas extends readonly Area[] = readonly Area[]> {
 
 /** The caller and the input of an operation that is called as a function. */
 export interface FunctionCall<Path, Query, Body> {
-  /** Undefined for a call without a credential, to a public workflow. */
+  /** Undefined for an unauthenticated call, to a public workflow. */
   principal: Principal | undefined;
   path?: Path;
   query?: Query;

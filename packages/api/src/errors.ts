@@ -96,7 +96,7 @@ export function badRequest(message: string, details?: Json): ApiError {
   return new ApiError(400, message, details === undefined ? {} : { details });
 }
 
-/** The message of a 401 for a call without a credential. */
+/** The message of a 401 for an unauthenticated call. */
 export const NO_CREDENTIAL = 'API key or OAuth access token required';
 
 /** Returns a 401 with a challenge. `isBearer`: the request had an access token. */

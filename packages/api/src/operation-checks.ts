@@ -48,7 +48,7 @@ function requireConsistent(operation: AnyOperation): void {
     [principals.length === 0, 'no principal may call it'],
     [
       principals.includes('anonymous') && resource.kind !== 'workflow',
-      'callers without a credential can only act on a workflow',
+      'unauthenticated callers can only act on a workflow',
     ],
     [principals.includes('workspace') && role === 'admin', 'a workspace key can never have the role admin'],
     [

@@ -67,7 +67,7 @@ export interface Operation<
   path: string;
   tag: string;
   summary: string;
-  /** Who may call it. `anonymous`: callers without a credential, on public workflows. */
+  /** Who may call it. `anonymous`: unauthenticated callers, on public workflows. */
   principals: readonly (PrincipalKind | 'anonymous')[];
   scope: Scope;
   /** The role that a user needs in the workspaces of the resource. Workspace keys can never have the role `admin`. */

@@ -14,7 +14,7 @@ export interface Definition {
   workspaceId: string;
   /** The deployed version that runs start from; absent: the workflow is not deployed. */
   liveVersion?: number | undefined;
-  /** True if callers without a credential may run the live version. */
+  /** True if unauthenticated callers may run the live version. */
   isPublic?: boolean;
   /** True for an archived workflow. Only operations that declare `archived` find it. */
   isArchived?: boolean;
@@ -154,7 +154,7 @@ export interface StartQueue {
   remove(engineRunId: string, failure?: ReservationFailure): Promise<boolean>;
 }
 
-/** The runs of callers without a credential, so that the host can delete them. */
+/** The runs of unauthenticated callers, so that the host can delete them. */
 export interface PublicRuns {
   /** Tells whether a workspace may have public workflows. */
   allows(workspaceId: string): Promise<boolean> | boolean;
@@ -223,7 +223,7 @@ export interface Limits {
   bodyBytes?: { readonly [operationId: string]: number };
   /** Time limits of runs. */
   timeouts?: RunTimeouts;
-  /** Input limits of callers without a credential. Default: 1 MiB, 10,000 values, 5 files of 10 MiB in total. */
+  /** Input limits of unauthenticated callers. Default: 1 MiB, 10,000 values, 5 files of 10 MiB in total. */
   publicInputLimits?: Partial<InputLimits>;
 }
 

@@ -88,7 +88,7 @@ export interface ServiceAreaOptions {
   /** Options for creating the webhooks of triggers at their providers. The credentials are those of `feeds`. */
   hooks?: HookOptions;
   /**
-   * Retention of runs and receipts. Default: runs are kept forever. Runs of callers without a credential, and receipts,
+   * Retention of runs and receipts. Default: runs are kept forever. Runs of unauthenticated callers, and receipts,
    * are kept for 30 days.
    */
   retention?: RetentionLimits;

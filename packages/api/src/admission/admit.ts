@@ -31,7 +31,7 @@ export interface UnreadCall extends Pick<
   Call<never, never, never>,
   'headers' | 'signal' | 'origin' | 'basePath' | 'isHead'
 > {
-  /** Undefined for a call without a credential. */
+  /** Undefined for an unauthenticated call. */
   principal: Principal | undefined;
   /** The workflow id in the path, not validated. */
   workflowId: string | undefined;

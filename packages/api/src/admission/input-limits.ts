@@ -15,7 +15,7 @@ export interface InputLimits {
 /** Limits for callers with a credential. */
 export const AUTHENTICATED_LIMITS = { bytes: 10 * 1024 * 1024, values: 500_000 };
 
-/** Default limits for callers without a credential. */
+/** Default limits for unauthenticated callers. */
 export const ANONYMOUS_LIMITS = {
   bytes: 1024 * 1024,
   values: 10_000,

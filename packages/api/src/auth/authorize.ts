@@ -142,7 +142,7 @@ export async function anonymousPrincipal(
   return publicPrincipal(workflow);
 }
 
-/** Returns the principal of callers without a credential who may run the workflow. */
+/** Returns the principal of unauthenticated callers who may run the workflow. */
 export function publicPrincipal({ id, workspaceId }: Pick<Definition, 'id' | 'workspaceId'>): Principal {
   return {
     kind: 'workspace',

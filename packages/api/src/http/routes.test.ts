@@ -21,7 +21,7 @@ describe.each(CASES)('%s', (_title, operation) => {
   const { method, path } = operation;
   const body = operation.body && !operation.bodyOptional ? {} : undefined;
 
-  it('refuses a call without a credential, with a challenge', async () => {
+  it('refuses an unauthenticated call, with a challenge', async () => {
     const response = await call(method, pathOf(path), { key: null, body });
     const code = operation.legacy ? undefined : 'UNAUTHORIZED';
     expect(errorIn(response.body)).toEqual({

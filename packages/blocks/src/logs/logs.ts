@@ -44,7 +44,7 @@ const fields = z.object({
   withValues: z
     .union([z.boolean(), z.enum(['true', 'false'])])
     .optional()
-    .describe('True: runs and blocks have their input and output.'),
+    .describe('Whether runs and blocks include their input and output.'),
 });
 
 type Fields = z.output<typeof fields>;
@@ -59,7 +59,7 @@ export const logs = defineLazyBlock({
     blocks: z
       .array(z.json())
       .optional()
-      .describe('With runId: the blocks of the run, in the order of their starts.'),
+      .describe('With runId: the blocks of the run, in the order in which they started.'),
   }),
   async run({ fields: query, context }) {
     const log = context.services.runs();

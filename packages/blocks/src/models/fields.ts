@@ -18,12 +18,17 @@ export const modelFields = {
     .optional()
     .describe('Maximum cost of one execution of the block in dollars, including all calls and attempts.'),
   apiKey: z.string().optional().describe('API key of the provider, such as {{OPENAI_API_KEY}}.'),
-  temperature: z.coerce.number().min(0).max(2).optional().describe('How much answers vary, from 0 to 2.'),
+  temperature: z.coerce
+    .number()
+    .min(0)
+    .max(2)
+    .optional()
+    .describe('Sampling temperature of the model, from 0 to 2.'),
   maxTokens: z.coerce.number().min(1).optional().describe('Maximum length of an answer, in tokens.'),
   reasoningEffort: z
     .string()
     .optional()
-    .describe('Effort of models that reason: auto, none, minimal, low, medium, high, xhigh or max.'),
+    .describe('Reasoning effort of the model: auto, none, minimal, low, medium, high, xhigh or max.'),
   thinkingLevel: z.string().optional().describe('The same as reasoningEffort.'),
   promptCaching: z
     .union([z.boolean(), z.enum(['true', 'false'])])

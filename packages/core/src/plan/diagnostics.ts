@@ -97,8 +97,8 @@ export const DIAGNOSTIC_CODES = {
   COUNT_OVER_LIMIT: warning('A container has more iterations or branches than a run allows.'),
   COLLECTION_INVALID: warning('A collection is not a list; the container fails when it is reached.'),
   LOOP_CONDITION_MISSING: warning('A while or doWhile loop has no condition.'),
-  BATCH_SIZE_CLAMPED: warning('A batch size is out of range; the nearest allowed value is used.'),
-  RETRY_CLAMPED: warning('A retry setting is out of range; the nearest allowed value is used.'),
+  BATCH_SIZE_CLAMPED: warning('A batch size is out of range; it is clamped to the nearest allowed value.'),
+  RETRY_CLAMPED: warning('A retry setting is out of range; it is clamped to the nearest allowed value.'),
   RETRY_IGNORED: warning('A block that cannot be retried has a retry policy.'),
   TIMEOUT_INVALID: error('A timeout is not a positive number of milliseconds.'),
 } as const satisfies { [code: string]: CodeInfo };

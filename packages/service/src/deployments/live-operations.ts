@@ -122,7 +122,7 @@ export const updateWorkflowPublicApi = defineChange({
   id: 'updateWorkflowPublicApi',
   method: 'PATCH',
   path: '/api/v2/workflows/{workflowId}/deployment',
-  summary: 'Allow or forbid runs of the live version without a credential',
+  summary: 'Allow or forbid unauthenticated runs of the live version',
   ...ADMIN,
   ...auditActions('WORKFLOW_PUBLIC_API_UPDATED'),
   capability: 'public_api.use',

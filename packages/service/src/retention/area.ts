@@ -16,7 +16,7 @@ import type { RetentionJob } from './sweep.ts';
 /** Retention times of records, and the size limit of runs. */
 export interface RetentionLimits extends RunLimits {
   /**
-   * Milliseconds for which runs of callers without a credential are kept after their end. Default: 30 days; Infinity:
+   * Milliseconds for which runs of unauthenticated callers are kept after their end. Default: 30 days; Infinity:
    * forever.
    */
   publicRunsMs?: number | undefined;

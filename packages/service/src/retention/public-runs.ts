@@ -19,7 +19,7 @@ interface PublicRunRetentionOptions {
 }
 
 /**
- * Returns the job that deletes public runs (runs of callers without a credential), with their files and reservations,
+ * Returns the job that deletes public runs (runs of unauthenticated callers), with their files and reservations,
  * `maxAgeMs` after their end.
  */
 export function publicRunRetention(options: PublicRunRetentionOptions): RetentionJob {

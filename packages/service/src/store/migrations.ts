@@ -177,7 +177,7 @@ async function createReservationIndexes({ schema }: Kysely<unknown>): Promise<vo
     .execute();
 }
 
-/** Adds the table of runs that callers without a credential have started. */
+/** Adds the table of runs that unauthenticated callers have started. */
 async function createPublicRuns(db: Kysely<unknown>): Promise<void> {
   const { schema } = db;
   await schema

@@ -1,7 +1,7 @@
 import type { Db } from './database.ts';
 import type { PublicRunRow } from './schema.ts';
 
-/** The runs of callers without a credential. */
+/** The runs of unauthenticated callers. */
 export class PublicRunStore {
   readonly #db: Db;
 

@@ -56,7 +56,7 @@ export interface WorkflowRow {
   state: string;
   active_version: number | null;
   deployed_at: string | null;
-  /** 1 if callers without a credential may run the live version. */
+  /** 1 if unauthenticated callers may run the live version. */
   public_api: number;
   created_at: string;
   updated_at: string;
@@ -114,7 +114,7 @@ export interface RunCountRow {
   last_at: string | null;
 }
 
-/** A run that a caller without a credential has started. */
+/** A run that an unauthenticated caller has started. */
 export interface PublicRunRow {
   run_id: string;
   created_at: string;

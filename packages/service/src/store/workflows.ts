@@ -163,7 +163,7 @@ export class WorkflowStore {
     });
   }
 
-  /** Allows or forbids runs of the live version without a credential. */
+  /** Allows or forbids unauthenticated runs of the live version. */
   async setPublic(workflowId: string, isPublic: boolean, recordAudit: AuditRecorder): Promise<void> {
     await this.#change(workflowId, async (db) => {
       await db

@@ -10,7 +10,7 @@ type Services = Pick<AreaContext, 'engine' | 'reservations' | 'repeat'>;
 const POLL_MS = 50;
 
 /**
- * Waits for the end of a queued run, and returns its response as callers without a credential see it: the response of
+ * Waits for the end of a queued run, and returns its response as unauthenticated callers see it: the response of
  * its Response block, else its output. Returns undefined, and lets the run continue, if it has not ended after `waitMs`
  * or waits for a person.
  */

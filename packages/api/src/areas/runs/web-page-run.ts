@@ -21,7 +21,7 @@ export interface WebPageRun {
 }
 
 /**
- * Runs the live version and returns the event stream of the run. The limits of callers without a credential apply, and
+ * Runs the live version and returns the event stream of the run. The limits of unauthenticated callers apply, and
  * messages of the engine are hidden, as in the execute operation. The caller must have checked that the person may run
  * the workflow. Throws an ApiError if the run is refused.
  */

@@ -95,7 +95,7 @@ export const eventFields = z.object({
   windowHours: integerField(1, MAX_HOURS)
     .default(24)
     .describe(
-      'failure_rate, latency_spike, error_count: the length of the window in hours, from 1 to 168. Default: 24.',
+      'failure_rate, latency_spike, error_count: the length of the time window in hours, from 1 to 168. Default: 24.',
     ),
   inactivityHours: integerField(1, MAX_HOURS)
     .default(24)

@@ -190,7 +190,7 @@ export const rssSchema = {
   outputs: z.object({
     title: z.string().describe('The title of the item.'),
     link: z.string().describe('The URL of the item.'),
-    pubDate: z.string().describe('When the item was published, as the feed writes it.'),
+    pubDate: z.string().describe('When the item was published, in the format of the feed.'),
     item: z
       .record(z.string(), z.json())
       .describe(
