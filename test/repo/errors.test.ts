@@ -100,7 +100,7 @@ describe('docs/errors.md', () => {
   it('has a hint for each code, and its fault or severity', () => {
     const incompleteSections = sections.filter(
       (section) =>
-        !textAfter(section, 'Do') || !(textAfter(section, 'Fault') ?? textAfter(section, 'Severity')),
+        !textAfter(section, 'Action') || !(textAfter(section, 'Fault') ?? textAfter(section, 'Severity')),
     );
     expect(incompleteSections.map(({ code }) => code)).toEqual([]);
   });

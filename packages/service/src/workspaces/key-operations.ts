@@ -84,7 +84,7 @@ export const revokeWorkspaceApiKey = defineOperation({
   resource: workspace('path'),
   params: schemas.keyPath,
   query: schemas.emptyObject,
-  success: [{ status: 200, schema: schemas.revokedKey, description: 'The key is refused from now on' }],
+  success: [{ status: 200, schema: schemas.revokedKey, description: 'The key is rejected from now on' }],
   errors: [400, 401, 403, 404, 429],
   async handle({ store }, { path: { keyId }, recordAudit }, workspaceId) {
     await (store.database as Db).transaction().execute(async (tx) => {
