@@ -49,7 +49,7 @@ describe('heddle sandbox run without --json', () => {
     },
   );
 
-  it('leaves no files, and needs no folder of images for code without an image', async () => {
+  it('leaves no files, and needs no image folder for code without an image', async () => {
     const { cwd, sandbox } = await createSandboxFolder({ 'a.js': 'return 1' });
     expect(await sandbox('run', 'a.js', '--images', 'a.js/images')).toMatchObject({
       exitCode: 0,

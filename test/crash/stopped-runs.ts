@@ -111,7 +111,7 @@ async function openEngine(
   return createEngineOn(stores, registry, options, codeService);
 }
 
-/** Returns the executor of the type `step`: an effect that outputs its fields after one turn of the event loop. */
+/** Returns the executor of the type `step`: an effect that outputs its fields after one iteration of the event loop. */
 function stepExecutor(onStart: (place: string) => void): BlockExecutor {
   return {
     types: ['step'],

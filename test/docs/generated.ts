@@ -244,7 +244,7 @@ function argumentsTable(all: { readonly [name: string]: Argument }): string[] {
   ]);
   return rows.length === 0
     ? []
-    : ['', ...formatTable(['argument', 'block field', 'required', 'meaning'], rows)];
+    : ['', ...formatTable(['argument', 'block field', 'required', 'description'], rows)];
 }
 
 /** Returns the sentences about operations and tables at the beginning of the page of an integration. */
@@ -274,11 +274,11 @@ function operationSentence(names: readonly string[]): string {
   return `Value of the block field \`operation\`: ${listed.join(' or ')}.`;
 }
 
-/** Returns the sentence that defines files of the run, if an operation uses them. */
+/** Returns the sentence that defines run files, if an operation uses them. */
 function runFileSentence(tools: Integration['tools']): string {
-  const usesFiles = JSON.stringify(tools).toLowerCase().includes('file of the run');
+  const usesFiles = JSON.stringify(tools).toLowerCase().includes('run file');
   return usesFiles
-    ? ' A *file of the run* is a file that Heddle stores for one run ([files](../format.md#files)).'
+    ? ' A *run file* is a file that Heddle stores for one run ([files](../format.md#files)).'
     : '';
 }
 
@@ -350,11 +350,11 @@ function integrationPage({
     const sentences = [
       tool.description,
       operationSentence(names),
-      `The operation sends \`${tool.method} ${tool.path}\`${tool.paging ? `, and fetches up to ${tool.paging.pages} pages of the list` : ''}.`,
+      `The operation sends \`${tool.method} ${tool.path}\`${tool.paging ? `, and fetches up to ${tool.paging.pages} pages of results` : ''}.`,
       ...(tool.keyHeader === undefined
         ? []
         : [
-            `If Heddle repeats the call, it sends the same header \`${tool.keyHeader}\`, by which the service recognizes the repetition.`,
+            `If Heddle retries the call, it sends the same header \`${tool.keyHeader}\`, so that the service can recognize the retry.`,
           ]),
     ];
     return ['', `## ${id}`, '', sentences.join(' '), ...argumentsTable(tool.arguments)];

@@ -15,7 +15,7 @@ interface Row {
   location: string;
   context: string;
   fieldText: string;
-  /** The documented result: JSON, `fails CODE` or `refused`. */
+  /** The documented result: JSON, `fails CODE` or `rejected`. */
   result: string;
   /** The diagnostic codes in the last column. */
   codes: string[];
@@ -64,7 +64,7 @@ async function runExample({ context, fieldText }: Row): Promise<{ result: string
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'WORKFLOW_INVALID') throw error;
     const { diagnostics } = error.details as unknown as { diagnostics: Diagnostic[] };
-    return { result: 'refused', codes: codesOf(diagnostics) };
+    return { result: 'rejected', codes: codesOf(diagnostics) };
   }
 }
 
@@ -79,7 +79,7 @@ describe('the examples of docs/references.md', () => {
     'have the result on the page: %s',
     async (_, row) => {
       const expected =
-        row.result.startsWith('fails') || row.result === 'refused'
+        row.result.startsWith('fails') || row.result === 'rejected'
           ? row.result
           : JSON.stringify(JSON.parse(row.result));
       expect(await runExample(row)).toEqual({ result: expected, codes: row.codes });

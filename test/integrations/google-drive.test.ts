@@ -127,7 +127,7 @@ describe('a file that a block stores in Google Drive', () => {
 });
 
 describe('a file that a block reads from Google Drive', () => {
-  it('becomes a file of the run', async () => {
+  it('becomes a run file', async () => {
     const drive = await startDrive();
     await call(drive, { operation: 'upload', file: '<start.doc>' }, fileOf(LARGE_CONTENT, 'image/png'));
     const result = await call(drive, { operation: 'download', fileId: 'file-4', fileName: '../big.png' });

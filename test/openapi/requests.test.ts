@@ -205,7 +205,7 @@ describe('bodies of imported operations', () => {
     ]);
   });
 
-  it('may contain files of the run', async () => {
+  it('may contain run files', async () => {
     const bytes = Buffer.from([0x89, 0x50, 0, 255]);
     const data = `data:image/png;base64,${bytes.toString('base64')}`;
     const input = { files: [{ type: 'file', name: 'loom.png', data }] };

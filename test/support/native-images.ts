@@ -24,7 +24,7 @@ import { findBubblewrap } from './bubblewrap.ts';
 /** The folder is reused by later runs of the tests, because a build downloads and unpacks some 30 MiB. */
 const FOLDER = join(tmpdir(), `heddle-native-images-${userInfo().uid}`);
 
-/** Creates the folder of images that tests share, and returns its path. */
+/** Creates the image folder that tests share, and returns its path. */
 export function createSharedFolder(): string {
   mkdirSync(FOLDER, { recursive: true });
   // Native jobs run under other user ids, which must be able to read this folder.
@@ -38,7 +38,7 @@ interface NativeImagesOptions {
   readonly maxImageMiB?: number;
 }
 
-/** Opens the shared folder of images. Builds get real packages from the mirrors of this machine. */
+/** Opens the shared image folder. Builds get real packages from the mirrors of this machine. */
 function openSharedImages(bubblewrap: string, { npm, ...options }: NativeImagesOptions = {}): Images {
   const debian = readAptSettings();
   return createImages({
@@ -71,7 +71,7 @@ async function buildImage(images: Images, spec: unknown): Promise<string | undef
 }
 
 /**
- * Opens the shared folder of images with these options. If this machine cannot build native images, prints the reason
+ * Opens the shared image folder with these options. If this machine cannot build native images, prints the reason
  * and returns undefined.
  */
 export async function openNativeImages(options: NativeImagesOptions): Promise<Images | undefined> {

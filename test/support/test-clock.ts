@@ -15,7 +15,7 @@ export class TestClock implements Clock {
     return this.#timers.length;
   }
 
-  /** Waits until a timer is set that is due in exactly `ms`, and then for one turn of the event loop. */
+  /** Waits until a timer is set that is due in exactly `ms`, and then for one iteration of the event loop. */
   async waitForTimer(ms: number): Promise<void> {
     const atMs = this.#nowMs + ms;
     if (!this.#timers.some((timer) => timer.atMs === atMs))

@@ -33,7 +33,7 @@ describe('a file block', () => {
     expect(filesIn(result.output).map(({ name }) => name)).toEqual(['a.csv', 'b.json']);
   });
 
-  it('downloads a file from a URL and stores it as a file of the run', async () => {
+  it('downloads a file from a URL and stores it as a run file', async () => {
     const webServer = await startWebServer({ '/notes/loom%20one.md': '# Looms' });
     const engine = await openTenantEngine(webServer.egressOptions);
     const filePath = `${webServer.url}/notes/loom%20one.md`;
@@ -127,14 +127,14 @@ describe('a file block', () => {
     const deployment = await engine.deploy(definition);
     const warnings = deployment.diagnostics.filter(({ code }) => code === 'FEATURE_MISSING');
     expect(warnings.map(({ message }) => message)).toEqual([
-      '"A" fails when it is reached: its operation "file_write" uses files of the workspace, which this host does not store.',
+      '"A" fails when it is reached: its operation "file_write" uses workspace files, which this host does not store.',
     ]);
     const engineWithFiles = await openTenantEngine({ tenantFiles: new MemoryFiles() });
     expect(engineWithFiles.check(definition).map(({ code }) => code)).not.toContain('FEATURE_MISSING');
   });
 });
 
-describe('files of the workspace', () => {
+describe('workspace files', () => {
   it('are written, appended to, edited, listed, moved and read by blocks of its workflows', async () => {
     const files = new MemoryFiles();
     const engine = await openTenantEngine({ tenantFiles: files });
@@ -222,7 +222,7 @@ describe('files of the workspace', () => {
     expect(output).toMatchObject({ entries: [{ path: '/a' }] });
   });
 
-  it('are copied from files of the run with unique names, and are overwritten only if the author allows it', async () => {
+  it('are copied from run files with unique names, and are overwritten only if the author allows it', async () => {
     const files = new MemoryFiles();
     const engine = await openTenantEngine({ tenantFiles: files });
     const writeFields = { operation: 'file_write', fileName: 'a.csv', writeFileId: '<start.docs>' };

@@ -40,10 +40,10 @@ const TRIGGER_TABLES =
 const EVENT_TABLES = /"(service_events|event_cooldowns|flow_runs|flow_events|flow_groups)"/;
 const HOOK_TABLES = /"(provider_hooks)"/;
 const COUNTED_TABLES = options.hooks ? HOOK_TABLES : options.countsEvents ? EVENT_TABLES : TRIGGER_TABLES;
-/** Statements on webhooks at providers. */
+/** Statements on webhook registrations. */
 const hookStatements = new WeakSet<QueryId>();
 
-/** Counts as steps the statements on tables of triggers and queued runs, of events, or of webhooks at providers. */
+/** Counts as steps the statements on tables of triggers and queued runs, of events, or of webhook registrations. */
 const stepCounter: KyselyPlugin = {
   transformQuery({ node, queryId }) {
     // Reads of events and webhooks are not counted, because polls repeat them.

@@ -25,7 +25,7 @@ export interface BlockImages extends ImageSource {
   /** Opens the image store of the data folder, and creates it if it is missing. */
   store(): Promise<Images>;
   /**
-   * Deletes unused images in the background, now and every hour, until `close`. Does not create the folder of images.
+   * Deletes unused images in the background, now and every hour, until `close`. Does not create the image folder.
    * `onError` gets the errors.
    */
   collectRepeatedly(onError: (error: unknown) => void, options?: CollectionOptions): void;

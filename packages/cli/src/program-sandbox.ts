@@ -19,7 +19,7 @@ export function declareSandbox(program: Command, io: Io, done: Done): void {
     .command('sandbox')
     .summary('Run code in the sandbox, build images, check the isolation.')
     .description(
-      'Runs code in the sandbox of function blocks, builds images of packages, and checks how well this host isolates code.',
+      'Runs code in the sandbox of function blocks, builds package images, and checks how well this host isolates code.',
     );
   declareBuild(sandbox, io, done);
   declareList(sandbox, io, done);

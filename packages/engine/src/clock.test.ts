@@ -17,7 +17,7 @@ it('a timer fires once, at its time', () => {
   expect(fire).toHaveBeenCalledTimes(1);
 });
 
-it('a timer whose time has passed fires in a later turn of the event loop', () => {
+it('a timer whose time has passed fires in a later iteration of the event loop', () => {
   const fire = vi.fn<() => void>();
   systemClock.at(-5, fire);
   expect(fire).not.toHaveBeenCalled();

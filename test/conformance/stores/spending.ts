@@ -72,7 +72,7 @@ export function describeSpending(
         share: fc.double({ min: 0, max: 1, noNaN: true }),
         usesOtherStore: fc.boolean(),
         accounts: fc.constantFrom(['a'], ['b'], ['a', 'b'], ['b', 'a']),
-        // Turns of the event loop between the reservation and its settlement.
+        // Iterations of the event loop between the reservation and its settlement.
         turns: fc.nat({ max: 3 }),
       });
       const stores = await makeStores();

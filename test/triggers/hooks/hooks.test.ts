@@ -9,7 +9,7 @@ import type { HookApi } from './setup.ts';
 const DAY_MS = 24 * 3_600_000;
 const GITHUB = HOOK_TYPES.github;
 
-describe.each(storesToTest('hooks'))('webhooks at providers on %s', (store) => {
+describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
   let providers: HookProviders;
   let api: HookApi;
 

@@ -43,7 +43,7 @@ function startOtherProcess(api: HookApi, { services }: HookProviders) {
 }
 
 describe.each(storesToTest('processes of hooks'))(
-  'webhooks at providers, with several processes on %s,',
+  'webhook registrations, with several processes on %s,',
   (store) => {
     let providers: HookProviders;
     let api: HookApi;

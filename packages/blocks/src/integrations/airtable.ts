@@ -65,7 +65,7 @@ export const integration = defineIntegration({
       answer: { output: { records: 'records' } },
     },
     airtable_update_record: {
-      description: 'Changes fields of a record.',
+      description: 'Updates fields of a record.',
       method: 'PATCH',
       path: '/v0/{baseId}/{tableId}/{recordId}',
       arguments: { ...tableArguments, recordId, fields: values },

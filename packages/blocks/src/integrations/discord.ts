@@ -35,7 +35,7 @@ export const integration = defineIntegration({
       json: bodyMembers('content'),
     },
     discord_get_messages: {
-      description: 'Reads the newest messages of a channel.',
+      description: 'Returns the newest messages of a channel.',
       method: 'GET',
       path: '/channels/{channel_id}/messages',
       arguments: { channel_id, limit: integer('Number of messages, up to 100', [1, 100]) },

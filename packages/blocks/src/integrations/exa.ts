@@ -25,7 +25,7 @@ export const integration = defineIntegration({
       answer: { output: { results: 'results' } },
     },
     exa_get_contents: {
-      description: 'Reads web pages as text.',
+      description: 'Returns the text of web pages.',
       method: 'POST',
       path: '/contents',
       arguments: {

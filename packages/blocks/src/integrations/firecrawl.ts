@@ -11,7 +11,7 @@ export const integration = defineIntegration({
   operations: { scrape: 'firecrawl_scrape', search: 'firecrawl_search', map: 'firecrawl_map' },
   tools: {
     firecrawl_scrape: {
-      description: 'Reads a web page as Markdown.',
+      description: 'Returns a web page as Markdown.',
       method: 'POST',
       path: '/v2/scrape',
       arguments: {

@@ -5,7 +5,7 @@ import { arg, data, defineIntegration, integer, text } from './integration.ts';
 import { googleErrors } from './google.ts';
 
 const fileId = text('Id of the file', { required: true, fields: ['fileId', 'manualFileId'] });
-const fileName = text('Name of the resulting file of the run; default: the name of the file in Drive', {
+const fileName = text('Name of the resulting run file; default: the name of the file in Drive', {
   fields: ['fileName'],
 });
 const LIST_QUERY = { fields: 'nextPageToken,files(id,name,mimeType,size,webViewLink,modifiedTime)' };
@@ -72,7 +72,7 @@ export const integration = defineIntegration({
       path: '/upload/drive/v3/files',
       query: { uploadType: 'resumable', fields: 'id,name,mimeType,size,webViewLink,modifiedTime,parents' },
       arguments: {
-        file: data({ type: ['object', 'array'] }, 'A file of the run, or an object {base64, name, type}', {
+        file: data({ type: ['object', 'array'] }, 'A run file, or an object {base64, name, type}', {
           fields: ['file', 'fileUpload', 'fileReference'],
         }),
         content: text('Text to store, instead of a file'),
@@ -95,7 +95,7 @@ export const integration = defineIntegration({
     },
     google_drive_download: {
       description:
-        'Downloads a file as a file of the run. A Google document cannot be downloaded; export the document instead.',
+        'Downloads a file as a run file. A Google document cannot be downloaded; export the document instead.',
       method: 'GET',
       path: '/drive/v3/files/{fileId}',
       query: { alt: 'media' },
@@ -104,7 +104,7 @@ export const integration = defineIntegration({
     },
     google_drive_export: {
       description:
-        'Converts a Google document to another format and returns the result, of up to 10 MB, as a file of the run.',
+        'Converts a Google document to another format and returns the result, of up to 10 MB, as a run file.',
       method: 'GET',
       path: '/drive/v3/files/{fileId}/export',
       arguments: {

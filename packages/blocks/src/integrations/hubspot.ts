@@ -51,7 +51,7 @@ export const integration = defineIntegration({
       json: bodyMembers('properties'),
     },
     hubspot_update_contact: {
-      description: 'Changes a contact.',
+      description: 'Updates a contact.',
       method: 'PATCH',
       path: '/crm/v3/objects/contacts/{contactId}',
       arguments: { contactId, properties },

@@ -37,7 +37,7 @@ export interface IntegrationTool extends Partial<
 
 /** The context of `prepare`. */
 export interface PrepareContext {
-  /** Returns the content of a file of the run as Base64; undefined if the run has no such file. */
+  /** Returns the content of a run file as Base64; undefined if the run has no such file. */
   readFileAsBase64: (record: FileRecord) => Promise<string | undefined>;
 }
 

@@ -64,7 +64,7 @@ export const integration = defineIntegration({
       answer: { ok: 'data.issueCreate.success', output: { issue: 'data.issueCreate.issue' } },
     },
     linear_update_issue: {
-      description: 'Changes an issue.',
+      description: 'Updates an issue.',
       method: 'POST',
       path: '/graphql',
       arguments: {

@@ -5,7 +5,7 @@ import { ArgumentError } from '../openapi/wire.ts';
 import { arg, data, defineIntegration, text } from './integration.ts';
 import type { PrepareContext } from './integration.ts';
 
-/** Adds the argument `document`: the URL of the document, or the content of a file of the run as a data URL. */
+/** Adds the argument `document`: the URL of the document, or the content of a run file as a data URL. */
 async function withDocument(args: JsonObject, context: PrepareContext): Promise<JsonObject> {
   const { fileReference } = args;
   const source: Json = (Array.isArray(fileReference) ? fileReference[0] : fileReference) ?? null;
@@ -32,7 +32,7 @@ const parseTool = {
   arguments: {
     fileReference: data(
       { type: ['string', 'object', 'array'] },
-      'A file of the run, or the https URL of a document',
+      'A run file, or the https URL of a document',
       { required: true, fields: ['fileReference', 'fileUpload', 'filePath'] },
     ),
     pages: data(

@@ -95,7 +95,7 @@ export const integration = defineIntegration({
       answer: { output: { ts: 'ts', channel: 'channel', message: 'message' } },
     },
     slack_update_message: {
-      description: 'Changes the text of a message.',
+      description: 'Updates the text of a message.',
       method: 'POST',
       path: '/chat.update',
       arguments: {
@@ -116,7 +116,7 @@ export const integration = defineIntegration({
       answer: { output: { ts: 'ts', channel: 'channel' } },
     },
     slack_message_reader: {
-      description: 'Reads the newest messages of a channel.',
+      description: 'Returns the newest messages of a channel.',
       method: 'GET',
       path: '/conversations.history',
       arguments: {

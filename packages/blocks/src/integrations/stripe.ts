@@ -91,7 +91,7 @@ export const integration = defineIntegration({
       arguments: { customer: idArgument('customer') },
     },
     stripe_update_customer: {
-      description: 'Changes a customer.',
+      description: 'Updates a customer.',
       method: 'POST',
       path: '/v1/customers/{customer}',
       arguments: { customer: idArgument('customer'), ...customerFields },

@@ -111,7 +111,7 @@ export const integration = defineIntegration({
       ...returnRowsSettings,
     },
     supabase_update: {
-      description: 'Changes the rows that match the filter.',
+      description: 'Updates the rows that match the filter.',
       method: 'PATCH',
       path: '/rest/v1/{table}',
       arguments: {

@@ -22,7 +22,7 @@ export const integration = defineIntegration({
       answer: { output: { query: 'query', results: 'results', answer: 'answer' } },
     },
     tavily_extract: {
-      description: 'Reads web pages as text.',
+      description: 'Returns the text of web pages.',
       method: 'POST',
       path: '/extract',
       arguments: {

@@ -10,7 +10,7 @@ const parse_mode = text('Format of the text: HTML, Markdown or MarkdownV2', {
   schema: { enum: ['HTML', 'Markdown', 'MarkdownV2'] },
 });
 const fileArgument = (noun: string, field: string) =>
-  text(`URL of the ${noun}, or the file_id of the ${noun} at Telegram`, { required: true, fields: [field] });
+  text(`URL of the ${noun}, or the file_id of the ${noun} on Telegram`, { required: true, fields: [field] });
 const messageAnswer = { output: { message_id: 'result.message_id', chat: 'result.chat', message: 'result' } };
 
 export const integration = defineIntegration({

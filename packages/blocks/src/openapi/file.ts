@@ -122,7 +122,7 @@ const answer = z.strictObject({
   /** The header with the time, in seconds or milliseconds since 1970, from which calls are accepted again. */
   reset: header.optional(),
   /**
-   * Which responses become files of the run. They are stored as they arrive, so that they are never in memory as a
+   * Which responses become run files. They are stored as they arrive, so that they are never in memory as a
    * whole. Their result is `{file}`.
    */
   file: z

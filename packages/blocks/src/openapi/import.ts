@@ -49,7 +49,7 @@ export interface ImportedTools {
 /** Maximum number of characters of JSON Schema that a tool may add to each model call. */
 export const MAX_SCHEMA_CHARS = 30_000;
 const MAX_DESCRIPTION_CHARS = 1000;
-/** Responses that are not text become files of the run if they have more bytes than this. */
+/** Responses that are not text become run files if they have more bytes than this. */
 const MAX_INLINE_BYTES = 2 ** 20;
 
 /**
@@ -355,7 +355,7 @@ function serviceParameterOf(
 
 /** The schema of a file as an argument. */
 const FILE_SCHEMA: JsonObject = {
-  description: 'A file: its text, or a file of the run, or {"name", "type", "base64"}.',
+  description: 'A file: its text, or a run file, or {"name", "type", "base64"}.',
   anyOf: [
     { type: 'string' },
     {

@@ -27,7 +27,7 @@ export interface RequestContext {
   baseUrl: string;
   /** Undefined: the request has no credential. */
   secret: string | undefined;
-  /** Returns the content of a file of the run as Base64; undefined if the run has no such file. */
+  /** Returns the content of a run file as Base64; undefined if the run has no such file. */
   readFile(record: FileRecord): Promise<string | undefined>;
 }
 
@@ -319,7 +319,7 @@ function fileRecordOf(value: Json): FileRecord | undefined {
   return first && (first as unknown) === value ? first : undefined;
 }
 
-/** Returns a file of the run, Base64 content, or a string as a file. Throws an ArgumentError. */
+/** Returns a run file, Base64 content, or a string as a file. Throws an ArgumentError. */
 export async function fileOf(
   argument: string,
   value: Json,

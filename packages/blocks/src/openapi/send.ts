@@ -13,7 +13,7 @@ import type { ServiceRequest } from './request.ts';
 /** The response of a service. */
 export interface ServiceResponse {
   /**
-   * The body: JSON, text, `{type, size, base64}` for other content, or `{file}` if it was stored as a file of the run.
+   * The body: JSON, text, `{type, size, base64}` for other content, or `{file}` if it was stored as a run file.
    */
   data: Json;
   status: number;

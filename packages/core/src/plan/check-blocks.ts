@@ -101,7 +101,7 @@ function checkOperation(compilation: Compilation, block: Block): void {
 }
 
 const FEATURE_TEXTS: { readonly [feature in HostFeature]: string } = {
-  files: 'files of the workspace',
+  files: 'workspace files',
   knowledge: 'knowledge bases of the workspace',
 };
 

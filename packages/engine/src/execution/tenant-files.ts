@@ -126,7 +126,7 @@ export type RunTenantFiles = TenantPort<TenantFiles>;
 
 const UNAVAILABLE_ERROR = {
   code: 'FILES_UNAVAILABLE',
-  message: 'The files of the workspace are unavailable.',
+  message: 'The workspace files are unavailable.',
 } as const;
 
 /** Returns the files of the run's tenant; undefined if the host stores none. */

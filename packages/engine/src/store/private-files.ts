@@ -25,7 +25,7 @@ const FILES = [
   'api-secret',
 ];
 const FOLDERS = ['values', 'sandbox', 'temporal', 'secret-keys'];
-/** The folder of images. Sandbox processes, which may belong to other users, read it. */
+/** The image folder. Sandbox processes, which may belong to other users, read it. */
 const IMAGES = 'images';
 const IMAGE_FILES = ['images.db', 'images.db-wal', 'images.db-shm'];
 

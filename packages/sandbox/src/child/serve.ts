@@ -55,7 +55,7 @@ const processContext: { -readonly [K in keyof ProcessContext]: ProcessContext[K]
   },
 };
 
-/** Starts one job per turn of the event loop, so that cancellations, answers and timers run in between. */
+/** Starts one job per iteration of the event loop, so that cancellations, answers and timers run in between. */
 function startNext(): void {
   isScheduled = false;
   const request = queue.shift();

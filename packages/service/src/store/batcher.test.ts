@@ -13,7 +13,7 @@ function createBatches(maxItems: number, fails: (item: number) => boolean = () =
 }
 
 describe('Batcher', () => {
-  it('passes the items of one turn of the event loop together, up to the maximum', async () => {
+  it('passes the items of one iteration of the event loop together, up to the maximum', async () => {
     const { batches, runs: executedBatches } = createBatches(3);
     const results = await Promise.all([1, 2, 3, 4].map((item) => batches.add(item)));
     expect(results).toEqual(['result 1', 'result 2', 'result 3', 'result 4']);

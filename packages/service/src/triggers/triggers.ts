@@ -32,7 +32,7 @@ export interface TriggerState {
   warnings: string[];
 }
 
-const NO_HOOKS: HookSettings = { unavailableReason: 'This server creates no webhooks at providers.' };
+const NO_HOOKS: HookSettings = { unavailableReason: 'This server creates no webhook registrations.' };
 
 /** Changes the triggers of workflows in the transactions that change the workflows. */
 export class Triggers {

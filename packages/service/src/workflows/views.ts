@@ -72,7 +72,7 @@ export function deploymentOf(
 }
 
 /**
- * Returns the progress of a deployment. The deployment is active when all its hooks (webhooks at providers) are active,
+ * Returns the progress of a deployment. The deployment is active when all its hooks (webhook registrations) are active,
  * because a missing hook receives nothing.
  */
 function progressOf(hooks: TriggerState['hooks'], deployedAt: string) {

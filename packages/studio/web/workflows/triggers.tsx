@@ -9,7 +9,7 @@ import type { Trigger, Webhook } from './queries.ts';
 
 const COLUMNS = ['Trigger', 'Type', 'State', 'Next', 'Last', 'Last run', 'Health'];
 
-/** The triggers of the workflow: their health, when they fire next, and their webhooks at providers. */
+/** The triggers of the workflow: their health, when they fire next, and their webhook registrations. */
 export function Triggers({ workflowId }: { workflowId: string }) {
   const workspaceId = useWorkspaceId();
   const triggers = useQuery(triggersQuery(workspaceId, workflowId));

@@ -10,7 +10,7 @@ function queueRuns(throttle: RunStartThrottle, count: number): number[] {
 }
 
 describe('queued runs', () => {
-  it('begin in the order of the queue, in the next turn of the event loop', async () => {
+  it('begin in the order of the queue, in the next iteration of the event loop', async () => {
     const startedRuns = queueRuns(new RunStartThrottle(), 20);
     expect(startedRuns).toEqual([]);
     await nextTurn();

@@ -26,7 +26,7 @@ const contentArgument = (description: string, fields?: readonly string[]): Nativ
   text(description, { ...(fields && { fields }), schema: { maxLength: MAX_CONTENT_CHARS } });
 
 const WORKSPACE_OR_RUN_FILE_DESCRIPTION =
-  'File to return: the id of a workspace file, a file of the run, or a list of such values';
+  'File to return: the id of a workspace file, a run file, or a list of such values';
 const FOLDER_FIELDS = ['folderSelection', 'manualFolderSelection'];
 const SUBFOLDER_FIELDS = ['folderIncludeSubfolders'];
 const targetFileArguments = (fields: readonly string[]) => ({
@@ -51,7 +51,7 @@ const sourceArguments = (fields: readonly string[]) => ({
 });
 
 const URL_OR_FILE_DESCRIPTION =
-  'File to read: a URL, a file of the run, the id of a workspace file, or a list of such values';
+  'File to read: a URL, a run file, the id of a workspace file, or a list of such values';
 
 /** Reads the files of the oldest block version, which names them in one of two fields. */
 async function parseFromEitherField(call: NativeToolCall) {
@@ -102,7 +102,7 @@ const readTools: { readonly [id: string]: NativeTool } = {
     },
   },
   file_get: {
-    description: 'Returns a file of the workspace as a file of the run.',
+    description: 'Returns a workspace file as a run file.',
     arguments: {
       file: { ...filesArgument(WORKSPACE_OR_RUN_FILE_DESCRIPTION, ['getFile', 'getFileId']), required: true },
     },
@@ -110,13 +110,13 @@ const readTools: { readonly [id: string]: NativeTool } = {
     run: async (call) => ({ file: (await readFiles(call))['file'] ?? null }),
   },
   file_read: {
-    description: 'Returns files of the workspace as files of the run, without their texts.',
+    description: 'Returns workspace files as run files, without their texts.',
     arguments: sourceArguments(['readFile', 'readFileId']),
     idempotent: true,
     run: readFiles,
   },
   file_get_content: {
-    description: 'Returns the texts of files of the workspace or the run.',
+    description: 'Returns the texts of workspace files or run files.',
     arguments: {
       ...sourceArguments(['getContentFile', 'getContentFileId']),
       offset: integer(
@@ -158,14 +158,14 @@ const readTools: { readonly [id: string]: NativeTool } = {
 /** Tools that change files. They are idempotent, because the host makes each change once for its key. */
 const writeTools: { readonly [id: string]: NativeTool } = {
   file_write: {
-    description: 'Stores text or a file as a file of the workspace.',
+    description: 'Stores text or a file as a workspace file.',
     arguments: {
       fileName: text('Name of the file', { required: true, schema: { maxLength: 255 } }),
       content: contentArgument('Text to store'),
-      file: filesArgument(
-        'File to store instead of text: a file of the run, a URL, or the id of a workspace file',
-        ['writeFile', 'writeFileId'],
-      ),
+      file: filesArgument('File to store instead of text: a run file, a URL, or the id of a workspace file', [
+        'writeFile',
+        'writeFileId',
+      ]),
       contentType: text(
         'Media type of the new file; default: the media type of the file to store, or for text the type that the extension of fileName has',
         {
@@ -185,7 +185,7 @@ const writeTools: { readonly [id: string]: NativeTool } = {
     run: writeFile,
   },
   file_append: {
-    description: 'Adds text to the end of a file of the workspace.',
+    description: 'Adds text to the end of a workspace file.',
     arguments: {
       ...targetFileArguments(['appendFile', 'appendFileName']),
       content: { ...contentArgument('Text to append', ['appendContent']), required: true },
@@ -195,7 +195,7 @@ const writeTools: { readonly [id: string]: NativeTool } = {
     run: appendToFile,
   },
   file_edit: {
-    description: 'Replaces a string that occurs exactly once in a file of the workspace.',
+    description: 'Replaces a string that occurs exactly once in a workspace file.',
     arguments: {
       ...targetFileArguments(['editFile', 'editFileName']),
       oldString: { ...contentArgument('The text to replace'), required: true },
@@ -206,7 +206,7 @@ const writeTools: { readonly [id: string]: NativeTool } = {
     run: editFile,
   },
   file_insert: {
-    description: 'Inserts lines into a file of the workspace.',
+    description: 'Inserts lines into a workspace file.',
     arguments: {
       ...targetFileArguments(['editFile', 'editFileName']),
       afterLine: integer(
@@ -223,7 +223,7 @@ const writeTools: { readonly [id: string]: NativeTool } = {
     run: insertIntoFile,
   },
   file_move: {
-    description: 'Moves a file of the workspace to another folder.',
+    description: 'Moves a workspace file to another folder.',
     arguments: {
       fileId: text('Id of the file', { required: true, fields: ['moveFileId'], schema: { maxLength: 256 } }),
       folderPath: folderArgument('Folder to which the file is moved; default /', [
@@ -240,9 +240,9 @@ const writeTools: { readonly [id: string]: NativeTool } = {
 export const integration = defineNativeIntegration({
   service: 'file',
   title: 'Files',
-  summary: 'Reads files of the run and at URLs, and reads and changes files of the workspace.',
+  summary: 'Reads run files and files at URLs, and reads and changes workspace files.',
   setupInstructions:
-    'These operations use files from three sources. A *file of the run* is a file that Heddle stores for one run ([files](../format.md#files)). A *file at a URL* is downloaded. A *file of the workspace* (workspace file) is stored by the host (the program that embeds Heddle).\n\nEvery engine can read the texts of files of the run and of files at a URL. Files of the workspace are available only if the host passes the option [`tenantFiles`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without this option, blocks that need files of the workspace fail with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn about these blocks. `heddle run` and `heddle serve` do not support files of the workspace yet.\n\nA block can access only the files of the workspace to which its workflow belongs. For a file of another workspace, the block fails with [FILE_UNKNOWN](../errors.md#file_unknown). When a block reads a file of the workspace or a file at a URL, Heddle stores a copy as a file of the run, which agents and integrations accept. For a file of the workspace, the field `workspaceFileId` of the copy has the id in the workspace. The [egress policy](../security.md) restricts the URLs. If the author of an agent sets headers for a download, the author must set the URL, too. Otherwise a model could choose to which server the headers are sent.\n\nTo read the text of a file, Heddle needs a text file in UTF-8, in UTF-16 with a byte order mark, or in the character set that the server of the URL names. For other files, such as PDF, the call fails with [FILE_TYPE_UNSUPPORTED](../errors.md#file_type_unsupported). A file whose text is read may have up to 20 MiB, and all texts of a call together may have up to 8,388,608 characters. Heddle makes a change to a file only once, even if a crash or a retry repeats the call.',
+    'These operations use files from three sources. A *run file* is a file that Heddle stores for one run ([files](../format.md#files)). A *file at a URL* is downloaded. A *workspace file* is stored by the host (the program that embeds Heddle).\n\nEvery engine can read the texts of run files and of files at a URL. Workspace files are available only if the host passes the option [`tenantFiles`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without this option, blocks that need workspace files fail with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn about these blocks. `heddle run` and `heddle serve` do not support workspace files yet.\n\nA block can access only the workspace files to which its workflow belongs. For a file of another workspace, the block fails with [FILE_UNKNOWN](../errors.md#file_unknown). When a block reads a workspace file or a file at a URL, Heddle stores a copy as a run file, which agents and integrations accept. For a workspace file, the field `workspaceFileId` of the copy has the id in the workspace. The [egress policy](../security.md) restricts the URLs. If the author of an agent sets headers for a download, the author must set the URL, too. Otherwise a model could choose to which server the headers are sent.\n\nTo read the text of a file, Heddle needs a text file in UTF-8, in UTF-16 with a byte order mark, or in the character set that the server of the URL names. For other files, such as PDF, the call fails with [FILE_TYPE_UNSUPPORTED](../errors.md#file_type_unsupported). A file whose text is read may have up to 20 MiB, and all texts of a call together may have up to 8,388,608 characters. Changes to files are idempotent: a call that is repeated after a crash or by a retry takes effect only once.',
   types: ['file', 'file_v2', 'file_v3', 'file_v4', 'file_v5'],
   settings: {},
   operations: Object.fromEntries(
@@ -253,7 +253,7 @@ export const integration = defineNativeIntegration({
     files: 'The files; in older versions of the block each with its text.',
     file: 'The first file.',
     combinedContent: 'The texts of all files, separated by lines of equals signs.',
-    processedFiles: 'The files of the run (older versions).',
+    processedFiles: 'The run files (older versions).',
     contents: 'The text of each file.',
     lineRanges: 'If offset or limit is set: offset, lineCount and totalLines of each file.',
     entries:

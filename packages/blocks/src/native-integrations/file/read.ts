@@ -24,7 +24,7 @@ interface ParsedFile {
 }
 
 /**
- * Returns the files with their texts. Files of the workspace and files at URLs become files of the run. Throws a
+ * Returns the files with their texts. Workspace files and files at URLs become run files. Throws a
  * BlockError.
  */
 export async function parseFiles(
@@ -52,7 +52,7 @@ function checkTotalLength(text: string, budget: { chars: number }): string {
   );
 }
 
-/** Returns the file record of a file. Stores the file as a file of the run unless it is one already. */
+/** Returns the file record of a file. Stores the file as a run file unless it is one already. */
 async function storeAsRunFile(
   { services }: Context,
   source: FileSource,
@@ -105,7 +105,7 @@ export function unknownFolderError(path: string): ReturnType<typeof permanentErr
   return permanentError('FILE_UNKNOWN', `The workspace has no folder ${JSON.stringify(path.slice(0, 200))}.`);
 }
 
-/** Returns the selected files as files of the run, without their texts. Contents are streamed, not held in memory. */
+/** Returns the selected files as run files, without their texts. Contents are streamed, not held in memory. */
 export async function readFiles(call: NativeToolCall): Promise<JsonObject> {
   const files: JsonObject[] = [];
   for (const source of await selectedSources(call)) files.push(await readFile(call.context, source));

@@ -25,7 +25,7 @@ export interface FileContent {
   bytes: Uint8Array;
 }
 
-/** Returns the files of the workspace. Throws FEATURE_MISSING if the host stores none. */
+/** Returns the workspace files. Throws FEATURE_MISSING if the host stores none. */
 export function workspaceFiles({ services, block }: Context): RunTenantFiles {
   if (services.tenantFiles) return services.tenantFiles;
   throw missingFeatureError(block, 'files');
@@ -40,7 +40,7 @@ export function unknownFileError(name: string): ReturnType<typeof permanentError
 }
 
 /**
- * Returns the files that a value names: file records of the run, URLs, ids of files of the workspace, or a list of
+ * Returns the files that a value names: file records of the run, URLs, ids of workspace files, or a list of
  * them. Throws TOOL_ARGUMENTS_INVALID for anything else.
  */
 export function sourcesOf(value: Json): FileSource[] {
@@ -57,7 +57,7 @@ function sourceOf(value: Json): FileSource {
   if (typeof id === 'string' && id !== '') return { kind: 'workspace', id: checkId(id) };
   if (typeof url === 'string' && url !== '') return parseSource(url);
   throw invalidCallError(
-    'has a file that is neither a file of this run, nor a URL, nor the id of a file of the workspace. Files that were chosen in an editor are not part of an exported workflow',
+    'has a file that is neither a file of this run, nor a URL, nor the id of a workspace file. Files that were chosen in an editor are not part of an exported workflow',
   );
 }
 
@@ -96,7 +96,7 @@ interface OpenedFile {
   chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Opens a file of the run or the workspace, which may have any size. Throws FILE_UNKNOWN. */
+/** Opens a run file or a workspace file, which may have any size. Throws FILE_UNKNOWN. */
 export async function openSource(
   context: Context,
   source: Exclude<FileSource, { kind: 'url' }>,

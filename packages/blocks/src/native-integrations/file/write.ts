@@ -28,7 +28,7 @@ type Chunks = AsyncIterable<Uint8Array>;
 
 const textChunks = (text: string): Chunks => chunksOf(Buffer.from(text.toWellFormed()));
 
-/** Stores text or a file as a file of the workspace. */
+/** Stores text or a file as a workspace file. */
 export async function writeFile({ args, context, idempotencyKey }: NativeToolCall): Promise<JsonObject> {
   const files = workspaceFiles(context);
   const name = parseFileName(getOwn(args, 'fileName'));

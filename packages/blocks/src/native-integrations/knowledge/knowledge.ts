@@ -134,7 +134,7 @@ const tools: { readonly [tool: string]: Omit<NativeTool, 'idempotent' | 'uses'> 
   },
   knowledge_update_chunk: {
     description:
-      'Changes the content of a chunk, or enables or disables the chunk. Searches do not find disabled chunks.',
+      'Updates the content of a chunk, or enables or disables the chunk. Searches do not find disabled chunks.',
     arguments: {
       ...chunkArguments,
       content: contentArgument('New text of the chunk'),
@@ -178,7 +178,7 @@ export const integration = defineNativeIntegration({
   title: 'Knowledge',
   summary: 'Searches and changes knowledge bases of the workspace.',
   setupInstructions:
-    'A *knowledge base* is a collection of documents that workflows can search. Knowledge bases are stored by the host (the program that embeds Heddle). They are available only if the host passes the option [`tenantKnowledge`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without this option, the block fails with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn about the block. `heddle run` and `heddle serve` do not support knowledge bases yet.\n\nA block can access only the knowledge bases of the workspace to which its workflow belongs. For a knowledge base of another workspace, the block fails with [KNOWLEDGE_UNKNOWN](../errors.md#knowledge_unknown). A model can choose the knowledge base only if the author of the agent has not set `knowledgeBaseId`. Heddle makes a change only once, even if a crash or a retry repeats the call.',
+    'A *knowledge base* is a collection of documents that workflows can search. Knowledge bases are stored by the host (the program that embeds Heddle). They are available only if the host passes the option [`tenantKnowledge`](../../packages/engine/README.md#files-and-knowledge-of-tenants) to the engine. Without this option, the block fails with [FEATURE_MISSING](../errors.md#feature_missing), and `heddle check` and deployments warn about the block. `heddle run` and `heddle serve` do not support knowledge bases yet.\n\nA block can access only the knowledge bases of the workspace to which its workflow belongs. For a knowledge base of another workspace, the block fails with [KNOWLEDGE_UNKNOWN](../errors.md#knowledge_unknown). A model can choose the knowledge base only if the author of the agent has not set `knowledgeBaseId`. Changes are idempotent: a call that is repeated after a crash or by a retry takes effect only once.',
   types: ['knowledge'],
   settings: {},
   operations: Object.fromEntries(Object.keys(tools).map((tool) => [tool.replace(TOOL_PREFIX, ''), tool])),

@@ -152,7 +152,7 @@ export const integration = defineNativeIntegration({
       },
     },
     postgresql_update: {
-      description: 'Changes the rows that match the condition, and returns the changed rows.',
+      description: 'Updates the rows that match the condition, and returns the updated rows.',
       arguments: {
         table,
         ...conditionArguments,

@@ -6,20 +6,20 @@ import { chunksFrom, readStart } from '../../openapi/body.ts';
 import { dataOf } from '../../openapi/send.ts';
 import type { NativeToolCall } from '../native-integration.ts';
 
-/** Larger objects become files of the run as they arrive. */
+/** Larger objects become run files as they arrive. */
 const MAX_INLINE_BYTES = 2 ** 20;
 /** Larger files are stored in parts of at least this size, one of which is in memory at a time. S3 requires 5 MiB. */
 const MIN_PART_BYTES = 8 * 2 ** 20;
 const MAX_PARTS = 10_000;
 
-/** A file of the run that is stored in parts. */
+/** A run file that is stored in parts. */
 export interface LargeFile {
   byteCount: number;
   type: string;
   chunks: AsyncIterable<Uint8Array>;
 }
 
-/** Returns the content of a small object. Stores a larger object as a file of the run, and returns this file. */
+/** Returns the content of a small object. Stores a larger object as a run file, and returns this file. */
 export async function readObject(
   { Body, ContentType = '' }: GetObjectCommandOutput,
   { Key }: { Key: string },
@@ -39,7 +39,7 @@ export async function readObject(
   }
 }
 
-/** Returns the file of the run that a call stores in parts; undefined if one request suffices. */
+/** Returns the run file that a call stores in parts; undefined if one request suffices. */
 export async function largeFileOf({ args, context }: NativeToolCall): Promise<LargeFile | undefined> {
   const value = getOwn(args, 'file');
   const [record] = isJsonObject(value) ? filesIn(value) : [];

@@ -22,7 +22,7 @@ const objectArguments = {
   bucket,
   key,
   uri: text(
-    'URI of the object, instead of bucket and key: s3://BUCKET/KEY, or the URL of the object at AWS',
+    'URI of the object, instead of bucket and key: s3://BUCKET/KEY, or the URL of the object on AWS',
     {
       fields: ['s3Uri'],
     },
@@ -56,7 +56,7 @@ function addressIn(uri: string): ObjectAddress | undefined {
   return path !== '' && BUCKET_PATTERN.test(bucketName) ? { Bucket: bucketName, Key: path } : undefined;
 }
 
-/** Returns the URL of an object at AWS, its bucket and its key. The bucket is in the host or first in the path. */
+/** Returns the URL of an object on AWS, its bucket and its key. The bucket is in the host or first in the path. */
 function partsOfAwsUrl(uri: string): [string, string, string] | undefined {
   const url = URL.canParse(uri) ? new URL(uri) : undefined;
   const hostMatch = /^(?:(.+)\.)?s3(?:[.-][a-z0-9-]+)?\.amazonaws\.com$/.exec(url?.hostname ?? '');
@@ -143,7 +143,7 @@ export const integration = defineNativeIntegration({
   title: 'Amazon S3',
   docs: 'https://docs.aws.amazon.com/AmazonS3/latest/API/Welcome.html',
   setupInstructions:
-    'Heddle sends the requests to AWS. With `--service s3=URL`, it sends them to this URL, which can belong to any S3-compatible service.\n\nThe fields `accessKeyId` and `secretAccessKey` contain the access key. If they are empty, Heddle uses the first of these credentials that exists: the stored credential whose id is in the field `credential`, the value of `--credential s3=ACCESS_KEY_ID:SECRET_ACCESS_KEY`, or the credential that is stored for the provider `s3`. For temporary keys, the credential has the form `ACCESS_KEY_ID:SECRET_ACCESS_KEY:SESSION_TOKEN`. Heddle never uses access keys from environment variables or from the instance metadata service.\n\nThe [egress policy](../security.md) applies to all requests. Heddle does not follow redirects to other regions, so set `region` to the region of the bucket. A *file of the run* is a file that Heddle stores for one run ([files](../format.md#files)).',
+    'Heddle sends the requests to AWS. With `--service s3=URL`, it sends them to this URL, which can belong to any S3-compatible service.\n\nThe fields `accessKeyId` and `secretAccessKey` contain the access key. If they are empty, Heddle uses the first of these credentials that exists: the stored credential whose id is in the field `credential`, the value of `--credential s3=ACCESS_KEY_ID:SECRET_ACCESS_KEY`, or the credential that is stored for the provider `s3`. For temporary keys, the credential has the form `ACCESS_KEY_ID:SECRET_ACCESS_KEY:SESSION_TOKEN`. Heddle never uses access keys from environment variables or from the instance metadata service.\n\nThe [egress policy](../security.md) applies to all requests. Heddle does not follow redirects to other regions, so set `region` to the region of the bucket. A *run file* is a file that Heddle stores for one run ([files](../format.md#files)).',
   types: ['s3'],
   settings,
   operations: {
@@ -156,7 +156,7 @@ export const integration = defineNativeIntegration({
   },
   outputs: {
     content: 'The content of the object: JSON, text, or `{type, size, base64}`; null if it is a file.',
-    file: 'The object as a file of the run, if it has more than 1 MiB; else null.',
+    file: 'The object as a run file, if it has more than 1 MiB; else null.',
     metadata: 'Media type, size, ETag and time of the last change of an object.',
     objects: 'The objects of a list, with key, size, ETag and time of the last change.',
     nextContinuationToken: 'The token of the next page of a list, or null.',
@@ -166,7 +166,7 @@ export const integration = defineNativeIntegration({
   tools: {
     s3_get_object: {
       description:
-        'Returns the content of an object. An object of more than 1 MiB is returned as a file of the run.',
+        'Returns the content of an object. An object of more than 1 MiB is returned as a run file.',
       arguments: objectArguments,
       idempotent: true,
       run: (call) =>
@@ -183,7 +183,7 @@ export const integration = defineNativeIntegration({
         content: text('Content of the object, as text'),
         file: data(
           { type: ['object', 'string'] },
-          'Content of the object, as a file of the run or an object {base64, type}',
+          'Content of the object, as a run file or an object {base64, type}',
           {
             fields: ['uploadFile', 'fileReference', 'file'],
           },

@@ -12,7 +12,7 @@ interface Write {
 }
 
 /**
- * Group commit: the writes of one turn of the event loop share one transaction.
+ * Group commit: the writes of one iteration of the event loop share one transaction.
  *
  * 1. Writes are applied and settled in the order of the calls.
  * 2. A write settles after the commit, never before.

@@ -50,7 +50,7 @@ interface Failure {
   isOutdated?: boolean;
 }
 
-/** Reconciles the hooks (webhooks at providers) of one trigger, on which this process has a lease. */
+/** Reconciles the hooks (webhook registrations at providers) of one trigger, on which this process has a lease. */
 export class HookJob {
   readonly #services: HookServices;
   readonly #row: ProviderHookRow;

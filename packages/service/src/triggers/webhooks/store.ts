@@ -109,7 +109,7 @@ export class DatabaseWebhookStore implements WebhookStore {
   readonly #deliveries: DeliveryStore;
   readonly #refusals: RefusalCounter;
   readonly #findRows = createFindStatement();
-  /** Reads each path once for all requests that arrive in one turn of the event loop. */
+  /** Reads each path once for all requests that arrive in one iteration of the event loop. */
   readonly #pathReads: Batcher<string, WebhookRow | undefined>;
 
   constructor(services: WebhookServices) {
