@@ -420,5 +420,5 @@ function knownModelsTable(): string[] {
     String(model.prices.output),
     model.reasoning ? 'yes' : '',
   ]);
-  return formatTable(['provider', 'model', ...limits, ...prices, 'reasoning can be set'], rows);
+  return formatTable(['provider', 'model', ...limits, ...prices, 'configurable reasoning'], rows);
 }

@@ -11,7 +11,7 @@ const memoryAttack = (id: string, title: string, code: string) => ({
 
 /** Code that exceeds its memory limit. */
 export const memoryAttacks: AttackGroup = {
-  name: 'Exhaustion of memory',
+  name: 'Memory exhaustion',
   language: 'javascript',
   attacks: [
     memoryAttack('R07', 'arrays', 'const a = []; for (;;) a.push(new Array(1000).fill(Math.random()))'),

@@ -36,9 +36,9 @@ const urlAttack = ([id, url]: [string, string]): Attack => ({
   expected: DENIED,
 });
 
-/** Names and ports that the operator's policy refuses. */
+/** Names and ports that the operator's policy denies. */
 export const nameAttacks: AttackGroup = {
-  name: 'Names and ports that are refused',
+  name: 'Denied names and ports',
   language: 'javascript',
   attacks: Object.entries(URLS).map(urlAttack),
 };

@@ -16,7 +16,9 @@ const step: BlockExecutor = {
   },
 };
 
-/** A block that completes in a later iteration of the event loop, so that a stream can follow the run from its start. */
+/**
+ * A block that completes in a later iteration of the event loop, so that a stream can follow the run from its start.
+ */
 const deferredBlock: BlockExecutor = {
   types: ['deferred'],
   class: 'compute',

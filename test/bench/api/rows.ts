@@ -126,8 +126,8 @@ const MIN_RATIO_TO_HONO = 0.4;
 /** Deliveries that are stored with their runs before they are acknowledged. Hono stores and runs nothing. */
 const deliveriesRow: ApiRow = {
   ...{ name: DELIVERIES_NAME, storage: 'folder', contenders: ['heddle', 'hono'] },
-  // Node.js accepts one connection in each iteration of its event loop, and an iteration takes up to 12 ms in Heddle. Short
-  // samples would measure the time until all connections are accepted.
+  // Node.js accepts one connection in each iteration of its event loop, and an iteration takes up to 12 ms in Heddle.
+  // Short samples would measure the time until all connections are accepted.
   durationFactor: 4,
   request: (server) => ({
     ...{ ...server.endpoint('webhook'), body: '{"order":7}' },

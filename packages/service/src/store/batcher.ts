@@ -5,10 +5,10 @@ interface WaitingItem<Item, Result> {
 }
 
 /**
- * Passes the items of one iteration of the event loop to `run` together, at most `maxItems` of them, so that a burst does
- * not wait for one commit per item. `run` is one transaction and returns a result for each item; items that arrive in
- * the meantime wait for the next transaction. If `run` fails, each item is passed separately, because one of them may
- * be the cause.
+ * Passes the items of one iteration of the event loop to `run` together, at most `maxItems` of them, so that a burst
+ * does not wait for one commit per item. `run` is one transaction and returns a result for each item; items that arrive
+ * in the meantime wait for the next transaction. If `run` fails, each item is passed separately, because one of them
+ * may be the cause.
  */
 export class Batcher<Item, Result> {
   readonly #maxItems: number;

@@ -151,8 +151,9 @@ export class RunQueue {
 }
 
 /**
- * Decides when queued runs begin. While requests are being accepted, one run begins in each iteration of the event loop;
- * otherwise all waiting runs begin. In a burst, clients get early responses, and queued runs still start steadily.
+ * Decides when queued runs begin. While requests are being accepted, one run begins in each iteration of the event
+ * loop; otherwise all waiting runs begin. In a burst, clients get early responses, and queued runs still start
+ * steadily.
  */
 export class RunStartThrottle {
   readonly #waiters: (() => void)[] = [];
