@@ -4,7 +4,7 @@ import { Worker } from 'node:worker_threads';
 import { createEgress, type Egress } from '@heddle/sandbox/egress';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createSelfSignedCertificate } from '../support/certificate.ts';
-import { scale } from '../support/scale.ts';
+import { byScale } from '../support/scale.ts';
 import { EXTERNAL_ADDRESS } from './network.ts';
 import { watchHost } from './watch.ts';
 
@@ -90,7 +90,7 @@ describe('a server that never ends its response', () => {
   /** Returns the error code of each of several concurrent requests, or `OK` if the request succeeds. */
   const codesOf = async (path: string, timeoutMs: number): Promise<readonly string[]> => {
     const url = `http://${EXTERNAL_ADDRESS.address}:${port}${path}`;
-    const requests = Array.from({ length: scale(6, 20) }, () => egress.fetch({ url, timeoutMs }));
+    const requests = Array.from({ length: byScale(6, 20) }, () => egress.fetch({ url, timeoutMs }));
     const results = await Promise.allSettled(requests);
     return results.map((result) =>
       result.status === 'rejected' ? (result.reason as { code: string }).code : 'OK',

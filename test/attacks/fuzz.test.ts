@@ -1,6 +1,6 @@
 import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { sample, scale } from '../support/scale.ts';
+import { sample, byScale } from '../support/scale.ts';
 import { sampleLevels } from './levels.ts';
 import { watchHost } from './watch.ts';
 
@@ -118,7 +118,7 @@ const LIMITS = {
   messages: 1_000_000,
   bridgeChars: 2 ** 28,
 };
-const GENEROUS_TIMEOUT = { timeout: scale(120_000, 1_800_000) };
+const GENEROUS_TIMEOUT = { timeout: byScale(120_000, 1_800_000) };
 
 watchHost();
 
@@ -126,7 +126,12 @@ describe.each(sampleLevels())('every built-in, isolation $name', ({ options }) =
   it('does not end the process when called at the end of the stack', GENEROUS_TIMEOUT, async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
-    const code = fillIn(CALLS_AT_STACK_END, { DEPTH: 4, PARTS: scale(2, 1), PART: 0, SHAPES: scale(1, 4) });
+    const code = fillIn(CALLS_AT_STACK_END, {
+      DEPTH: 4,
+      PARTS: byScale(2, 1),
+      PART: 0,
+      SHAPES: byScale(1, 4),
+    });
     expect(await sandbox.run({ runId: 'fuzz', code, limits: LIMITS })).toMatchObject({
       ok: true,
       json: 'true',
@@ -137,8 +142,12 @@ describe.each(sampleLevels())('every built-in, isolation $name', ({ options }) =
   it('ends at most its own job when called with hostile arguments', GENEROUS_TIMEOUT, async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
-    for (let round = 0; round < scale(6, 60); round++) {
-      const code = fillIn(HOSTILE_CALLS, { DEPTH: 4, SEED: 7 + round * 7919, ROUNDS: scale(2_000, 10_000) });
+    for (let round = 0; round < byScale(6, 60); round++) {
+      const code = fillIn(HOSTILE_CALLS, {
+        DEPTH: 4,
+        SEED: 7 + round * 7919,
+        ROUNDS: byScale(2_000, 10_000),
+      });
       await sandbox.run({ runId: `fuzz${round}`, code, limits: { ...LIMITS, cpuMs: 1_500, wallMs: 3_000 } });
       expect(await sandbox.run({ runId: 'next', code: 'return 1' })).toMatchObject({ ok: true, json: '1' });
     }
@@ -151,15 +160,15 @@ describe.each(sampleLevels())('every built-in, isolation $name', ({ options }) =
  * Whether Python's recursion limit is removed. A quick run only tests with the limit, because each recursion needs a
  * new interpreter, which is slow.
  */
-const LIMIT_REMOVAL_CASES = [false, true].slice(0, scale(1, 2));
+const LIMIT_REMOVAL_CASES = [false, true].slice(0, byScale(1, 2));
 const sampledCases = sample(Object.entries(DEEP_PYTHON), 12, 'recursions of Python');
-const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: scale(20_000, 60_000) };
-const FILLED_PRELUDE = fillIn(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });
+const PYTHON_LIMITS = { cpuMs: byScale(1_500, 8_000), wallMs: byScale(20_000, 60_000) };
+const FILLED_PRELUDE = fillIn(PYTHON_PRELUDE, { DEPTH: byScale(20_000, 200_000) });
 
 describe.each(sampleLevels())('Python at the end of its stack, isolation $name', ({ options }) => {
   it.each(LIMIT_REMOVAL_CASES)(
     'ends at most its own job (recursion limit removed: %s)',
-    { timeout: scale(600_000, 1_800_000) },
+    { timeout: byScale(600_000, 1_800_000) },
     async (isLimitRemoved) => {
       const sandbox = createSandbox({ ...options, python: { maxProcesses: 1 } });
       onTestFinished(() => sandbox.close());

@@ -8,7 +8,7 @@ import { describeCodeTools } from './runtime/code-tools.ts';
 import { describeChildren } from './runtime/children.ts';
 import { describeData } from './runtime/data.ts';
 import { describeDeletion } from './runtime/deletion.ts';
-import { describeEnds } from './runtime/ends.ts';
+import { describeRunOutcomes } from './runtime/run-outcomes.ts';
 import { describeEnvironments } from './runtime/environments.ts';
 import { describeFailures } from './runtime/failures.ts';
 import { describeFiles } from './runtime/files.ts';
@@ -67,7 +67,7 @@ const GRAPH_GROUPS = {
   continued: describeContinuedAttempts,
   'pause paths': describePausePaths,
   starts: describeStarts,
-  ends: describeEnds,
+  'run outcomes': describeRunOutcomes,
   variables: describeVariables,
   steps: describeSteps,
 };

@@ -1,7 +1,7 @@
 import { createEngine } from '@heddle/engine';
 import type { Engine, EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { collect } from '../streams/talk.ts';
@@ -68,10 +68,10 @@ describe('a closed engine', () => {
   });
 
   it('rejects the calls that wait for a run', async () => {
-    const script = new Script();
-    const engine = await openEngine({ blocks: [script.executor] });
+    const scriptedExecutor = new ScriptedExecutor();
+    const engine = await openEngine({ blocks: [scriptedExecutor.executor] });
     const run = await engine.start(singleBlockSource);
-    await script.nextCall('A');
+    await scriptedExecutor.nextCall('A');
     const pendingCalls = [run.result(), collect(run.events())];
     await Promise.all([
       engine.close({ graceMs: 0 }),
@@ -151,18 +151,21 @@ describe('a faulty executor', () => {
   });
 
   it('is not called and takes no slot if its run is cancelled while it waits for a slot', async () => {
-    const script = new Script();
-    const engine = await openEngine({ blocks: [script.executor], concurrency: { engine: 1, run: 1 } });
+    const scriptedExecutor = new ScriptedExecutor();
+    const engine = await openEngine({
+      blocks: [scriptedExecutor.executor],
+      concurrency: { engine: 1, run: 1 },
+    });
     const firstRun = await engine.start(singleBlockSource);
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     const secondRun = await engine.start(singleBlockSource);
     await secondRun.cancel();
     const thirdRun = await engine.start(singleBlockSource);
     call.done();
-    (await script.nextCall('A')).done({ n: 3 });
+    (await scriptedExecutor.nextCall('A')).done({ n: 3 });
     expect(await thirdRun.result()).toMatchObject({ status: 'completed', output: { n: 3 } });
     expect(await firstRun.result()).toMatchObject({ status: 'completed' });
-    expect(script.calls).toHaveLength(2);
+    expect(scriptedExecutor.calls).toHaveLength(2);
   });
 
   it('that changes its inputs does not change values of the run', async () => {
@@ -228,7 +231,7 @@ describe('values from callers', () => {
     ['a value that contains itself', { outputs: { A: createCircularValue() } }, 'contains itself'],
   ])('%s in an edit is rejected with its path, and no run starts', async (_, edits, message) => {
     const answer = () => ({ output: {} });
-    const engine = await openEngine({ blocks: [new Script({ A: answer, B: answer }).executor] });
+    const engine = await openEngine({ blocks: [new ScriptedExecutor({ A: answer, B: answer }).executor] });
     const { runId } = await engine.execute({
       workflow: workflow([work('A'), block('B', 'work', { n: 1 })], ['Start -> A -> B']),
     });
@@ -251,7 +254,7 @@ describe('values from callers', () => {
   it('mocks of unknown blocks are reported, and the run continues', async () => {
     const reports: string[] = [];
     const engine = await openEngine({
-      blocks: [new Script({ A: () => ({ output: {} }) }).executor],
+      blocks: [new ScriptedExecutor({ A: () => ({ output: {} }) }).executor],
       onError: (error) => reports.push((error as Error).message),
     });
     const result = await engine.execute(singleBlockSource, {}, { mocks: { blocks: { Nope: 1 } } });
@@ -271,7 +274,9 @@ describe('values from callers', () => {
   });
 
   it('a signal has no listeners after its runs have ended', async () => {
-    const engine = await openEngine({ blocks: [new Script({ A: () => ({ output: {} }) }).executor] });
+    const engine = await openEngine({
+      blocks: [new ScriptedExecutor({ A: () => ({ output: {} }) }).executor],
+    });
     const { signal } = new AbortController();
     let listenerCount = 0;
     const countingSignal = {

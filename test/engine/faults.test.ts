@@ -5,7 +5,7 @@ import type { Entry } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { GroupCommit } from '../../packages/engine/src/store/sqlite/commit.ts';
 import { openDatabase } from '../../packages/engine/src/store/sqlite/database.ts';
@@ -24,18 +24,18 @@ describe('a store that rejects writes', () => {
   it('stops the run and rejects every waiting call, and the next engine continues the run without losing entries', async () => {
     const stores = openReusableStores();
     let diskError: Error | undefined;
-    const script = new Script();
+    const scriptedExecutor = new ScriptedExecutor();
     const reports: unknown[] = [];
     const engine = await openEngineOn(
       withFailingWrites(stores, () => diskError),
       {
-        blocks: [script.executor],
+        blocks: [scriptedExecutor.executor],
         onError: (error) => reports.push(error),
       },
     );
     const run = await engine.start(chain);
     const { runId } = run;
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     const waitingCalls = [
       run.result(),
       collect(run.events()),
@@ -48,13 +48,16 @@ describe('a store that rejects writes', () => {
     await expect(run.result()).rejects.toBe(DISK_FULL);
     await expect(collect(run.events())).rejects.toBe(DISK_FULL);
     expect(reports).toEqual([DISK_FULL]);
-    expect(script.calls).toEqual(['A']);
+    expect(scriptedExecutor.calls).toEqual(['A']);
     diskError = undefined;
     await engine.close();
-    const nextScript = new Script({ A: () => ({ output: { n: 1 } }), B: () => ({ output: { n: 2 } }) });
-    const nextEngine = await openEngineOn(stores, { blocks: [nextScript.executor] });
+    const nextScriptedExecutor = new ScriptedExecutor({
+      A: () => ({ output: { n: 1 } }),
+      B: () => ({ output: { n: 2 } }),
+    });
+    const nextEngine = await openEngineOn(stores, { blocks: [nextScriptedExecutor.executor] });
     await expect.poll(() => nextEngine.getRun(runId)).toMatchObject({ status: 'completed', suspended: null });
-    expect(nextScript.calls).toEqual(['A', 'B']);
+    expect(nextScriptedExecutor.calls).toEqual(['A', 'B']);
   });
 
   it('rejects the resume of a pause point without recording it, and the resume can be repeated', async () => {
@@ -83,7 +86,7 @@ describe('a store that rejects writes', () => {
   it('records why the run does not continue, if the record can be written', async () => {
     const stores = openReusableStores();
     const valueError = new EngineError('DATA_UNWRITABLE', 'No space for values.');
-    const script = new Script({ A: () => ({ output: { text: 'x'.repeat(20_000) } }) });
+    const scriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { text: 'x'.repeat(20_000) } }) });
     const values = {
       get: (key: string) => stores.values.get(key),
       put: () => Promise.reject(valueError),
@@ -91,7 +94,7 @@ describe('a store that rejects writes', () => {
     };
     const engine = await openEngineOn(
       { ...stores, values },
-      { blocks: [script.executor], onError: () => undefined },
+      { blocks: [scriptedExecutor.executor], onError: () => undefined },
     );
     const run = await engine.start(chain);
     await expect(run.result()).rejects.toBe(valueError);
@@ -116,13 +119,13 @@ describe('a store that rejects writes', () => {
       append: async (runId: string, entries: readonly Entry[]) =>
         isFull ? pendingWrite : stores.runs.append(runId, entries),
     });
-    const script = new Script();
+    const scriptedExecutor = new ScriptedExecutor();
     const engine = await openEngineOn(
       { ...stores, runs },
-      { blocks: [script.executor], onError: () => undefined },
+      { blocks: [scriptedExecutor.executor], onError: () => undefined },
     );
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     isFull = true;
     call.done({ last: true });
     await new Promise(setImmediate);
@@ -131,32 +134,32 @@ describe('a store that rejects writes', () => {
     for (const pendingCall of calls) await expect(pendingCall).rejects.toBe(DISK_FULL);
     expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
     await engine.close();
-    const nextScript = new Script({ A: () => ({ output: { last: true } }) });
-    const nextEngine = await openEngineOn(stores, { blocks: [nextScript.executor] });
+    const nextScriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { last: true } }) });
+    const nextEngine = await openEngineOn(stores, { blocks: [nextScriptedExecutor.executor] });
     await expect.poll(() => nextEngine.getRun(run.runId)).toMatchObject({ status: 'completed' });
   });
 
   it('stops parent and child without failing them', async () => {
     const stores = openReusableStores();
     let diskError: Error | undefined;
-    const script = new Script();
+    const scriptedExecutor = new ScriptedExecutor();
     let childRunId = '';
     const engine = await openEngineOn(
       withFailingWrites(stores, (runId) => (runId === childRunId ? diskError : undefined)),
-      { blocks: [script.executor], onError: () => undefined },
+      { blocks: [scriptedExecutor.executor], onError: () => undefined },
     );
     await engine.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
     const workflowBlock = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
     const run = await engine.start({ workflow: workflow([workflowBlock], ['Start -> W']) });
-    const childCall = await script.nextCall('A');
+    const childCall = await scriptedExecutor.nextCall('A');
     childRunId = childCall.context.runId;
     diskError = DISK_FULL;
     childCall.done();
     await expect(run.result()).rejects.toBe(DISK_FULL);
     diskError = undefined;
     await engine.close();
-    const nextScript = new Script({ A: () => ({ output: { n: 1 } }) });
-    const nextEngine = await openEngineOn(stores, { blocks: [nextScript.executor] });
+    const nextScriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { n: 1 } }) });
+    const nextEngine = await openEngineOn(stores, { blocks: [nextScriptedExecutor.executor] });
     await expect.poll(() => nextEngine.getRun(run.runId)).toMatchObject({ status: 'completed' });
     const { runs } = await nextEngine.listRuns();
     expect(runs.map(({ status }) => status)).toEqual(['completed', 'completed']);
@@ -165,24 +168,30 @@ describe('a store that rejects writes', () => {
   it('rejects with DATA_UNWRITABLE on SQLite with a full disk, and the run continues when there is space', async () => {
     const file = join(createDataFolder(), 'heddle.db');
     const { db, stores } = openStoresOnFile(file);
-    const script = new Script();
-    const engine = await openEngineOn(stores, { blocks: [script.executor], onError: () => undefined });
+    const scriptedExecutor = new ScriptedExecutor();
+    const engine = await openEngineOn(stores, {
+      blocks: [scriptedExecutor.executor],
+      onError: () => undefined,
+    });
     const run = await engine.start(chain);
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     const { page_count: pageCount } = db.prepare('PRAGMA page_count').get() as { page_count: number };
     db.exec(`PRAGMA max_page_count = ${pageCount}`);
     call.done({ text: 'x'.repeat(8000) });
     await expect(run.result()).rejects.toMatchObject({ code: 'DATA_UNWRITABLE', details: { file } });
     await expect(engine.execute(chain, 'x'.repeat(8000))).rejects.toMatchObject({ code: 'DATA_UNWRITABLE' });
     await engine.close();
-    const nextScript = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
+    const nextScriptedExecutor = new ScriptedExecutor({
+      A: () => ({ output: {} }),
+      B: () => ({ output: {} }),
+    });
     const definitions = stores.definitions;
     const nextEngine = await openEngineOn(
       { ...openStoresOnFile(file).stores, definitions },
-      { blocks: [nextScript.executor] },
+      { blocks: [nextScriptedExecutor.executor] },
     );
     await expect.poll(() => nextEngine.getRun(run.runId)).toMatchObject({ status: 'completed' });
-    expect(nextScript.calls).toEqual(['A', 'B']);
+    expect(nextScriptedExecutor.calls).toEqual(['A', 'B']);
   });
 });
 
@@ -200,16 +209,16 @@ function openStoresOnFile(file: string): { db: DatabaseSync; stores: Stores } {
 describe('a run that stopped before its record was written', () => {
   it('is read from its journal', async () => {
     const stores = openReusableStores();
-    const script = new Script();
+    const scriptedExecutor = new ScriptedExecutor();
     const storesWithoutRecords = {
       ...stores,
       runs: overrideMethods(stores.runs, { saveRecord: () => true }),
     };
-    const firstEngine = await openEngineOn(storesWithoutRecords, { blocks: [script.executor] });
+    const firstEngine = await openEngineOn(storesWithoutRecords, { blocks: [scriptedExecutor.executor] });
     const { runId } = await firstEngine.start(chain);
-    await script.nextCall('A');
+    await scriptedExecutor.nextCall('A');
     await firstEngine.close({ graceMs: 0 });
-    const nextEngine = await openEngineOn(stores, { blocks: [script.executor], recover: false });
+    const nextEngine = await openEngineOn(stores, { blocks: [scriptedExecutor.executor], recover: false });
     expect(await nextEngine.getRun(runId)).toMatchObject({ status: 'running', workflowName: 'Test' });
   });
 });
@@ -230,11 +239,11 @@ describe('a data folder that another engine owns', () => {
 describe('a corrupt journal', () => {
   it('is reported with its run, and the other runs continue', async () => {
     const data = createDataFolder();
-    const script = new Script();
-    const firstEngine = await createEngine({ data, blocks: [script.executor] });
+    const scriptedExecutor = new ScriptedExecutor();
+    const firstEngine = await createEngine({ data, blocks: [scriptedExecutor.executor] });
     const corruptRun = await firstEngine.start(chain);
     const intactRun = await firstEngine.start(chain);
-    for (const _ of [corruptRun, intactRun]) await script.nextCall('A');
+    for (const _ of [corruptRun, intactRun]) await scriptedExecutor.nextCall('A');
     await firstEngine.close({ graceMs: 0 });
     const db = new DatabaseSync(join(data, 'heddle.db'));
     const runRow = db.prepare('SELECT number FROM runs WHERE run_id = ?').get(corruptRun.runId);
@@ -244,10 +253,13 @@ describe('a corrupt journal', () => {
     );
     db.close();
     const reports: [string, string | undefined][] = [];
-    const nextScript = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
+    const nextScriptedExecutor = new ScriptedExecutor({
+      A: () => ({ output: {} }),
+      B: () => ({ output: {} }),
+    });
     const nextEngine = await createEngine({
       data,
-      blocks: [nextScript.executor],
+      blocks: [nextScriptedExecutor.executor],
       onError: (error, runId) => reports.push([(error as EngineError).code, runId]),
     });
     onTestFinished(() => nextEngine.close());

@@ -2,8 +2,8 @@ import { createEngine } from '@heddle/engine';
 import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
-import { scale } from '../support/scale.ts';
-import { Script, work } from '../support/script.ts';
+import { byScale } from '../support/scale.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { block, loop, workflow } from '../support/workflow.ts';
 import { openEngineOn, openReusableStores } from './open-engine.ts';
 
@@ -59,7 +59,7 @@ describe('load', () => {
   it('a loop writes the same number of entries and logs per iteration, for any number of iterations', async () => {
     const stores = openReusableStores();
     const engine = await openEngineOn(stores, { blocks: [noop], limits: { maxLoopTurns: 1_000_000 } });
-    const count = scale(2000, 100_000);
+    const count = byScale(2000, 100_000);
     const { runId, status } = await engine.execute({ workflow: loopWorkflow(count) });
     expect(status).toBe('completed');
     expect(await stores.runs.journal(runId)).toHaveLength(count + 2);
@@ -67,8 +67,8 @@ describe('load', () => {
   });
 
   it('a slow reader of events receives all events and does not delay the run', async () => {
-    const script = new Script();
-    const engine = await createEngine({ blocks: [script.executor, noop] });
+    const scriptedExecutor = new ScriptedExecutor();
+    const engine = await createEngine({ blocks: [scriptedExecutor.executor, noop] });
     onTestFinished(() => engine.close());
     const definition = workflow(
       [work('A'), loop('L', { loopType: 'for', count: 1000 }, block('N', 'noop'))],
@@ -76,7 +76,7 @@ describe('load', () => {
     );
     const run = await engine.start({ workflow: definition });
     const events = run.events();
-    (await script.nextCall('A')).done();
+    (await scriptedExecutor.nextCall('A')).done();
     expect(await run.result()).toMatchObject({ status: 'completed' });
     const types: RunEvent['type'][] = [];
     for await (const { type } of events) types.push(type);
@@ -107,7 +107,7 @@ describe('load', () => {
     };
     const engine = await openEngineOn(openReusableStores(), {
       clock,
-      blocks: [noop, new Script({ A: () => ({ output: {} }) }).executor],
+      blocks: [noop, new ScriptedExecutor({ A: () => ({ output: {} }) }).executor],
     });
     const definition = workflow([work('A', { timeoutMs: 60_000 }), block('N', 'noop')], ['Start -> A -> N']);
     for (let n = 0; n < 5; n++)

@@ -1,7 +1,7 @@
 import type { RunEvent } from '@heddle/engine';
 import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it } from 'vitest';
-import { Script } from '../support/script.ts';
+import { ScriptedExecutor } from '../support/scripted-executor.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { itemOf, openWorker } from './segment-worker.ts';
 
@@ -10,11 +10,11 @@ const LATER_MS = 5_000_000_000_000;
 
 describe('Segments', () => {
   it('of a worker that only the server cannot reach write nothing after another worker has run their block', async () => {
-    const script = new Script();
-    const unreachableWorker = openWorker(script);
+    const scriptedExecutor = new ScriptedExecutor();
+    const unreachableWorker = openWorker(scriptedExecutor);
     const { runId, owed } = await unreachableWorker.recordRun(['A'], ['Start -> A']);
     const otherWorker = openWorker(
-      new Script({}, () => ({ output: { by: 'the other' } })),
+      new ScriptedExecutor({}, () => ({ output: { by: 'the other' } })),
       unreachableWorker.stores,
     );
     const startEntries = (await otherWorker.run({ runId, owed })).entries.slice(0, 1);
@@ -22,7 +22,7 @@ describe('Segments', () => {
     const commandsAtA = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 1], try: 1 }];
     const request = { runId, owed: commandsAtA, position, beyond: false };
     const running = unreachableWorker.run(request);
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     const { id, entries } = await otherWorker.run(request);
     await otherWorker.save(runId, { seq: 3, tip: id, unwritten: [itemOf(id, entries, 3)] });
     const writtenEntries = await unreachableWorker.stores.runs.journal(runId);
@@ -36,7 +36,7 @@ describe('Segments', () => {
   describe('a run whose task was lost after it had written entries', () => {
     /** Records a run of A -> B -> C. A lost worker writes the entries of the start block, A and B. */
     async function loseTask() {
-      const lostWorker = openWorker(new Script({}, () => ({ output: { n: 1 } })));
+      const lostWorker = openWorker(new ScriptedExecutor({}, () => ({ output: { n: 1 } })));
       const { stores } = lostWorker;
       const { runId, owed } = await lostWorker.recordRun(['A', 'B', 'C'], ['Start -> A -> B -> C']);
       const { id, entries } = await lostWorker.run({ runId, owed });
@@ -50,7 +50,9 @@ describe('Segments', () => {
       return { lost: lostWorker, stores, runId, owed, readState };
     }
     const openLaterWorker = (stores: SharedStores) =>
-      openWorker(new Script({}, () => ({ output: { n: 2 } })), stores, { clock: new TestClock(LATER_MS) });
+      openWorker(new ScriptedExecutor({}, () => ({ output: { n: 2 } })), stores, {
+        clock: new TestClock(LATER_MS),
+      });
     /** Returns the outputs in the logs of A, B and C. */
     const outputsIn = async (stores: SharedStores, runId: string) =>
       (await stores.runs.logs(runId)).slice(1).map(({ output }) => (output as { v: unknown }).v);
@@ -65,14 +67,14 @@ describe('Segments', () => {
 
     it('ends, and its record, journal and logs show only this end', async () => {
       const { stores, runId, owed, readState } = await loseTask();
-      const nextWorker = openWorker(new Script({}, fail), stores);
+      const nextWorker = openWorker(new ScriptedExecutor({}, fail), stores);
       expect(await nextWorker.run({ runId, owed, alone: true })).toMatchObject({ written: true });
       expect(await readState()).toMatchObject(FAILED_STATE);
     });
 
     it('ends in the same process', async () => {
       const { lost: lostWorker, stores, runId, owed, readState } = await loseTask();
-      const { id, entries } = await openWorker(new Script({}, fail), stores).run({ runId, owed });
+      const { id, entries } = await openWorker(new ScriptedExecutor({}, fail), stores).run({ runId, owed });
       await lostWorker.save(runId, { seq: 3, tip: id, unwritten: [itemOf(id, entries, 2)] });
       expect(await readState()).toMatchObject(FAILED_STATE);
     });
@@ -105,7 +107,7 @@ describe('Segments', () => {
       const { stores, runId, readState } = await loseTask();
       const cancelledEntry = { atMs: 9, type: 'cancelled', reason: 'no longer needed' } as const;
       const unwritten = [itemOf('cancelled', [cancelledEntry], 2)];
-      await openWorker(new Script(), stores).save(runId, { seq: 2, tip: 'cancelled', unwritten });
+      await openWorker(new ScriptedExecutor(), stores).save(runId, { seq: 2, tip: 'cancelled', unwritten });
       expect(await readState()).toMatchObject({
         record: { status: 'cancelled', seq: 2 },
         journal: ['started', 'cancelled'],
@@ -114,7 +116,7 @@ describe('Segments', () => {
     });
 
     it('is cancelled with as many entries, and keeps no logs of blocks that only the lost task has started', async () => {
-      const lostWorker = openWorker(new Script({}, () => ({ output: {} })));
+      const lostWorker = openWorker(new ScriptedExecutor({}, () => ({ output: {} })));
       const { runId, owed } = await lostWorker.recordRun(['A', 'B'], ['Start -> A', 'Start -> B']);
       const { id, entries } = await lostWorker.run({ runId, owed });
       await lostWorker.save(runId, { seq: 2, tip: id, unwritten: [itemOf(id, entries.slice(0, 1), 2)] });
@@ -128,7 +130,10 @@ describe('Segments', () => {
 
     it('pauses, and accepts an answer', async () => {
       const { stores, runId, owed, readState } = await loseTask();
-      const nextWorker = openWorker(new Script({}, () => ({ pause: { please: 'answer' } })), stores);
+      const nextWorker = openWorker(
+        new ScriptedExecutor({}, () => ({ pause: { please: 'answer' } })),
+        stores,
+      );
       const { id, entries } = await nextWorker.run({ runId, owed });
       await nextWorker.save(runId, { seq: 3, tip: id, unwritten: [itemOf(id, entries, 2)] });
       expect(await readState()).toMatchObject({
@@ -142,14 +147,14 @@ describe('Segments', () => {
 
   describe('a follower of a run whose task was lost after it had written entries', () => {
     /** Follows a run of A, B and C, and reads that A and B have completed in a task that is then lost. */
-    async function followLostTask(script: Script) {
-      const lostWorker = openWorker(new Script({}, () => ({ output: { by: 'lost' } })));
+    async function followLostTask(scriptedExecutor: ScriptedExecutor) {
+      const lostWorker = openWorker(new ScriptedExecutor({}, () => ({ output: { by: 'lost' } })));
       const { runId, owed } = await lostWorker.recordRun(['A', 'B', 'C'], ['Start -> A -> B -> C']);
       const { id, entries } = await lostWorker.run({ runId, owed });
       await lostWorker.save(runId, { seq: 4, tip: id, unwritten: [itemOf(id, entries.slice(0, 3), 2)] });
       const events = lostWorker.follow(runId);
       expect(await readUntil(events, 'block:started C')).toContain('block:completed B {"by":"lost"}');
-      const nextWorker = openWorker(script, lostWorker.stores, { clock: new TestClock(LATER_MS) });
+      const nextWorker = openWorker(scriptedExecutor, lostWorker.stores, { clock: new TestClock(LATER_MS) });
       return { stores: lostWorker.stores, runId, owed, next: nextWorker, events };
     }
     /** Returns the texts of the next events up to `lastText`. */
@@ -164,8 +169,8 @@ describe('Segments', () => {
     };
 
     it('continues with the entries that replace those of the task', async () => {
-      const script = new Script({}, () => ({ output: { by: 'next' } }));
-      const { runId, owed, next: nextWorker, events } = await followLostTask(script);
+      const scriptedExecutor = new ScriptedExecutor({}, () => ({ output: { by: 'next' } }));
+      const { runId, owed, next: nextWorker, events } = await followLostTask(scriptedExecutor);
       const { id, entries } = await nextWorker.run({ runId, owed });
       await nextWorker.save(runId, { seq: 5, tip: id, unwritten: [itemOf(id, entries, 2)] });
       expect(await readUntil(events, 'run:ended')).toEqual([
@@ -181,17 +186,17 @@ describe('Segments', () => {
     });
 
     it('continues with the end of the run after fewer entries', async () => {
-      const { runId, next: nextWorker, events } = await followLostTask(new Script());
+      const { runId, next: nextWorker, events } = await followLostTask(new ScriptedExecutor());
       const unwritten = [itemOf('cancelled', [{ atMs: 9, type: 'cancelled' }], 2)];
       await nextWorker.save(runId, { seq: 2, tip: 'cancelled', unwritten });
       expect(await readUntil(events, 'run:ended')).toEqual(['block:cancelled Start', 'run:ended']);
     });
 
     it('ignores entries of the task that do not follow from those of the run', async () => {
-      const script = new Script({}, () => {
+      const scriptedExecutor = new ScriptedExecutor({}, () => {
         throw new Error('The second attempt fails.');
       });
-      const { stores, runId, owed, next: nextWorker } = await followLostTask(script);
+      const { stores, runId, owed, next: nextWorker } = await followLostTask(scriptedExecutor);
       const { entries } = await nextWorker.run({ runId, owed });
       await stores.runs.upsert(
         runId,
@@ -205,10 +210,10 @@ describe('Segments', () => {
   });
 
   it('a late retry of an earlier write removes no entries that the run has written since', async () => {
-    const script = new Script({}, ({ block: { name } }) =>
+    const scriptedExecutor = new ScriptedExecutor({}, ({ block: { name } }) =>
       name === 'A' ? { pause: { please: 'answer' } } : { output: { n: 1 } },
     );
-    const { stores, recordRun, run, save } = openWorker(script);
+    const { stores, recordRun, run, save } = openWorker(scriptedExecutor);
     const { runId, owed } = await recordRun(['A', 'B'], ['Start -> A -> B']);
     const { id, entries } = await run({ runId, owed });
     const pausedPosition = { seq: 3, tip: id, unwritten: [itemOf(id, entries, 2)] };
@@ -217,7 +222,7 @@ describe('Segments', () => {
     const resumedFields = { type: 'resumed' as const, block: 'A', scope: [], token: pause?.token ?? '' };
     const resumedEntry = { ...resumedFields, atMs: 9, input: { v: {} }, output: { v: {} } };
     await save(runId, { seq: 4, tip: 'answer', unwritten: [itemOf('answer', [resumedEntry], 4)] });
-    await openWorker(script, stores).save(runId, pausedPosition);
+    await openWorker(scriptedExecutor, stores).save(runId, pausedPosition);
     expect((await stores.runs.journal(runId)).map(({ type }) => type)).toEqual([
       'started',
       'completed',

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { overrideMethods } from '../support/override-methods.ts';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { openEngineOn, openReusableStores } from './open-engine.ts';
 
@@ -74,12 +74,12 @@ const LOCATIONS: [name: string, open: () => Location | Promise<Location>][] = [
 describe.each(LOCATIONS)('a run %s', (_, open) => {
   it('has the same record, logs and list entry for its owner and other readers, even before they are saved', async () => {
     const { openOwner, openReader } = await open();
-    const script = new Script({ A: () => ({ output: { n: 1 } }) });
-    const engine = await openOwner({ blocks: [script.executor] });
+    const scriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { n: 1 } }) });
+    const engine = await openOwner({ blocks: [scriptedExecutor.executor] });
     onTestFinished(() => engine.close({ graceMs: 0 }));
     const reader = await openReader();
     const { runId } = await engine.start(chain);
-    await script.nextCall('B');
+    await scriptedExecutor.nextCall('B');
 
     for (const runReader of [reader, engine]) {
       const expectedRun = { status: 'running', blockOutputs: { 'a.n': 1, b: null } };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { overrideMethods } from '../support/override-methods.ts';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { workflow } from '../support/workflow.ts';
 import { openEngineOn, openReusableStores } from './open-engine.ts';
@@ -10,13 +10,13 @@ const singleBlockSource = { workflow: workflow([work('A')], ['Start -> A']) };
 it('a cancellation by another process succeeds even if the owner dies after it has cancelled the run and before it has stored the outcome', async () => {
   const clock = new TestClock();
   const stores = openReusableStores({ clock });
-  const script = new Script();
-  const options = { clock, blocks: [script.executor] };
+  const scriptedExecutor = new ScriptedExecutor();
+  const options = { clock, blocks: [scriptedExecutor.executor] };
   const cancellation = Promise.withResolvers<void>();
   const control = overrideMethods(stores.control, { settle: async () => cancellation.resolve() });
   const owner = await openEngineOn({ ...stores, control }, options);
   const { runId } = await owner.start(singleBlockSource);
-  await script.nextCall('A');
+  await scriptedExecutor.nextCall('A');
   const cancelRequest = { runId, kind: 'cancel', payload: {} } as const;
   const requestId = await stores.control.add(cancelRequest);
   await cancellation.promise;

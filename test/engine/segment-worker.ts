@@ -6,8 +6,8 @@ import { openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { onTestFinished } from 'vitest';
 import type { StallDetector } from '../../packages/engine/src/runtime/segments/stall-detector.ts';
-import { work } from '../support/script.ts';
-import type { Script } from '../support/script.ts';
+import { work } from '../support/scripted-executor.ts';
+import type { ScriptedExecutor } from '../support/scripted-executor.ts';
 import { workflow } from '../support/workflow.ts';
 
 const START_POSITION: Position = { seq: 1, tip: 'start', unwritten: [] };
@@ -17,11 +17,11 @@ const START_POSITION: Position = { seq: 1, tip: 'start', unwritten: [] };
  * parts of a run between two checkpoints of the runtime.
  */
 export function openWorker(
-  script: Script,
+  scriptedExecutor: ScriptedExecutor,
   stores: SharedStores = openStores(),
   { stallDetector, clock }: { stallDetector?: StallDetector; clock?: Clock } = {},
 ) {
-  const blocks = [{ ...script.executor, class: 'compute' as const }];
+  const blocks = [{ ...scriptedExecutor.executor, class: 'compute' as const }];
   const resources = createWorkerResources(stores, { blocks, ...(clock && { clock }) });
   onTestFinished(() => resources.close());
   const segments = new Segments(resources.parts, stallDetector);

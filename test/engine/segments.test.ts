@@ -6,7 +6,7 @@ import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { StallDetector } from '../../packages/engine/src/runtime/segments/stall-detector.ts';
 import { log, newRun, record, startedEntry } from '../support/run-data.ts';
-import { Script } from '../support/script.ts';
+import { ScriptedExecutor } from '../support/scripted-executor.ts';
 import { itemOf, openWorker } from './segment-worker.ts';
 
 const describeEntries = (entries: readonly TimedEntry[]): string[] =>
@@ -46,11 +46,11 @@ describe('RemoteRuns', () => {
 
 describe('Segments', () => {
   it('run every reachable block, and write no entry before its position in the journal is known', async () => {
-    const script = new Script({}, () => ({ output: { n: 1 } }));
-    const { stores, recordRun, run } = openWorker(script);
+    const scriptedExecutor = new ScriptedExecutor({}, () => ({ output: { n: 1 } }));
+    const { stores, recordRun, run } = openWorker(scriptedExecutor);
     const { runId, owed } = await recordRun(['A', 'B'], ['Start -> A -> B']);
     const { id, entries } = await run({ runId, owed });
-    expect(script.calls).toEqual(['A', 'B']);
+    expect(scriptedExecutor.calls).toEqual(['A', 'B']);
     expect(describeEntries(entries)).toHaveLength(3);
     expect(await stores.runs.journal(runId)).toHaveLength(1);
     const position = { seq: 4, tip: id, unwritten: [itemOf(id, entries, 2)] };
@@ -65,11 +65,11 @@ describe('Segments', () => {
   });
 
   it('do not repeat a block that ended between the detachment of its segment and the next request', async () => {
-    const script = new Script({ B: () => ({ output: {} }) });
-    const { recordRun, run } = openWorker(script);
+    const scriptedExecutor = new ScriptedExecutor({ B: () => ({ output: {} }) });
+    const { recordRun, run } = openWorker(scriptedExecutor);
     const { runId, owed } = await recordRun(['A', 'B'], ['Start -> A -> B']);
     const detaching = run({ runId, owed, hardMs: 1 });
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     const { id, entries, over } = await detaching;
     expect(over).toBe(true);
     call.done({ n: 1 });
@@ -78,12 +78,12 @@ describe('Segments', () => {
     const commandsAfterStart = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 1], try: 1 }];
     const claimedResult = await run({ runId, owed: commandsAfterStart, position });
     expect(describeEntries(claimedResult.entries)).toHaveLength(2);
-    expect(script.calls).toEqual(['A', 'B']);
+    expect(scriptedExecutor.calls).toEqual(['A', 'B']);
   });
 
   it('of a new worker continue after the entries that a lost worker reported, without repeating its blocks', async () => {
-    const script = new Script({ A: () => ({ output: { n: 1 } }) });
-    const lostWorker = openWorker(script);
+    const scriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { n: 1 } }) });
+    const lostWorker = openWorker(scriptedExecutor);
     const { runId, owed } = await lostWorker.recordRun(['A', 'B', 'C'], ['Start -> A -> B -> C']);
     const reported: TimedEntry[] = [];
     const shutdown = new AbortController();
@@ -93,14 +93,14 @@ describe('Segments', () => {
       signal: shutdown.signal,
       onProgress: (entries) => reported.splice(0, reported.length, ...entries),
     });
-    await script.nextCall('B');
-    const nextScript = new Script({}, () => ({ output: { n: 2 } }));
-    const { entries } = await openWorker(nextScript, lostWorker.stores).run({
+    await scriptedExecutor.nextCall('B');
+    const nextScriptedExecutor = new ScriptedExecutor({}, () => ({ output: { n: 2 } }));
+    const { entries } = await openWorker(nextScriptedExecutor, lostWorker.stores).run({
       runId,
       owed,
       recoveredEntries: reported,
     });
-    expect([script.calls, nextScript.calls]).toEqual([
+    expect([scriptedExecutor.calls, nextScriptedExecutor.calls]).toEqual([
       ['A', 'B'],
       ['B', 'C'],
     ]);
@@ -111,15 +111,17 @@ describe('Segments', () => {
 
   it('of a stalled worker write nothing after other workers have continued the run', async () => {
     let nowMs = 0;
-    const script = new Script();
-    const stalledWorker = openWorker(script, openStores(), { stallDetector: new StallDetector(() => nowMs) });
+    const scriptedExecutor = new ScriptedExecutor();
+    const stalledWorker = openWorker(scriptedExecutor, openStores(), {
+      stallDetector: new StallDetector(() => nowMs),
+    });
     const { runId, owed } = await stalledWorker.recordRun(['A'], ['Start -> A']);
     const running = stalledWorker.run({ runId, owed, alone: true });
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     nowMs = 60_000;
-    const otherScript = new Script({}, () => ({ output: { by: 'the other' } }));
+    const otherScriptedExecutor = new ScriptedExecutor({}, () => ({ output: { by: 'the other' } }));
     expect(
-      await openWorker(otherScript, stalledWorker.stores).run({ runId, owed, alone: true }),
+      await openWorker(otherScriptedExecutor, stalledWorker.stores).run({ runId, owed, alone: true }),
     ).toMatchObject({
       written: true,
     });
@@ -134,13 +136,13 @@ describe('Segments', () => {
   });
 
   it('give a pause point the same token if it opens again because its result was lost', async () => {
-    const script = new Script({}, () => ({ pause: { please: 'answer' } }));
-    const lostWorker = openWorker(script);
+    const scriptedExecutor = new ScriptedExecutor({}, () => ({ pause: { please: 'answer' } }));
+    const lostWorker = openWorker(scriptedExecutor);
     const { runId, owed } = await lostWorker.recordRun(['A'], ['Start -> A']);
     const { runId: otherRunId } = await lostWorker.recordRun(['A'], ['Start -> A']);
     const tokens = [];
     for (const request of [{ runId }, { runId }, { runId: otherRunId }]) {
-      const { entries } = await openWorker(script, lostWorker.stores).run({ ...request, owed });
+      const { entries } = await openWorker(scriptedExecutor, lostWorker.stores).run({ ...request, owed });
       tokens.push(entries.find((entry) => entry.type === 'paused')?.token);
     }
     expect(tokens[0]).toMatch(/^[\w-]{32}$/);
@@ -150,7 +152,7 @@ describe('Segments', () => {
 
   it('do not read the journal of a wide run again for requests that are slightly out of order', async () => {
     const names = Array.from({ length: 40 }, (_, index) => `B${index}`);
-    const script = new Script({}, () => ({ output: { n: 1 } }));
+    const scriptedExecutor = new ScriptedExecutor({}, () => ({ output: { n: 1 } }));
     const stores = openStores();
     const tail = stores.runs.tail.bind(stores.runs);
     let fullReads = 0;
@@ -158,7 +160,7 @@ describe('Segments', () => {
       if (seq < 0) fullReads++;
       return tail(runId, seq);
     };
-    const { recordRun, run } = openWorker(script, stores);
+    const { recordRun, run } = openWorker(scriptedExecutor, stores);
     const edges = names.map((name) => `Start -> ${name}`);
     const { runId, owed } = await recordRun(names, edges);
     const { entries } = await run({ runId, owed });
@@ -182,8 +184,8 @@ describe('Segments', () => {
   });
 
   it('discard speculative entries that did not become part of the journal', async () => {
-    const script = new Script({}, () => ({ output: { n: 1 } }));
-    const { stores, recordRun, run } = openWorker(script);
+    const scriptedExecutor = new ScriptedExecutor({}, () => ({ output: { n: 1 } }));
+    const { stores, recordRun, run } = openWorker(scriptedExecutor);
     const { runId, owed } = await recordRun(['A', 'B'], ['Start -> A', 'Start -> B']);
     const firstResult = await run({ runId, owed });
     // The journal has the result of another worker at this position: the start block only.

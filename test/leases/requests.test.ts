@@ -9,7 +9,7 @@ import type { RequestStore } from '../../packages/engine/src/store/control.ts';
 import { openLeasedStores } from '../../packages/engine/src/store/open-postgres.ts';
 import { overrideMethods } from '../support/override-methods.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { workflow } from '../support/workflow.ts';
 
@@ -44,8 +44,8 @@ describe.skipIf(!hasPostgres)('a cancellation of a run that another process exec
 
   it('succeeds even if its request cannot be removed afterwards, and reports this', async () => {
     const schema = randomUUID();
-    const script = new Script();
-    const owner = await openEngine({ schema }, { blocks: [script.executor] });
+    const scriptedExecutor = new ScriptedExecutor();
+    const owner = await openEngine({ schema }, { blocks: [scriptedExecutor.executor] });
     const reports: unknown[] = [];
     const connectionError = new Error('The connection was lost.');
     const caller = await openEngine(
@@ -53,22 +53,22 @@ describe.skipIf(!hasPostgres)('a cancellation of a run that another process exec
       { recover: false, onError: (...report) => void reports.push(report) },
     );
     const { runId } = await owner.start(singleBlockSource);
-    await script.nextCall('A');
+    await scriptedExecutor.nextCall('A');
     expect(await caller.cancel(runId)).toBe(true);
     expect(reports).toEqual([[connectionError, runId]]);
   });
 
   it('succeeds even if that process dies after it has cancelled the run and before it has stored the outcome', async () => {
     const schema = randomUUID();
-    const script = new Script();
-    const options = { blocks: [script.executor] };
+    const scriptedExecutor = new ScriptedExecutor();
+    const options = { blocks: [scriptedExecutor.executor] };
     const cancellation = Promise.withResolvers<void>();
     const requests = { settle: async () => cancellation.resolve() };
     const owner = await openEngine({ schema, requests }, options);
     const clock = new TestClock();
     const caller = await openEngine({ schema, clock }, { ...options, recover: false });
     const { runId } = await owner.start(singleBlockSource);
-    await script.nextCall('A');
+    await scriptedExecutor.nextCall('A');
     let wasCancelled: boolean | undefined;
     void caller.cancel(runId).then((value) => (wasCancelled = value));
     await cancellation.promise;

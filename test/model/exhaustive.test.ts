@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { initialState, pendingCommands, step } from '../../packages/core/src/machine/index.ts';
 import type { Command, Event, State } from '../../packages/core/src/machine/index.ts';
 import { loop, parallel, region } from '../support/graph.ts';
-import { scale } from '../support/scale.ts';
+import { byScale } from '../support/scale.ts';
 import { smallScenarios } from './arbitraries.ts';
 import type { Scenario } from './arbitraries.ts';
 import { checkCounters, keyOf } from './checked-run.ts';
@@ -114,9 +114,9 @@ describe('every order of completion', () => {
         completeCount++;
         expect([...exploration.endings]).toHaveLength(1);
       }),
-      { numRuns: scale(18, 600) },
+      { numRuns: byScale(18, 600) },
     );
-    expect(completeCount).toBeGreaterThan(scale(12, 400));
+    expect(completeCount).toBeGreaterThan(byScale(12, 400));
   });
 
   it('of a small graph with failures, Response blocks or draining leads to an end, and never gets stuck (R32)', () => {
@@ -127,9 +127,9 @@ describe('every order of completion', () => {
         completeCount += exploration.isComplete ? 1 : 0;
         expect(exploration.endings.size).toBeGreaterThan(exploration.isComplete ? 0 : -1);
       }),
-      { numRuns: scale(18, 600) },
+      { numRuns: byScale(18, 600) },
     );
-    expect(completeCount).toBeGreaterThan(scale(12, 400));
+    expect(completeCount).toBeGreaterThan(byScale(12, 400));
   });
 
   it('of three branches with a window of two leads to seven states and one end (R9)', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pendingCommands } from '../../packages/core/src/machine/index.ts';
 import type { Drain } from '../../packages/core/src/machine/state.ts';
-import { scale } from '../support/scale.ts';
+import { byScale } from '../support/scale.ts';
 import { scenarios } from './arbitraries.ts';
 import type { ScenarioKind, Scenario } from './arbitraries.ts';
 import { CheckedRun, keyOf } from './checked-run.ts';
@@ -138,7 +138,9 @@ describe('the machine', () => {
   it.each(['order-independent', 'failing'] as const)(
     'returns the same commands as the reference for each event, and has the same end (%s) (R32)',
     async (kind) => {
-      await fc.assert(fc.asyncProperty(scenarios(kind), expectSameAsReference), { numRuns: scale(40, 4000) });
+      await fc.assert(fc.asyncProperty(scenarios(kind), expectSameAsReference), {
+        numRuns: byScale(40, 4000),
+      });
     },
   );
 
@@ -153,7 +155,7 @@ describe('the machine', () => {
         });
         expect(outcomes[0]).toEqual(outcomes[1]);
       }),
-      { numRuns: scale(25, 2000) },
+      { numRuns: byScale(25, 2000) },
     );
   });
 
@@ -174,7 +176,7 @@ describe('the machine', () => {
             run.expectIgnored({ type: 'completed', at, atMs: run.nowMs, attempt: 7 });
         }
       }),
-      { numRuns: scale(25, 2000) },
+      { numRuns: byScale(25, 2000) },
     );
   });
 
@@ -191,7 +193,7 @@ describe('the machine', () => {
           expect(run.end).toEqual({ type: 'end', status: 'cancelled' });
           for (const event of run.events) run.expectIgnored(event);
         }),
-        { numRuns: scale(25, 2000) },
+        { numRuns: byScale(25, 2000) },
       );
     },
   );
@@ -211,7 +213,7 @@ describe('the machine', () => {
         }[phase] as [string, string?];
         expect(run.end).toMatchObject({ status, ...(reason && { reason }) });
       }),
-      { numRuns: scale(25, 2000) },
+      { numRuns: byScale(25, 2000) },
     );
   });
 
@@ -237,7 +239,7 @@ describe('the machine', () => {
         expect(restoredRun.trace).toEqual(uninterruptedRun.trace);
         expect(restoredRun.end).toEqual(uninterruptedRun.end);
       }),
-      { numRuns: scale(25, 2000) },
+      { numRuns: byScale(25, 2000) },
     );
   });
 });

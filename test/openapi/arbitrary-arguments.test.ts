@@ -7,7 +7,7 @@ import { readToolFile } from '../../packages/blocks/src/openapi/file.ts';
 import { requestOf } from '../../packages/blocks/src/openapi/request.ts';
 import { ServiceTools } from '../../packages/blocks/src/openapi/service-tools.ts';
 import { ArgumentError } from '../../packages/blocks/src/openapi/wire.ts';
-import { scale } from '../support/scale.ts';
+import { byScale } from '../support/scale.ts';
 import { SHOP } from './shop.ts';
 
 const { file } = await importOpenApi(SHOP, { name: 'shop' });
@@ -91,7 +91,7 @@ describe('arbitrary arguments of an operation', () => {
           /keyQuery|keyBoth/.test(tool.id) ? [tool.id === 'shop_keyBoth' ? 'the-key' : SECRET] : queryKeys,
         );
       }),
-      { numRuns: scale(600, 30_000) },
+      { numRuns: byScale(600, 30_000) },
     );
   });
 });
@@ -150,7 +150,7 @@ describe('mutated OpenAPI documents', () => {
         for (const { operation, reason } of importResult.skipped)
           expect([operation, reason]).not.toContain('');
       }),
-      { numRuns: scale(150, 5000) },
+      { numRuns: byScale(150, 5000) },
     );
   });
 });

@@ -14,7 +14,7 @@ import { describePruning, describeValueStore } from '../conformance/stores/value
 import { Database } from '../../packages/engine/src/store/postgres/database.ts';
 import { migrate, MIGRATIONS } from '../../packages/engine/src/store/postgres/migrations.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
-import { sample, scale } from '../support/scale.ts';
+import { sample, byScale } from '../support/scale.ts';
 import { entry, log, newRun, record, startedEntry } from '../support/run-data.ts';
 import { openPostgresStores, queryAsSuperuser } from './postgres-stores.ts';
 import { startChild } from './process.ts';
@@ -128,7 +128,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   describe('several processes', () => {
     it('create a run once, and store each entry once and in order if they write the same entries', async () => {
       const schema = `s ${randomUUID()}`;
-      const count = scale(60, 300);
+      const count = byScale(60, 300);
       const writers = Array.from({ length: 3 }, () => startChild('share', url, `${schema}|r|${count}`));
       const creationResults = await Promise.all(
         writers.map(async (writer) => (await writer.waitForLines(1))[0]),

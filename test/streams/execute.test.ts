@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTestApi } from '../support/api.ts';
-import { Script } from '../support/script.ts';
+import { ScriptedExecutor } from '../support/scripted-executor.ts';
 import { expectStreamed, readSseData } from './execute.ts';
 import { STORE_OPTION_FACTORIES } from './store-options.ts';
 import { SECRET } from './secret.ts';
@@ -10,12 +10,12 @@ describe.each(Object.entries(STORE_OPTION_FACTORIES))(
   'a streamed execution over HTTP, with an engine on %s',
   (_name, createStoreOptions) => {
     it('contains the text of a selected block while the block runs, in each iteration, without secrets', async () => {
-      const script = new Script();
+      const scriptedExecutor = new ScriptedExecutor();
       const engineOptions = {
         ...(await createStoreOptions()),
-        ...{ env: { KEY: SECRET }, blocks: [script.executor] },
+        ...{ env: { KEY: SECRET }, blocks: [scriptedExecutor.executor] },
       };
-      await expectStreamed(await createTestApi({ engineOptions }), script);
+      await expectStreamed(await createTestApi({ engineOptions }), scriptedExecutor);
     });
 
     it('contains the text of a run that ends before the response begins', async () => {

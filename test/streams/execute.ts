@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 import type { TestApi } from '../support/api.ts';
-import type { Script } from '../support/script.ts';
+import type { ScriptedExecutor } from '../support/scripted-executor.ts';
 import { block, loop, workflow } from '../support/workflow.ts';
 import { REDACTED, SECRET } from './secret.ts';
 
@@ -27,7 +27,7 @@ export async function* readSseData(response: Response): AsyncGenerator<unknown> 
 }
 
 /** Expects that a streamed execution sends the text of a block while the block runs, with the secret redacted. */
-export async function expectStreamed(api: TestApi, script: Script): Promise<void> {
+export async function expectStreamed(api: TestApi, scriptedExecutor: ScriptedExecutor): Promise<void> {
   const id = await api.deploy(LOOP_WORKFLOW);
   const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, {
     headers: { 'X-Sim-Stream-Protocol': 'agent-events-v1' },
@@ -37,14 +37,14 @@ export async function expectStreamed(api: TestApi, script: Script): Promise<void
   const events = readSseData(response);
   const nextEvent = async (): Promise<unknown> => (await events.next()).value;
 
-  const firstCall = await script.nextCall('A.0');
+  const firstCall = await scriptedExecutor.nextCall('A.0');
   firstCall.context.emit({ type: 'text', text: 'Good ' });
   expect(await nextEvent()).toEqual({ chunk: 'Good ' });
   for (const text of [SECRET.slice(0, 7), SECRET.slice(7), '.'])
     firstCall.context.emit({ type: 'text', text });
   firstCall.done({ content: `Good ${SECRET}.` });
 
-  const secondCall = await script.nextCall('A.1');
+  const secondCall = await scriptedExecutor.nextCall('A.1');
   secondCall.context.emit({ type: 'text', text: 'Hm. ' });
   secondCall.context.emit({ type: 'tool', phase: 'start', id: '1', name: 'search' });
   secondCall.context.emit({ type: 'reset' });

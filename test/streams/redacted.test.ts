@@ -1,8 +1,8 @@
 import type { BlockEmission, BlockResult } from '@heddle/core/blocks';
 import type { RunEvent, RunHandle } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { Script } from '../support/script.ts';
-import type { Call } from '../support/script.ts';
+import { ScriptedExecutor } from '../support/scripted-executor.ts';
+import type { Call } from '../support/scripted-executor.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { STORE_OPTION_FACTORIES, openEngine, openReader } from './store-options.ts';
@@ -43,11 +43,15 @@ const STORES = Object.entries(STORE_OPTION_FACTORIES);
 describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeName, createStoreOptions) => {
   it('is redacted for every listener, for any division of the text into parts', async () => {
     const storeOptions = await createStoreOptions();
-    const script = new Script();
-    const engine = await openEngine({ ...storeOptions, env: { KEY: SECRET }, blocks: [script.executor] });
+    const scriptedExecutor = new ScriptedExecutor();
+    const engine = await openEngine({
+      ...storeOptions,
+      env: { KEY: SECRET },
+      blocks: [scriptedExecutor.executor],
+    });
     const run = await engine.start({ workflow: SECRET_READER_WORKFLOW }, {}, { runId: 'r' });
     const collectedEvents = collect(run.events());
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     emit(call, ...TEXT_PARTS.map(textEmission));
     call.done();
     expectRedacted(await collectedEvents);
@@ -59,10 +63,10 @@ describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeNa
     'is not published in part when the attempt has %s, and the last word is omitted',
     async (_title, { end, events: expected }) => {
       const clock = new TestClock();
-      const script = new Script();
+      const scriptedExecutor = new ScriptedExecutor();
       const engine = await openEngine({
         ...(await createStoreOptions()),
-        ...{ clock, env: { KEY: SECRET }, blocks: [script.executor] },
+        ...{ clock, env: { KEY: SECRET }, blocks: [scriptedExecutor.executor] },
       });
       const definition = workflow(
         [block('A', 'work', { key: '{{KEY}}' }, { timeoutMs: 500 })],
@@ -70,7 +74,7 @@ describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeNa
       );
       const run = await engine.start({ workflow: definition }, {}, { runId: 'r' });
       const collectedEvents = collect(run.events());
-      const call = await script.nextCall('A');
+      const call = await scriptedExecutor.nextCall('A');
       emit(call, textEmission('say sesame'), { type: 'thinking', text: 'ses' });
       await end(call, run, clock);
       emit(call, textEmission(' too late'));

@@ -2,7 +2,7 @@ import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { sample } from '../support/scale.ts';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { expectTextEmittedAgain, startStreamingProcess } from './talk-process.ts';
 import { STORE_OPTION_FACTORIES, openEngine, openReader } from './store-options.ts';
@@ -48,10 +48,10 @@ describe.each(sampledStores)('emissions of blocks, with an engine on %s', (store
   });
 
   it('reach a listener that is added while a block runs, including earlier emissions', async () => {
-    const script = new Script();
-    const engine = await openEngine({ ...(await createStoreOptions()), blocks: [script.executor] });
+    const scriptedExecutor = new ScriptedExecutor();
+    const engine = await openEngine({ ...(await createStoreOptions()), blocks: [scriptedExecutor.executor] });
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     call.context.emit({ type: 'text', text: 'early ' });
     const firstListener = run.events()[Symbol.asyncIterator]();
     const seenEvents: RunEvent[] = [];
@@ -122,10 +122,10 @@ describe.each(sampledStores)('emissions of blocks, with an engine on %s', (store
     'reach a reader in another process while the block runs, even a late reader',
     async () => {
       const storeOptions = await createStoreOptions();
-      const script = new Script();
-      const engine = await openEngine({ ...storeOptions, blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await openEngine({ ...storeOptions, blocks: [scriptedExecutor.executor] });
       const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
-      const call = await script.nextCall('A');
+      const call = await scriptedExecutor.nextCall('A');
       call.context.emit({ type: 'text', text: 'early ' });
       const reader = await openReader(storeOptions);
       const events = reader.follow('r')[Symbol.asyncIterator]();
@@ -173,12 +173,12 @@ describe.each(sampledStores)('emissions of blocks, with an engine on %s', (store
 describe.skipIf(!hasPostgres)('an engine on PostgreSQL', () => {
   it('forwards emissions of blocks that run in another engine', async () => {
     const postgres = { url: await createPostgresDatabase() };
-    const script = new Script();
-    const owner = await openEngine({ postgres, blocks: [script.executor] });
+    const scriptedExecutor = new ScriptedExecutor();
+    const owner = await openEngine({ postgres, blocks: [scriptedExecutor.executor] });
     await owner.start({ workflow: workflow([work('A')], ['Start -> A']) }, {}, { runId: 'r' });
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     call.context.emit({ type: 'text', text: 'missed' });
-    const otherEngine = await openEngine({ postgres, blocks: [script.executor], recover: false });
+    const otherEngine = await openEngine({ postgres, blocks: [scriptedExecutor.executor], recover: false });
     const followedEvents = otherEngine.follow('r')[Symbol.asyncIterator]();
     const seenEvents: RunEvent[] = [];
     while (emissionsIn(seenEvents).length === 0)

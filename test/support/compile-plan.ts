@@ -2,7 +2,7 @@ import { compile, parseWorkflow } from '@heddle/core';
 import type { Plan } from '@heddle/core';
 import { blockTypeInfos, createRegistry } from '../../packages/engine/src/executors/registry.ts';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
-import { Script } from './script.ts';
+import { ScriptedExecutor } from './scripted-executor.ts';
 import { workflow } from './workflow.ts';
 import type { TestWorkflowOptions, TestBlock } from './workflow.ts';
 
@@ -10,7 +10,7 @@ import type { TestWorkflowOptions, TestBlock } from './workflow.ts';
 export function compilePlan(blocks: TestBlock[], edges: string[], options: TestWorkflowOptions = {}): Plan {
   const parsed = parseWorkflow(workflow(blocks, edges, options));
   if (!parsed.workflow) throw new Error(JSON.stringify(parsed.diagnostics));
-  const registry = createRegistry(builtInExecutors, [new Script().executor]);
+  const registry = createRegistry(builtInExecutors, [new ScriptedExecutor().executor]);
   const result = compile(parsed.workflow, { blockTypes: blockTypeInfos(registry) });
   if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
   return result.plan;

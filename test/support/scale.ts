@@ -9,7 +9,7 @@ export const isFullRun = process.env['HEDDLE_SCALE'] === 'full';
  * Returns `full` in `npm run test:full`, else `quick`, for example the number of cases of a property test or the length
  * of a soak.
  */
-export function scale(quick: number, full: number): number {
+export function byScale(quick: number, full: number): number {
   return isFullRun ? full : quick;
 }
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Engine } from '@heddle/engine';
 import type { Encryption } from '@heddle/temporal';
 import { expect, it } from 'vitest';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { clientOf, historyText } from './history.ts';
@@ -56,7 +56,7 @@ async function runAndReadHistories(
 }
 
 describeTemporal('the data on the server', (server) => {
-  const blocks = [new Script({ Effort: () => ({ output: { of: 'linen and silk' } }) }).executor];
+  const blocks = [new ScriptedExecutor({ Effort: () => ({ output: { of: 'linen and silk' } }) }).executor];
 
   it('without encryption contains no secrets, large values, error messages or tokens', async () => {
     const cluster = createCluster(server);

@@ -8,7 +8,7 @@ import { defaultPayloadConverter, WorkflowClient } from '@temporalio/client';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { sampledTests } from '../support/scale.ts';
 import { overrideMethods } from '../support/override-methods.ts';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, workflow } from '../support/workflow.ts';
 import { startProxy } from './server-proxy.ts';
@@ -178,7 +178,7 @@ describeTemporal('faults', (server) => {
 
   sampledIt('a worker without an executor for a block type fails the block and names the type', async () => {
     const cluster = createCluster(server);
-    const engine = await cluster.openEngine({ blocks: [new Script().executor] });
+    const engine = await cluster.openEngine({ blocks: [new ScriptedExecutor().executor] });
     await cluster.startWorker(quietOptions);
     const run = await engine.execute({ workflow: workflow([work('A')], ['Start -> A']) });
     expect(run).toMatchObject({
@@ -235,15 +235,15 @@ describeTemporal('faults', (server) => {
 
   sampledIt('a missing stored value suspends the run, which continues when the value is back', async () => {
     const cluster = createCluster(server);
-    const script = new Script();
-    const engine = await cluster.openEngine({ blocks: [script.executor] });
+    const scriptedExecutor = new ScriptedExecutor();
+    const engine = await cluster.openEngine({ blocks: [scriptedExecutor.executor] });
     let isLost = false;
     const stores = openStoresWith(cluster.data, ({ values }) => ({
       values: { get: (key) => (isLost ? undefined : values.get(key)) },
     }));
     await cluster.startWorker({
       ...quietOptions,
-      blocks: [script.executor],
+      blocks: [scriptedExecutor.executor],
       stores,
     } as Partial<WorkerOptions>);
     const definition = workflow(
@@ -251,7 +251,7 @@ describeTemporal('faults', (server) => {
       ['Start -> Large -> A -> Z'],
     );
     const { runId } = await engine.start({ workflow: definition });
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     isLost = true;
     call.done();
     await expect
@@ -388,8 +388,8 @@ describeTemporal('faults', (server) => {
     });
 
     sampledIt('suspend a run before its state reaches the limit, and its record has the reason', async () => {
-      const script = new Script({}, () => ({ output: {} }));
-      const blocks = [script.executor];
+      const scriptedExecutor = new ScriptedExecutor({}, () => ({ output: {} }));
+      const blocks = [scriptedExecutor.executor];
       const engine = await createCluster(server).openEngine(
         { ...quietOptions, blocks },
         { worker: true, continueAsNewAfter: 1 },

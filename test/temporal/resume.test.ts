@@ -4,7 +4,7 @@ import { hashToken } from '../../packages/temporal/src/chunk.ts';
 import { RESUME_UPDATE } from '../../packages/temporal/src/messages.ts';
 import type { ResumeMessage } from '../../packages/temporal/src/messages.ts';
 import { createDataFolder } from '../support/data-folder.ts';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';
@@ -16,14 +16,14 @@ describeTemporal('answers to pauses', (server) => {
   // A worker that dies within a task may have recorded a pause that the run reaches only later, when another worker
   // replays the history.
   it('wait until the run reaches their pause', async () => {
-    const script = new Script();
+    const scriptedExecutor = new ScriptedExecutor();
     const { engine, stores, close } = await openEngine(server, {
       data: createDataFolder(),
-      options: { blocks: [script.executor] },
+      options: { blocks: [scriptedExecutor.executor] },
     });
     onTestFinished(close);
     const { runId } = await engine.start({ workflow: PAUSING_WORKFLOW });
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     const header = await stores.runs.header(runId);
     const token = derivePauseToken(header?.tokenKey ?? '', { block: 'H', scope: [], try: 1 });
     const handle = (await clientOf(server)).workflow.getHandle(runId);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';
@@ -14,12 +14,12 @@ describeTemporal('the server’s status of a run that the engine cancelled', (se
   };
 
   it('is cancelled', async () => {
-    const script = new Script();
+    const scriptedExecutor = new ScriptedExecutor();
     const cluster = createCluster(server);
-    const engine = await cluster.openEngine({ blocks: [script.executor] });
-    await cluster.startWorker({ blocks: [script.executor] });
+    const engine = await cluster.openEngine({ blocks: [scriptedExecutor.executor] });
+    await cluster.startWorker({ blocks: [scriptedExecutor.executor] });
     const { runId } = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
-    await script.nextCall('A');
+    await scriptedExecutor.nextCall('A');
     expect(await engine.cancel(runId)).toBe(true);
     expect(await statusOf(runId)).toBe('CANCELLED');
     expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });

@@ -9,7 +9,7 @@ import { CANCEL_SIGNAL } from '../../packages/temporal/src/messages.ts';
 import type { CancelMessage } from '../../packages/temporal/src/messages.ts';
 import { createDataFolder } from '../support/data-folder.ts';
 import { overrideMethods } from '../support/override-methods.ts';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { audit } from './chaos/audit.ts';
@@ -38,14 +38,18 @@ describeTemporal('segments', (server) => {
     return (events ?? []).filter(({ workflowTaskTimedOutEventAttributes: timedOut }) => timedOut).length;
   };
 
-  const completeAllCalls = async (script: Script, block: string, output: JsonObject): Promise<never> => {
-    for (;;) (await script.nextCall(block)).done(output);
+  const completeAllCalls = async (
+    scriptedExecutor: ScriptedExecutor,
+    block: string,
+    output: JsonObject,
+  ): Promise<never> => {
+    for (;;) (await scriptedExecutor.nextCall(block)).done(output);
   };
 
   it('a block that takes too long for a workflow task continues in an activity without a second execution', async () => {
     const client = await clientOf();
-    const script = new Script();
-    const executor = { ...script.executor, class: 'compute' as const };
+    const scriptedExecutor = new ScriptedExecutor();
+    const executor = { ...scriptedExecutor.executor, class: 'compute' as const };
     const engine = await createRuntime(server).open({ blocks: [executor] });
     const run = await engine.start({
       workflow: workflow(
@@ -53,17 +57,17 @@ describeTemporal('segments', (server) => {
         ['Start -> F -> A -> Z'],
       ),
     });
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     await expect
       .poll(() => activityTypesOf(client, run.runId), { timeout: 30_000 })
       .toEqual(['heddle.segment']);
     expect(call.context.signal.aborted).toBe(false);
     call.done({ n: 2 });
     // If the machine delays the worker, the server times a task out, and its blocks run again.
-    void completeAllCalls(script, 'A', { n: 2 });
+    void completeAllCalls(scriptedExecutor, 'A', { n: 2 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [1, 2] } });
     const timedOutTaskCount = await countTimedOutTasks(client, run.runId);
-    expect(script.calls.length).toBeLessThanOrEqual(1 + timedOutTaskCount);
+    expect(scriptedExecutor.calls.length).toBeLessThanOrEqual(1 + timedOutTaskCount);
     const logs = await engine.getLogs(run.runId);
     expect(logs.map(({ blockName }) => blockName)).toEqual(['Start', 'F', 'A', 'Z']);
   });
@@ -85,15 +89,15 @@ describeTemporal('segments', (server) => {
 
   it('a run that is cancelled during its last workflow task is cancelled in all stores', async () => {
     const client = await clientOf();
-    const script = new Script({ A: () => ({ output: {} }) });
+    const scriptedExecutor = new ScriptedExecutor({ A: () => ({ output: {} }) });
     const { engine, stores, close } = await openEngine(server, {
       data: createDataFolder(),
-      options: { blocks: [{ ...script.executor, class: 'compute' }] },
+      options: { blocks: [{ ...scriptedExecutor.executor, class: 'compute' }] },
     });
     onTestFinished(close);
     const definition = workflow([work('A'), work('B')], ['Start -> A -> B']);
     const run = await engine.start({ workflow: definition });
-    const call = await script.nextCall('B');
+    const call = await scriptedExecutor.nextCall('B');
     const atMs = Date.now();
     const message: CancelMessage = { atMs, id: 'cancelled', chunk: { v: [{ atMs, type: 'cancelled' }] } };
     const handle = client.workflow.getHandle(run.runId);
@@ -115,11 +119,11 @@ describeTemporal('segments', (server) => {
       return key;
     };
     const values = overrideMethods(openedStores.values, { put });
-    const script = new Script({}, ({ attempt }) => {
+    const scriptedExecutor = new ScriptedExecutor({}, ({ attempt }) => {
       if (attempt === 1) throw new Error('The first attempt fails.');
       return { output: { text: 'x'.repeat(20_000) } };
     });
-    const engine = await createCluster(server).openEngine({ blocks: [script.executor] }, {
+    const engine = await createCluster(server).openEngine({ blocks: [scriptedExecutor.executor] }, {
       worker: true,
       stores: { ...openedStores, values },
     } as Partial<TemporalOptions>);

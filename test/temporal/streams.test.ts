@@ -1,7 +1,7 @@
 import { openServiceStore } from '@heddle/service';
 import { expect, it } from 'vitest';
 import { tenantOptionsOf, createTestApi } from '../support/api.ts';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { createCluster } from './cluster.ts';
@@ -13,12 +13,12 @@ import { collect, emissionsIn, summarize, TALK_WORKFLOW } from '../streams/talk.
 describeTemporal('a chunk that a block emits on a worker', (server) => {
   it('reaches the engine that started the run, while the block runs', async () => {
     const cluster = createCluster(server);
-    const script = new Script();
+    const scriptedExecutor = new ScriptedExecutor();
     const engine = await cluster.openEngine();
     const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
     const events = run.events()[Symbol.asyncIterator]();
-    await cluster.startWorker({ blocks: [script.executor] });
-    const call = await script.nextCall('A');
+    await cluster.startWorker({ blocks: [scriptedExecutor.executor] });
+    const call = await scriptedExecutor.nextCall('A');
     call.context.emit({ type: 'text', text: 'now' });
     const receivedEvents = [];
     while (emissionsIn(receivedEvents).length === 0) {
@@ -38,11 +38,11 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
 
   it('is redacted with the secrets of the worker, even across chunks, and is not published in part after a timeout', async () => {
     const cluster = createCluster(server);
-    const script = new Script();
+    const scriptedExecutor = new ScriptedExecutor();
     const engine = await cluster.openEngine({ env: { KEY: { value: '', secret: false } } });
-    await cluster.startWorker({ env: { KEY: SECRET }, blocks: [script.executor] });
+    await cluster.startWorker({ env: { KEY: SECRET }, blocks: [scriptedExecutor.executor] });
     const run = await engine.start({ workflow: SECRET_READER_WORKFLOW });
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     for (const text of TEXT_PARTS) call.context.emit({ type: 'text', text });
     call.done();
     await run.result();
@@ -53,7 +53,7 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
       ['Start -> A'],
     );
     const slowRun = await engine.start({ workflow: definition });
-    const emit = (await script.nextCall('A')).context.emit;
+    const emit = (await scriptedExecutor.nextCall('A')).context.emit;
     emit({ type: 'text', text: 'say sesame' });
     await slowRun.result();
     const events = await collect(engine.follow(slowRun.runId));
@@ -62,15 +62,19 @@ describeTemporal('a chunk that a block emits on a worker', (server) => {
 
   it('is part of a streamed execution over HTTP, while the block runs', async () => {
     const cluster = createCluster(server);
-    const script = new Script();
+    const scriptedExecutor = new ScriptedExecutor();
     const store = await openServiceStore();
     const environments = {
       names: () => ['KEY'],
       values: () => ({ KEY: SECRET }),
     };
     const engine = await cluster.openEngine({ ...tenantOptionsOf(store), environments });
-    await cluster.startWorker({ ...tenantOptionsOf(store), environments, blocks: [script.executor] });
-    await expectStreamed(await createTestApi({ engine, store }), script);
+    await cluster.startWorker({
+      ...tenantOptionsOf(store),
+      environments,
+      blocks: [scriptedExecutor.executor],
+    });
+    await expectStreamed(await createTestApi({ engine, store }), scriptedExecutor);
   });
 
   it('is discarded when the worker is killed, and is then emitted again by the next worker', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { fn, workflow } from '../support/workflow.ts';
 import { clientOf } from './history.ts';
@@ -8,12 +8,12 @@ import { createCluster } from './cluster.ts';
 describeTemporal('a run that was terminated directly on the server', (server) => {
   it('can be cancelled, and its logs can be read', async () => {
     const cluster = createCluster(server);
-    const script = new Script();
-    const engine = await cluster.openEngine({ blocks: [script.executor] });
-    await cluster.startWorker({ blocks: [script.executor] });
+    const scriptedExecutor = new ScriptedExecutor();
+    const engine = await cluster.openEngine({ blocks: [scriptedExecutor.executor] });
+    await cluster.startWorker({ blocks: [scriptedExecutor.executor] });
     const definition = workflow([fn('First', 'return 1'), work('A')], ['Start -> First -> A']);
     const { runId } = await engine.start({ workflow: definition });
-    await script.nextCall('A');
+    await scriptedExecutor.nextCall('A');
     const client = await clientOf(server);
     await client.workflow.getHandle(runId).terminate('by hand');
     expect(await engine.cancel(runId, 'never mind')).toBe(true);

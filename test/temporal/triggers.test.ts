@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createDataFolder } from '../support/data-folder.ts';
-import { sampledSteps, sampledTests, scale } from '../support/scale.ts';
+import { sampledSteps, sampledTests, byScale } from '../support/scale.ts';
 import type { Steps } from '../support/scale.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
@@ -27,7 +27,7 @@ const KILL_CASES: readonly KillCase[] = [
     stride: 2,
     // The steps before the last four do not use the server.
     expectOneRun: (backend, { firstStep, stride }) =>
-      expectOneRunPerDueTimeWhenKilled(backend, { stride, firstStep: firstStep + scale(3, 0) }),
+      expectOneRunPerDueTimeWhenKilled(backend, { stride, firstStep: firstStep + byScale(3, 0) }),
   },
   {
     stepRange: 'from a delivery to its run',
@@ -59,7 +59,7 @@ describeTemporal('triggers', ({ address, namespace }) => {
     const steps = sampledSteps(stride, `steps ${stepRange} on Temporal`);
     sampledIt(
       `start exactly one run if their process is killed at any step ${stepRange}`,
-      { timeout: scale(300_000, 1_800_000) },
+      { timeout: byScale(300_000, 1_800_000) },
       async () => {
         const data = createDataFolder();
         const temporal = { address, namespace, taskQueue: `test-${randomUUID()}`, data };
@@ -77,7 +77,7 @@ describeTemporal('triggers', ({ address, namespace }) => {
         const temporal = { address, namespace, taskQueue: `test-${randomUUID()}`, data: createDataFolder() };
         await expectOneRunPerEventWhenKilledInTurn(
           { store: { postgres }, engine: {}, temporal },
-          scale(2, 12),
+          byScale(2, 12),
         );
       },
     );

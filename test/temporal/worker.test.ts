@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Script, work } from '../support/script.ts';
+import { ScriptedExecutor, work } from '../support/scripted-executor.ts';
 import { describeTemporal } from '../support/temporal.ts';
 import { fn, workflow } from '../support/workflow.ts';
 import { createCluster } from './cluster.ts';
@@ -11,7 +11,10 @@ const POLL_OPTIONS = { timeout: 30_000 };
 const twoStepWorkflow = workflow([work('A'), fn('Z', 'return <a.n> + 1')], ['Start -> A -> Z']);
 
 /** Executes a block that never ends, and ignores its abort signal. */
-const unresponsiveExecutor = { ...new Script().executor, execute: () => new Promise<never>(() => undefined) };
+const unresponsiveExecutor = {
+  ...new ScriptedExecutor().executor,
+  execute: () => new Promise<never>(() => undefined),
+};
 
 async function get(url: string): Promise<{ status: number; text: string }> {
   const response = await fetch(url);
@@ -20,10 +23,10 @@ async function get(url: string): Promise<{ status: number; text: string }> {
 
 describeTemporal('a worker', (server) => {
   it('runs the workflows that engines without a worker start, and stops on request', async () => {
-    const script = new Script({ A: () => ({ output: { n: 1 } }) });
+    const scriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { n: 1 } }) });
     const cluster = createCluster(server);
-    const engine = await cluster.openEngine({ blocks: [script.executor] });
-    const worker = await cluster.startWorker({ blocks: [script.executor] });
+    const engine = await cluster.openEngine({ blocks: [scriptedExecutor.executor] });
+    const worker = await cluster.startWorker({ blocks: [scriptedExecutor.executor] });
     expect(worker.status()).toMatchObject({ state: 'polling', roles: ['engine', 'effects', 'segments'] });
     expect(await engine.execute({ workflow: twoStepWorkflow })).toMatchObject({
       status: 'completed',
@@ -36,18 +39,18 @@ describeTemporal('a worker', (server) => {
   });
 
   it('serves only the queues of its roles', async () => {
-    const script = new Script({ A: () => ({ output: { n: 1 } }) });
+    const scriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { n: 1 } }) });
     const cluster = createCluster(server);
-    const engine = await cluster.openEngine({ blocks: [script.executor] });
+    const engine = await cluster.openEngine({ blocks: [scriptedExecutor.executor] });
     const engineWorker = await cluster.startWorker({
-      blocks: [script.executor],
+      blocks: [scriptedExecutor.executor],
       tuning: { roles: ['engine'] },
     });
     const { runId } = await engine.start({ workflow: twoStepWorkflow });
     await expect.poll(() => engineWorker.status().taskCounters.length, POLL_OPTIONS).toBeGreaterThan(0);
-    expect(script.calls).toEqual([]);
+    expect(scriptedExecutor.calls).toEqual([]);
     const effectWorker = await cluster.startWorker({
-      blocks: [script.executor],
+      blocks: [scriptedExecutor.executor],
       tuning: { roles: ['effects'] },
     });
     const run = await engine.attach(runId);
@@ -83,42 +86,52 @@ describeTemporal('a worker', (server) => {
 
   describe('that stops', () => {
     it('waits for running blocks, and reports their results', async () => {
-      const [firstScript, secondScript] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
+      const [firstScriptedExecutor, secondScriptedExecutor] = [
+        new ScriptedExecutor(),
+        new ScriptedExecutor({ A: () => ({ output: { n: 7 } }) }),
+      ];
       const cluster = createCluster(server);
-      const engine = await cluster.openEngine({ blocks: [firstScript.executor] });
-      const stoppingWorker = await cluster.startWorker({ blocks: [firstScript.executor] });
+      const engine = await cluster.openEngine({ blocks: [firstScriptedExecutor.executor] });
+      const stoppingWorker = await cluster.startWorker({ blocks: [firstScriptedExecutor.executor] });
       const run = await engine.start({ workflow: twoStepWorkflow });
-      const call = await firstScript.nextCall('A');
+      const call = await firstScriptedExecutor.nextCall('A');
       const stopPromise = stoppingWorker.stop({ drainMs: 30_000 });
       expect(stoppingWorker.status()).toMatchObject({ state: 'draining', activityCount: 1 });
       call.done({ n: 1 });
       await stopPromise;
-      await cluster.startWorker({ blocks: [secondScript.executor] });
+      await cluster.startWorker({ blocks: [secondScriptedExecutor.executor] });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
-      expect([firstScript.aborted, secondScript.calls]).toEqual([[], []]);
+      expect([firstScriptedExecutor.aborted, secondScriptedExecutor.calls]).toEqual([[], []]);
     });
 
     it('cancels blocks after the grace period and reports finished work, so that other workers continue immediately', async () => {
-      const [firstScript, secondScript] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
+      const [firstScriptedExecutor, secondScriptedExecutor] = [
+        new ScriptedExecutor(),
+        new ScriptedExecutor({ A: () => ({ output: { n: 7 } }) }),
+      ];
       const cluster = createCluster(server);
-      const engine = await cluster.openEngine({ blocks: [firstScript.executor] });
-      const stoppingWorker = await cluster.startWorker({ blocks: [firstScript.executor] });
+      const engine = await cluster.openEngine({ blocks: [firstScriptedExecutor.executor] });
+      const stoppingWorker = await cluster.startWorker({ blocks: [firstScriptedExecutor.executor] });
       const run = await engine.start({ workflow: twoStepWorkflow });
-      await firstScript.nextCall('A');
-      await cluster.startWorker({ blocks: [secondScript.executor] });
+      await firstScriptedExecutor.nextCall('A');
+      await cluster.startWorker({ blocks: [secondScriptedExecutor.executor] });
       await stoppingWorker.stop({ drainMs: 0 });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 8 } });
-      expect([firstScript.aborted, firstScript.calls, secondScript.calls]).toEqual([['A'], ['A'], ['A']]);
+      expect([
+        firstScriptedExecutor.aborted,
+        firstScriptedExecutor.calls,
+        secondScriptedExecutor.calls,
+      ]).toEqual([['A'], ['A'], ['A']]);
     });
 
     it('abandons blocks that do not stop, and another worker continues the run', async () => {
-      const secondScript = new Script({ A: () => ({ output: { n: 7 } }) });
+      const secondScriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { n: 7 } }) });
       const cluster = createCluster(server);
       const engine = await cluster.openEngine({ blocks: [unresponsiveExecutor] });
       const hangingWorker = await cluster.startWorker({ blocks: [unresponsiveExecutor] });
       const run = await engine.start({ workflow: twoStepWorkflow });
       await expect.poll(() => hangingWorker.status().activityCount, POLL_OPTIONS).toBe(1);
-      await cluster.startWorker({ blocks: [secondScript.executor] });
+      await cluster.startWorker({ blocks: [secondScriptedExecutor.executor] });
       await hangingWorker.stop({ drainMs: 0, killMs: 100 });
       await hangingWorker.finished;
       expect(hangingWorker.status()).toMatchObject({ state: 'stopped' });
@@ -135,16 +148,16 @@ describeTemporal('a worker', (server) => {
 
   describe('with an HTTP endpoint', () => {
     it('serves its state and its counters over HTTP', async () => {
-      const script = new Script();
+      const scriptedExecutor = new ScriptedExecutor();
       const cluster = createCluster(server);
-      const engine = await cluster.openEngine({ blocks: [script.executor] });
-      const worker = await cluster.startWorker({ blocks: [script.executor], http: { port: 0 } });
+      const engine = await cluster.openEngine({ blocks: [scriptedExecutor.executor] });
+      const worker = await cluster.startWorker({ blocks: [scriptedExecutor.executor], http: { port: 0 } });
       const { url = '' } = worker;
       expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
       expect(await get(`${url}/healthz`)).toEqual({ status: 200, text: 'polling\n' });
       expect((await get(`${url}/`)).status).toBe(404);
       const run = await engine.start({ workflow: twoStepWorkflow });
-      const call = await script.nextCall('A');
+      const call = await scriptedExecutor.nextCall('A');
       const { text } = await get(`${url}/metrics`);
       expect(text).toMatch(/^heddle_worker_state\{state="polling"\} 1$/m);
       expect(text).toMatch(/^heddle_activities_running 1$/m);
@@ -153,7 +166,10 @@ describeTemporal('a worker', (server) => {
       call.done({ n: 1 });
       await stopPromise;
       await expect(get(`${url}/healthz`)).rejects.toThrow(/fetch failed/);
-      const nextWorker = await cluster.startWorker({ blocks: [script.executor], http: { port: 0 } });
+      const nextWorker = await cluster.startWorker({
+        blocks: [scriptedExecutor.executor],
+        http: { port: 0 },
+      });
       await run.result();
       const donePattern =
         /^heddle_tasks_total\{task="segment",type="",local="true",outcome="done"\} [1-9]\d*$/m;
@@ -183,7 +199,7 @@ describeTemporal('a worker', (server) => {
   });
 
   it('cannot have two executors for one block type', async () => {
-    const blocks = [new Script().executor, new Script().executor];
+    const blocks = [new ScriptedExecutor().executor, new ScriptedExecutor().executor];
     await expect(createCluster(server).startWorker({ blocks })).rejects.toMatchObject({
       code: 'EXECUTOR_DUPLICATE',
     });

@@ -2,7 +2,7 @@ import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
-import { sample, sampledSteps, scale } from '../support/scale.ts';
+import { sample, sampledSteps, byScale } from '../support/scale.ts';
 import { deliver, deployHook } from './killed-webhook.ts';
 import {
   expectDeliveredOnceWhenKilled,
@@ -17,7 +17,7 @@ const POLICIES: readonly [name: string, flowControl: JsonObject][] = [
   ['a debounce delay', { debounce: { seconds: 30 } }],
 ];
 
-describe('flow control', { timeout: scale(300_000, 1_800_000) }, () => {
+describe('flow control', { timeout: byScale(300_000, 1_800_000) }, () => {
   const steps = sampledSteps(9, 'steps from a delivery to its run with flow control');
   it.each(sample(POLICIES, 2, 'policies of flow control with kills'))(
     'with %s puts each delivery into exactly one run if the process is killed at any step, on SQLite',
@@ -37,7 +37,7 @@ describe('flow control', { timeout: scale(300_000, 1_800_000) }, () => {
       const processPair = [await processFactory.start(), await processFactory.start()];
       const hook = await deployHook(processPair[0] as TriggerProcess, { concurrency: 2 });
       const deliveryIds: string[] = [];
-      const roundCount = scale(3, 20);
+      const roundCount = byScale(3, 20);
       for (let index = 1; index <= roundCount; index += 1) {
         const [killedProcess, otherProcess] = processPair as [TriggerProcess, TriggerProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;

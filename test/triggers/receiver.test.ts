@@ -10,7 +10,7 @@ import { triggerTypes } from '@heddle/blocks/triggers';
 import type { JsonObject } from '@heddle/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scale } from '../support/scale.ts';
+import { byScale } from '../support/scale.ts';
 import { CIRCLEBACK, JSON_TYPE, PROVIDERS, START_MS } from './webhook-setup.ts';
 
 const webhookTypes = new Map(
@@ -338,7 +338,7 @@ describe('any request', () => {
         for (const { deliveryId } of receiver.events)
           expect(deliveryId ?? 'none').toMatch(/^[\x21-\x7e]{1,200}$/);
       }),
-      { numRuns: scale(200, 20_000) },
+      { numRuns: byScale(200, 20_000) },
     );
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
-import { sampledSteps, scale } from '../support/scale.ts';
+import { sampledSteps, byScale } from '../support/scale.ts';
 import { deliver, deployHook } from './killed-webhook.ts';
 import type { DeployedWebhook } from './killed-webhook.ts';
 import { timeAtMinute, startProcess } from './trigger-process.ts';
@@ -31,7 +31,7 @@ async function expectOneRunPerDelivery(
   expect(await process.call<number>('countRuns', { workflowId })).toBe(runIds.size);
 }
 
-describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
+describe('a webhook', { timeout: byScale(300_000, 1_800_000) }, () => {
   const { firstStep, stride } = sampledSteps(4, 'steps from a delivery to its run');
 
   it('starts exactly one run if its process is killed at any step from the delivery to the run, on SQLite', async () => {
@@ -82,7 +82,7 @@ describe('a webhook', { timeout: scale(300_000, 1_800_000) }, () => {
       const processes = [await start(backend), await start(backend)];
       const hook = await deployHook(processes[0] as TriggerProcess);
       const runIds = new Map<string, string>();
-      const roundCount = scale(4, 30);
+      const roundCount = byScale(4, 30);
       for (let index = 1; index <= roundCount; index += 1) {
         const [killedProcess, otherProcess] = processes as [TriggerProcess, TriggerProcess];
         const deliveryId = `d${String(index).padStart(3, '0')}`;

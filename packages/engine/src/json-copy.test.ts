@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scale } from '../../../test/support/scale.ts';
+import { byScale } from '../../../test/support/scale.ts';
 import { jsonCopy } from './json-copy.ts';
 
 describe('jsonCopy', () => {
@@ -19,7 +19,7 @@ describe('jsonCopy', () => {
         expect(json).toStrictEqual(JSON.parse(text));
         expect(maxBytes).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(json)));
       }),
-      { numRuns: scale(300, 20_000) },
+      { numRuns: byScale(300, 20_000) },
     );
   });
 

@@ -3,7 +3,7 @@ import type { Entry, EntryBody, SourceRun } from '@heddle/core/run';
 import { describe, expect, it } from 'vitest';
 import { compilePlan } from '../../../test/support/compile-plan.ts';
 import { startedEntry } from '../../../test/support/run-data.ts';
-import { work } from '../../../test/support/script.ts';
+import { work } from '../../../test/support/scripted-executor.ts';
 import { loop } from '../../../test/support/workflow.ts';
 import { findBlock } from './execution/plan-queries.ts';
 import { collectReusedData } from './rerun.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { work } from '../../support/script.ts';
+import { work } from '../../support/scripted-executor.ts';
 import { condition, loop, parallel } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
-import { sharedWorkEngine } from './work-engine.ts';
-import type { Outcome } from './work-engine.ts';
+import { sharedTestEngine } from './test-engine.ts';
+import type { Outcome } from './test-engine.ts';
 
 /** The body of a container that runs twice. In its strings, `I` is the number of the iteration or branch. */
 interface Body {
@@ -149,10 +149,10 @@ function withIndexes(blocks: TestBlock[], innerKind: 'loop' | 'parallel'): TestB
  */
 export function describeBodies(makeRuntime: MakeRuntime): void {
   describe('bodies of loops and parallels, including nested bodies', () => {
-    const getWorkEngine = sharedWorkEngine(makeRuntime);
+    const getTestEngine = sharedTestEngine(makeRuntime);
 
     it.each(BODIES.map((body) => [body.title, body] as const))('%s', async (_title, body) => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const outcomes: { [nesting: string]: Pick<Outcome, 'status' | 'executedBlocks'> } = {};
       for (const nesting of NESTINGS) {
         const outermost = nesting.depth === 1 ? 'In' : 'Out';

@@ -1,6 +1,6 @@
 import type { ResolvedChild } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
 
@@ -55,14 +55,14 @@ export function describeChildren(makeRuntime: MakeRuntime): void {
     });
 
     it('cancelling the parent cancels the child', async () => {
-      const script = new Script();
-      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       await engine.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
       const run = await engine.start({ workflow: workflow([callBlock()], ['Start -> W']) });
-      await script.nextCall('A');
+      await scriptedExecutor.nextCall('A');
       await engine.cancel(run.runId);
-      await script.whenAborted('A');
-      expect(script.aborted).toEqual(['A']);
+      await scriptedExecutor.whenAborted('A');
+      expect(scriptedExecutor.aborted).toEqual(['A']);
       await expect.poll(async () => (await engine.listRuns({ status: ['cancelled'] })).runs.length).toBe(2);
     });
 

@@ -1,7 +1,7 @@
 import type { Engine } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { askBlock, AskExecutor } from '../../support/ask-blocks.ts';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
@@ -143,14 +143,16 @@ export function describeContinuedAttempts(makeRuntime: MakeRuntime): void {
     });
 
     it('are aborted if a sibling fails or the run is cancelled while they wait (R46)', async () => {
-      const script = new Script();
-      const engine = await makeRuntime().open({ blocks: [new AskExecutor().executor, script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({
+        blocks: [new AskExecutor().executor, scriptedExecutor.executor],
+      });
       const definition = workflow([askBlock('A'), work('F')], ['Start -> A', 'Start -> F']);
       const [failedRun, cancelledRun] = [
         await engine.start({ workflow: definition }),
         await engine.start({ workflow: definition }),
       ];
-      const calls = [await script.nextCall('F'), await script.nextCall('F')];
+      const calls = [await scriptedExecutor.nextCall('F'), await scriptedExecutor.nextCall('F')];
       for (const { runId } of [failedRun, cancelledRun])
         await expect.poll(async () => (await engine.getRun(runId)).pauses.length).toBe(1);
       const tokens = await Promise.all(

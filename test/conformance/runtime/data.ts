@@ -1,6 +1,6 @@
 import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { block, condition, fn, loop, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
 
@@ -85,8 +85,11 @@ export function describeData(makeRuntime: MakeRuntime): void {
     });
 
     it('a run from a block reuses the outputs that earlier blocks had in the earlier run (R39)', async () => {
-      const script = new Script({ A: () => ({ output: { n: 1 } }), C: () => ({ output: { n: 3 } }) });
-      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor({
+        A: () => ({ output: { n: 1 } }),
+        C: () => ({ output: { n: 3 } }),
+      });
+      const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       const workflowWithCode = (code: string) =>
         workflow([work('A'), fn('B', code), work('C')], ['Start -> A -> B -> C']);
       const firstRun = await engine.execute(
@@ -98,7 +101,7 @@ export function describeData(makeRuntime: MakeRuntime): void {
         select: ['B.result'],
       });
       expect(await rerun.result()).toMatchObject({ status: 'completed', blockOutputs: { 'B.result': 110 } });
-      expect(script.calls).toEqual(['A', 'C', 'C']);
+      expect(scriptedExecutor.calls).toEqual(['A', 'C', 'C']);
       await expect(engine.runFromBlock(firstRun.runId, 'Nope')).rejects.toMatchObject({
         code: 'BLOCK_NOT_FOUND',
       });
@@ -143,12 +146,12 @@ export function describeData(makeRuntime: MakeRuntime): void {
     });
 
     it('events describe the run from start to end, in order', async () => {
-      const script = new Script();
-      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       const run = await engine.start({
         workflow: workflow([work('A'), fn('Z', 'return 5')], ['Start -> A -> Z']),
       });
-      const call = await script.nextCall('A');
+      const call = await scriptedExecutor.nextCall('A');
       const eventNames: string[] = [];
       const reading = (async () => {
         for await (const event of run.events())
@@ -170,19 +173,19 @@ export function describeData(makeRuntime: MakeRuntime): void {
     });
 
     it('an event shows the state at the time of the event, even after the block has ended', async () => {
-      const script = new Script();
-      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       const run = await engine.start({
         workflow: workflow([work('A'), work('B')], ['Start -> A -> B']),
       });
-      const firstCall = await script.nextCall('A');
+      const firstCall = await scriptedExecutor.nextCall('A');
       const startEvents: RunEvent[] = [];
       const reading = (async () => {
         for await (const event of run.events())
           if (event.type === 'block:started' && event.log.blockName === 'B') startEvents.push(event);
       })();
       firstCall.done();
-      (await script.nextCall('B')).done();
+      (await scriptedExecutor.nextCall('B')).done();
       await reading;
       expect(startEvents).toMatchObject([{ log: { blockName: 'B', status: 'running', endedMs: undefined } }]);
     });

@@ -1,6 +1,6 @@
 import { BlockError } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
@@ -13,19 +13,19 @@ export function describeFailures(makeRuntime: MakeRuntime): void {
   describe('failures', () => {
     it('a block is retried with backoff, and fails with its last failure (R13)', async () => {
       const clock = new TestClock(1000);
-      const script = new Script();
-      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ clock, blocks: [scriptedExecutor.executor] });
       const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 100, backoffCoefficient: 3 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
-      (await script.nextCall('A')).fail(new Error('one'));
+      (await scriptedExecutor.nextCall('A')).fail(new Error('one'));
       await clock.waitForTimer(100);
       clock.advance(100);
-      (await script.nextCall('A')).fail(new Error('two'));
+      (await scriptedExecutor.nextCall('A')).fail(new Error('two'));
       await clock.waitForTimer(300);
       clock.advance(299);
-      expect(script.calls).toHaveLength(2);
+      expect(scriptedExecutor.calls).toHaveLength(2);
       clock.advance(1);
-      (await script.nextCall('A')).fail(new Error('three'));
+      (await scriptedExecutor.nextCall('A')).fail(new Error('three'));
       const result = await run.result();
       expect(result).toMatchObject({ status: 'failed', error: { message: 'three' } });
       const [, log] = await engine.getLogs(run.runId);
@@ -33,29 +33,31 @@ export function describeFailures(makeRuntime: MakeRuntime): void {
     });
 
     it('a block is not retried after a failure that is not retryable (R13)', async () => {
-      const script = new Script();
-      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       const retry = { enabled: true, maxTries: 5, waitBetweenTriesMs: 0 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
-      (await script.nextCall('A')).fail(
+      (await scriptedExecutor.nextCall('A')).fail(
         new BlockError('BLOCK_CONFIG_INVALID', 'never', { retryable: false }),
       );
       expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
-      expect(script.calls).toEqual(['A']);
+      expect(scriptedExecutor.calls).toEqual(['A']);
     });
 
     it('a retry waits at least as long as Retry-After (R14)', async () => {
       const clock = new TestClock();
-      const script = new Script();
-      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ clock, blocks: [scriptedExecutor.executor] });
       const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 10 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
-      (await script.nextCall('A')).fail(new BlockError('HTTP_FAILED', 'busy', { retryAfterMs: 5000 }));
+      (await scriptedExecutor.nextCall('A')).fail(
+        new BlockError('HTTP_FAILED', 'busy', { retryAfterMs: 5000 }),
+      );
       await clock.waitForTimer(5000);
       clock.advance(4999);
-      expect(script.calls).toHaveLength(1);
+      expect(scriptedExecutor.calls).toHaveLength(1);
       clock.advance(1);
-      (await script.nextCall('A')).done({ ok: true });
+      (await scriptedExecutor.nextCall('A')).done({ ok: true });
       expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
     });
 
@@ -110,19 +112,21 @@ export function describeFailures(makeRuntime: MakeRuntime): void {
 
     it('no block starts after a failure; running blocks get a grace period and are recorded (R17)', async () => {
       const clock = new TestClock();
-      const script = new Script();
-      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ clock, blocks: [scriptedExecutor.executor] });
       const definition = workflow(
         [work('A'), work('B'), work('C'), work('D')],
         ['Start -> A -> C', 'Start -> B -> D'],
       );
       const run = await engine.start({ workflow: definition });
-      const slowCall = await script.nextCall('B');
-      (await script.nextCall('A')).fail(new BlockError('BLOCK_FAILED', 'first', { retryable: false }));
+      const slowCall = await scriptedExecutor.nextCall('B');
+      (await scriptedExecutor.nextCall('A')).fail(
+        new BlockError('BLOCK_FAILED', 'first', { retryable: false }),
+      );
       await clock.waitForTimer(5000);
       slowCall.done({ late: true });
       expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
-      expect(script.calls.toSorted()).toEqual(['A', 'B']);
+      expect(scriptedExecutor.calls.toSorted()).toEqual(['A', 'B']);
       const logs = await engine.getLogs(run.runId);
       expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({
         status: 'completed',
@@ -132,18 +136,22 @@ export function describeFailures(makeRuntime: MakeRuntime): void {
 
     it('running blocks are aborted after the grace period (R18)', async () => {
       const clock = new TestClock();
-      const script = new Script();
-      const engine = await makeRuntime().open({ clock, blocks: [script.executor], limits: { graceMs: 200 } });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({
+        clock,
+        blocks: [scriptedExecutor.executor],
+        limits: { graceMs: 200 },
+      });
       const run = await engine.start({
         workflow: workflow([work('A'), work('B')], ['Start -> A', 'Start -> B']),
       });
-      await script.nextCall('B');
-      (await script.nextCall('A')).fail(new Error('first'));
+      await scriptedExecutor.nextCall('B');
+      (await scriptedExecutor.nextCall('A')).fail(new Error('first'));
       await clock.waitForTimer(200);
       clock.advance(200);
       expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
-      await script.whenAborted('B');
-      expect(script.aborted).toEqual(['B']);
+      await scriptedExecutor.whenAborted('B');
+      expect(scriptedExecutor.aborted).toEqual(['B']);
       const logs = await engine.getLogs(run.runId);
       expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({ status: 'cancelled' });
     });

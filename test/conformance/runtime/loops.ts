@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core';
-import { work } from '../../support/script.ts';
+import { work } from '../../support/scripted-executor.ts';
 import { condition, fn, loop, parallel } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
-import { sharedWorkEngine } from './work-engine.ts';
+import { sharedTestEngine } from './test-engine.ts';
 
 /** The fields of the loop, the outputs of its block by iteration, and the input of the run. */
 const LOOP_CASES: [title: string, data: JsonObject, values: Json[], input?: Json][] = [
@@ -57,10 +57,10 @@ const LOOP_CASES: [title: string, data: JsonObject, values: Json[], input?: Json
 /** Defines the tests of iterations of loops, and their results. */
 export function describeLoops(makeRuntime: MakeRuntime): void {
   describe('loops', () => {
-    const getWorkEngine = sharedWorkEngine(makeRuntime);
+    const getTestEngine = sharedTestEngine(makeRuntime);
 
     it.each(LOOP_CASES)('%s', async (_title, data, values, input = {}) => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const body = fn('A', 'return <loop.index>');
       const result = await runWorkflow({
         blocks: [loop('L', data, body), work('Z')],
@@ -77,7 +77,7 @@ export function describeLoops(makeRuntime: MakeRuntime): void {
     });
 
     it('the collection of an inner loop may be the item of the outer loop, referenced as `loop` or by the name of the loop', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const innerLoop = (name: string, collection: string) =>
         loop(name, { loopType: 'forEach', collection }, fn(`In ${name}`, `return <loop.currentItem> * 10`));
       const result = await runWorkflow({
@@ -102,7 +102,7 @@ export function describeLoops(makeRuntime: MakeRuntime): void {
     });
 
     it('results of a nested container appear once for each of its executions, in the iteration in which it ended', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           loop(
@@ -126,7 +126,7 @@ export function describeLoops(makeRuntime: MakeRuntime): void {
     });
 
     it('a loop that contains only a loop runs, and edges across its boundary have no effect', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           loop('L', { loopType: 'for', count: 2 }, loop('M', { loopType: 'for', count: 2 }, work('A'))),
@@ -144,7 +144,7 @@ export function describeLoops(makeRuntime: MakeRuntime): void {
       ['a parallel after a loop', 'L', 'P'],
       ['a loop after a parallel', 'P', 'L'],
     ])('%s starts when the first container has ended', async (_title, first, second) => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const container = (name: string, block: string) =>
         name === 'L' || name === 'M'
           ? loop(name, { loopType: 'for', count: 2 }, work(block))
@@ -162,7 +162,7 @@ export function describeLoops(makeRuntime: MakeRuntime): void {
     });
 
     it('an unhandled failure in an iteration ends the loop and the run', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           loop(
@@ -184,7 +184,7 @@ export function describeLoops(makeRuntime: MakeRuntime): void {
     });
 
     it('a join waits only for the branch that its own iteration takes', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           condition('C', { yes: 'false', no: '' }),

@@ -1,33 +1,33 @@
 import { describe, expect, it } from 'vitest';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
-import { sharedWorkEngine } from './work-engine.ts';
+import { sharedTestEngine } from './test-engine.ts';
 
 const ITEMS = '["a", "b", "c", "d", "e"]';
 
 /** Defines the tests of branches of parallels: their concurrency (R9 of docs/semantics.md), scope and results. */
 export function describeParallels(makeRuntime: MakeRuntime): void {
   describe('parallels', () => {
-    const getWorkEngine = sharedWorkEngine(makeRuntime);
+    const getTestEngine = sharedTestEngine(makeRuntime);
 
     it('with a concurrency of two the next branch starts as soon as one ends, and results are ordered by branch (R9)', async () => {
-      const script = new Script();
-      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       const definition = workflow(
         [parallel('P', { parallelType: 'count', count: 4, batchSize: 2 }, work('A')), work('Z')],
         ['Start -> P -> A', 'P -> Z'],
       );
       const run = await engine.start({ workflow: definition }, {}, { select: ['P.results'] });
-      const firstCall = await script.nextCall('A.0');
-      (await script.nextCall('A.1')).done({ n: 1 });
-      (await script.nextCall('A.2')).done({ n: 2 });
-      const lastCall = await script.nextCall('A.3');
+      const firstCall = await scriptedExecutor.nextCall('A.0');
+      (await scriptedExecutor.nextCall('A.1')).done({ n: 1 });
+      (await scriptedExecutor.nextCall('A.2')).done({ n: 2 });
+      const lastCall = await scriptedExecutor.nextCall('A.3');
       // Blocks that start together may be called in any order.
-      expect(script.calls.toSorted()).toEqual(['A.0', 'A.1', 'A.2', 'A.3']);
+      expect(scriptedExecutor.calls.toSorted()).toEqual(['A.0', 'A.1', 'A.2', 'A.3']);
       lastCall.done({ n: 3 });
       firstCall.done({ n: 0 });
-      (await script.nextCall('Z')).done();
+      (await scriptedExecutor.nextCall('Z')).done();
       expect(await run.result()).toMatchObject({
         status: 'completed',
         blockOutputs: { 'P.results': [0, 1, 2, 3].map((n) => [{ n }]) },
@@ -35,24 +35,24 @@ export function describeParallels(makeRuntime: MakeRuntime): void {
     });
 
     it('blocks after a parallel wait for its last branch', async () => {
-      const script = new Script();
-      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       const definition = workflow(
         [parallel('P', { parallelType: 'count', count: 2 }, work('A')), work('X'), work('J')],
         ['Start -> P -> A', 'Start -> X -> J', 'P -> J'],
       );
       const run = await engine.start({ workflow: definition });
-      (await script.nextCall('X')).done();
-      (await script.nextCall('A.1')).done();
-      const slowCall = await script.nextCall('A.0');
-      expect(script.calls.toSorted()).toEqual(['A.0', 'A.1', 'X']);
+      (await scriptedExecutor.nextCall('X')).done();
+      (await scriptedExecutor.nextCall('A.1')).done();
+      const slowCall = await scriptedExecutor.nextCall('A.0');
+      expect(scriptedExecutor.calls.toSorted()).toEqual(['A.0', 'A.1', 'X']);
       slowCall.done();
-      (await script.nextCall('J')).done();
+      (await scriptedExecutor.nextCall('J')).done();
       expect(await run.result()).toMatchObject({ status: 'completed' });
     });
 
     it('indexes and items refer to the whole parallel at any concurrency', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           parallel(
@@ -68,7 +68,7 @@ export function describeParallels(makeRuntime: MakeRuntime): void {
     });
 
     it('a block reads only blocks of its own branch, at any depth', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           fn('Top', 'return "t"'),
@@ -97,7 +97,7 @@ export function describeParallels(makeRuntime: MakeRuntime): void {
     });
 
     it('a block that did not run in a branch has no output there, even if it ran in other branches', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           parallel(
@@ -115,7 +115,7 @@ export function describeParallels(makeRuntime: MakeRuntime): void {
     });
 
     it('a condition reads and returns the output of the preceding block in its own branch', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           parallel(
@@ -140,7 +140,7 @@ export function describeParallels(makeRuntime: MakeRuntime): void {
     });
 
     it('three nested parallels run all their branches, each with its own indexes', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const twoBranches = { parallelType: 'count', count: 2 };
       const result = await runWorkflow({
         blocks: [
@@ -166,7 +166,7 @@ export function describeParallels(makeRuntime: MakeRuntime): void {
     });
 
     it('a parallel over an empty collection is skipped, even if it had branches in an earlier iteration', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           loop(
@@ -187,7 +187,7 @@ export function describeParallels(makeRuntime: MakeRuntime): void {
     });
 
     it('a parallel after a parallel without branches runs all its branches', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           parallel('P', { parallelType: 'collection', collection: '[]' }, work('A')),
@@ -205,7 +205,7 @@ export function describeParallels(makeRuntime: MakeRuntime): void {
     });
 
     it('a container at the end of the run provides the output of the run', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [parallel('P', { parallelType: 'count', count: 3, batchSize: 1 }, work('A'))],
         edges: ['Start -> P -> A'],
@@ -214,7 +214,7 @@ export function describeParallels(makeRuntime: MakeRuntime): void {
     });
 
     it('no branch starts after a failure in another branch', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [parallel('P', { parallelType: 'count', count: 5, batchSize: 1 }, work('A')), work('Z')],
         edges: ['Start -> P -> A', 'P -> Z'],

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { work } from '../../support/script.ts';
+import { work } from '../../support/scripted-executor.ts';
 import { block, condition, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
-import { openWorkEngine, sharedWorkEngine } from './work-engine.ts';
-import type { TestRun } from './work-engine.ts';
+import { openTestEngine, sharedTestEngine } from './test-engine.ts';
+import type { TestRun } from './test-engine.ts';
 
 interface Case extends TestRun {
   title: string;
@@ -205,10 +205,10 @@ const CASES: Case[] = [
 /** Defines the tests of the blocks that run: joins, conditions, error ports, paths not taken. */
 export function describePaths(makeRuntime: MakeRuntime): void {
   describe('paths', () => {
-    const getWorkEngine = sharedWorkEngine(makeRuntime);
+    const getTestEngine = sharedTestEngine(makeRuntime);
 
     it.each(CASES.map((testCase) => [testCase.title, testCase] as const))('%s', async (_title, testCase) => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       expect(await runWorkflow(testCase)).toMatchObject({
         status: 'completed',
         executedBlocks: testCase.executedBlocks,
@@ -229,7 +229,7 @@ export function describePaths(makeRuntime: MakeRuntime): void {
         blocks: [block('R', 'router_v2', { routes }), ...workBlocks('A B')],
         edges: ['Start -> R', 'R:router-a -> A', 'R:router-b -> B'],
       };
-      const secondRouteEngine = await openWorkEngine(makeRuntime, { blocks: [router('router-b')] });
+      const secondRouteEngine = await openTestEngine(makeRuntime, { blocks: [router('router-b')] });
       expect(await secondRouteEngine.runWorkflow(testRun)).toMatchObject({
         status: 'completed',
         executedBlocks: 'B',
@@ -238,12 +238,12 @@ export function describePaths(makeRuntime: MakeRuntime): void {
         blocks: [block('R', 'router'), ...workBlocks('A B')],
         edges: ['Start -> R', 'R -> A', 'R -> B'],
       };
-      const namedBlockEngine = await openWorkEngine(makeRuntime, { blocks: [router('router-A')] });
+      const namedBlockEngine = await openTestEngine(makeRuntime, { blocks: [router('router-A')] });
       expect(await namedBlockEngine.runWorkflow(olderRouterRun)).toMatchObject({
         status: 'completed',
         executedBlocks: 'A',
       });
-      const unknownRouteEngine = await openWorkEngine(makeRuntime, { blocks: [router('router-x')] });
+      const unknownRouteEngine = await openTestEngine(makeRuntime, { blocks: [router('router-x')] });
       const skippedParallel = parallel('P', { parallelType: 'count', count: 2 }, work('C'));
       const runWithParallel: TestRun = {
         blocks: [block('R', 'router_v2', { routes }), skippedParallel, ...workBlocks('Z')],
@@ -256,7 +256,7 @@ export function describePaths(makeRuntime: MakeRuntime): void {
     });
 
     it('edges to unknown blocks are refused, and ignored with compat', async () => {
-      const { engine, runWorkflow } = await getWorkEngine();
+      const { engine, runWorkflow } = await getTestEngine();
       const testRun: TestRun = { blocks: workBlocks('A B'), edges: ['Start -> A -> B', 'A -> Ghost'] };
       await expect(runWorkflow(testRun)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
       const source = { workflow: workflow(testRun.blocks, testRun.edges), compat: true };

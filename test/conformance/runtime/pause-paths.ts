@@ -1,6 +1,6 @@
 import type { JsonObject } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
@@ -72,19 +72,19 @@ const CASES: [
 /** Defines the tests of paths through pause points. */
 export function describePausePaths(makeRuntime: MakeRuntime): void {
   const openEngine = async () => {
-    const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
-    return { script, engine: await makeRuntime().open({ blocks: [script.executor] }) };
+    const scriptedExecutor = new ScriptedExecutor({}, ({ block: { name } }) => ({ output: { by: name } }));
+    return { scriptedExecutor, engine: await makeRuntime().open({ blocks: [scriptedExecutor.executor] }) };
   };
 
   describe('paths through pauses', () => {
     it.each(CASES)('%s', async (_title, ...[blocks, edges, callsBefore, callsAfter]) => {
-      const { script, engine } = await openEngine();
+      const { scriptedExecutor, engine } = await openEngine();
       const run = await engine.start({ workflow: workflow(blocks(), edges) });
       expect(await run.result()).toMatchObject({ status: 'paused' });
-      expect(script.calls.toSorted().join(' ')).toBe(callsBefore);
-      script.calls.length = 0;
+      expect(scriptedExecutor.calls.toSorted().join(' ')).toBe(callsBefore);
+      scriptedExecutor.calls.length = 0;
       expect(await engine.resume(run.runId, { input: { ok: true } })).toMatchObject({ status: 'completed' });
-      expect(script.calls.toSorted().join(' ')).toBe(callsAfter);
+      expect(scriptedExecutor.calls.toSorted().join(' ')).toBe(callsAfter);
     });
 
     it('a pause in a parallel in a loop keeps iteration, open branches, items and variables', async () => {

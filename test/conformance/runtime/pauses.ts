@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
 
@@ -64,14 +64,14 @@ export function describePauses(makeRuntime: MakeRuntime): void {
     });
 
     it('a pause is open while other branches continue, and the run is paused when nothing else runs (R25)', async () => {
-      const script = new Script();
-      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       const definition = workflow(
         [block('H', 'human_in_the_loop', {}), work('A'), fn('J', 'return "joined"')],
         ['Start -> H -> J', 'Start -> A -> J'],
       );
       const run = await engine.start({ workflow: definition });
-      const call = await script.nextCall('A');
+      const call = await scriptedExecutor.nextCall('A');
       await expect.poll(async () => (await engine.getRun(run.runId)).pauses.length).toBe(1);
       expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
       const resumePromise = engine.resume(run.runId, { input: {} });

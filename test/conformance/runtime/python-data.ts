@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startEchoServer } from '../../support/echo-server.ts';
 import { block, fn, type TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
-import { openWorkEngine, sharedWorkEngine } from './work-engine.ts';
+import { openTestEngine, sharedTestEngine } from './test-engine.ts';
 
 const py = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
   block(name, 'function', { code, language: 'python', ...fields });
@@ -22,10 +22,10 @@ export function describePythonData(makeRuntime: MakeRuntime): void {
       HOSTILE: { value: HOSTILE_TEXT, secret: false },
       NUMBER: { value: '7', secret: false },
     };
-    const getWorkEngine = sharedWorkEngine(makeRuntime, { env });
+    const getTestEngine = sharedTestEngine(makeRuntime, { env });
 
     it('placeholders are text in every position and for every value, and unknown ones stay unchanged', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const code = `
 x = {{HOSTILE}}
 same = [x == "{{HOSTILE}}", x == '{{HOSTILE}}', x == """{{HOSTILE}}""", x == f"{{HOSTILE}}", x == r'{{HOSTILE}}']
@@ -38,7 +38,7 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
     });
 
     it('environmentVariables has all environment values, or those that the block mounts', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const code = 'return sorted(environmentVariables)';
       const secretFields = { secretScope: 'selected', mountedSecrets: ['PLAIN'] };
       const result = await runWorkflow({
@@ -57,7 +57,7 @@ return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
     });
 
     it('variables of every type are native Python values', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const variables = {
         text: { type: 'string', value: "it's" },
         yes: { type: 'boolean', value: true },
@@ -78,7 +78,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.object.a[
     });
 
     it('a reference to an unknown block stays text inside quotes, and makes the workflow invalid outside quotes', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const blockWithQuotes = py('P', 'return ["<nosuch.x>", f"<nosuch.x> {1}"]');
       expect(await runWorkflow({ blocks: [blockWithQuotes], edges: ['Start -> P'] })).toMatchObject({
         output: { result: ['<nosuch.x>', '<nosuch.x> 1'] },
@@ -91,7 +91,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.object.a[
     });
 
     it('large values are passed and returned whole', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           fn('A', 'return Array.from({ length: 20000 }, (_, i) => ({ i, s: "é\\u2028" }))'),
@@ -104,7 +104,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.object.a[
     });
 
     it('output that is too long is truncated with a note', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const code = 'for n in range(3000): print("x" * 100)\nreturn 1';
       const result = await runWorkflow({
         blocks: [py('P', code), fn('Z', 'return [<p.result>, <p.stdout>.length, <p.stdout>.slice(-18)]')],
@@ -120,7 +120,7 @@ return [<variable.text>, "<variable.text>", <variable.half>, <variable.object.a[
     it('requests, urllib and fetch obey the same egress policy as other blocks', async () => {
       const { url, port, close } = await startEchoServer();
       onTestFinished(close);
-      const { runWorkflow } = await openWorkEngine(makeRuntime, {
+      const { runWorkflow } = await openTestEngine(makeRuntime, {
         egress: { allowPrivate: ['127.0.0.1/32'], ports: [port] },
       });
       const code = `

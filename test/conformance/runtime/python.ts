@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, type TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
-import { sharedWorkEngine } from './work-engine.ts';
+import { sharedTestEngine } from './test-engine.ts';
 
 const py = (name: string, code: string, fields: { [name: string]: Json } = {}): TestBlock =>
   block(name, 'function', { code, language: 'python', ...fields });
@@ -10,10 +10,10 @@ const py = (name: string, code: string, fields: { [name: string]: Json } = {}): 
 /** Defines the tests of function blocks in Python. */
 export function describePython(makeRuntime: MakeRuntime): void {
   describe('code in Python', () => {
-    const getWorkEngine = sharedWorkEngine(makeRuntime);
+    const getTestEngine = sharedTestEngine(makeRuntime);
 
     it('receives and returns values of every type, between blocks in JavaScript', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const values = [1, 2.5, 'it\'s "q"\n\u00e9', true, false, null, { deep: [{ n: 1 }] }, []];
       const result = await runWorkflow({
         blocks: [
@@ -30,7 +30,7 @@ export function describePython(makeRuntime: MakeRuntime): void {
     });
 
     it('receives a separate copy of a value at every reference', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           fn('A', 'return { list: [1] }'),
@@ -45,7 +45,7 @@ export function describePython(makeRuntime: MakeRuntime): void {
     });
 
     it('resolves references in string literals with any quotes, but not in comments', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const code = `
 # <a.result> and "<nosuch.x>"
 return ['<a.result>', "say <a.result>!", '''three
@@ -71,7 +71,7 @@ return ['<a.result>', "say <a.result>!", '''three
     });
 
     it('treats values as data: text that is code, or ends a literal, stays text', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const hostile = `"; import os; os._exit(1) # ''' """ \\ {x} <a.result> {{KEY}} \${1}`;
       const result = await runWorkflow({
         blocks: [py('P', 'text = <start.text>\nreturn [text, "<start.text>"]')],
@@ -82,7 +82,7 @@ return ['<a.result>', "say <a.result>!", '''three
     });
 
     it('reads blocks that did not run as None', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           condition('C', { no: 'false', other: '' }),
@@ -95,7 +95,7 @@ return ['<a.result>', "say <a.result>!", '''three
     });
 
     it('reads and provides data of variables, loops and parallels', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           loop(
@@ -135,7 +135,7 @@ return ['<a.result>', "say <a.result>!", '''three
     });
 
     it('returns the returned value, the result variable or null, and supports top-level await', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           py('A', 'if True:\n    return {"a": 1}'),
@@ -150,14 +150,14 @@ return ['<a.result>', "say <a.result>!", '''three
     });
 
     it('returns dates as ISO text, bytes as base64, tuples and sets as lists', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const code = 'import datetime\nreturn [datetime.date(2026, 1, 2), b"\\x00", (1,), {2}]';
       const result = await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'] });
       expect(result).toMatchObject({ output: { result: ['2026-01-02', 'AA==', [1], [2]] } });
     });
 
     it('returns its console output with its result', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           py('P', 'import sys\nprint("a", end=" ")\nprint("b", file=sys.stderr)'),
@@ -169,7 +169,7 @@ return ['<a.result>', "say <a.result>!", '''three
     });
 
     it('runs code that consists of several parts as one function, with params, input, json and os', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const parts = [{ content: 'x = json.dumps(params)' }, { content: 'return [x, os.sep, input["n"]]' }];
       const result = await runWorkflow({
         blocks: [block('P', 'function', { code: parts, language: 'python' })],
@@ -189,7 +189,7 @@ return ['<a.result>', "say <a.result>!", '''three
     ])(
       'fails its block with %s, and activates the error edge',
       async (_title, code, message, fields: { timeout?: number } = {}) => {
-        const { runWorkflow } = await getWorkEngine();
+        const { runWorkflow } = await getTestEngine();
         const result = await runWorkflow({
           blocks: [py('P', code, fields), fn('H', 'return <p.error>'), fn('Z', 'return "not here"')],
           edges: ['Start -> P -> Z', 'P:error -> H'],
@@ -200,7 +200,7 @@ return ['<a.result>', "say <a.result>!", '''three
     );
 
     it('is isolated from other runs', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const code = 'import json\nseen = hasattr(json, "leaked")\njson.leaked = 1\nreturn seen';
       for (let run = 0; run < 2; run++)
         expect(await runWorkflow({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({

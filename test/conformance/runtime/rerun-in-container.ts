@@ -4,7 +4,7 @@ import type { Engine, RunResource } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
 
 const variablesBlock = (name: string, variableName: string, value: Json): TestBlock =>
@@ -96,21 +96,21 @@ export function describeRerunsInContainers(makeRuntime: MakeRuntime): void {
   const openEngine = async () => {
     const failingExecutions = new Set<string>();
     let callCount = 0;
-    const script = new Script({}, ({ block: { name }, scope }) => {
+    const scriptedExecutor = new ScriptedExecutor({}, ({ block: { name }, scope }) => {
       const execution = [name, ...scope].join('.');
       callCount += 1;
       if (failingExecutions.has(execution)) throw new BlockError('BLOCK_FAILED', `${execution} fails`);
       return { output: { execution, callNumber: callCount } };
     });
-    const engine = await makeRuntime().open({ blocks: [script.executor] });
+    const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
     const observe = async (run: () => Promise<RunResource>): Promise<ObservedRun> => {
-      script.calls.length = 0;
+      scriptedExecutor.calls.length = 0;
       const result = await run();
       const matches = JSON.stringify(result.blockOutputs ?? {}).matchAll(
         /"execution":"([^"]+)","callNumber":(\d+)/g,
       );
       return {
-        ...{ result, calls: [...script.calls].toSorted() },
+        ...{ result, calls: [...scriptedExecutor.calls].toSorted() },
         callNumbers: new Map(
           [...matches].map(([, execution = '', callNumber]) => [execution, Number(callNumber)]),
         ),

@@ -2,7 +2,7 @@ import type { BlockExecutor } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
 
 /** Returns blocks of the type `work` with these names, which are separated by spaces. */
@@ -112,8 +112,8 @@ const UNTIL_CASES: [title: string, graph: TestGraph, until: string, executedBloc
 /** Defines the tests of runs that start from a block or stop at one. Rules R6 and R36 are in docs/semantics.md. */
 export function describeReruns(makeRuntime: MakeRuntime): void {
   const openEngine = async () => {
-    const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
-    return { script, engine: await makeRuntime().open({ blocks: [script.executor] }) };
+    const scriptedExecutor = new ScriptedExecutor({}, ({ block: { name } }) => ({ output: { by: name } }));
+    return { scriptedExecutor, engine: await makeRuntime().open({ blocks: [scriptedExecutor.executor] }) };
   };
   const sourceOf = ({ blocks, edges }: TestGraph) => ({ workflow: workflow(blocks, edges) });
 
@@ -121,16 +121,16 @@ export function describeReruns(makeRuntime: MakeRuntime): void {
     it.each(RERUN_CASES)(
       '%s',
       async (_title, ...[graph, blockName, executedBlocks, changedGraph = graph]) => {
-        const { script, engine } = await openEngine();
+        const { scriptedExecutor, engine } = await openEngine();
         const earlierRun = await engine.execute(sourceOf(graph));
-        script.calls.length = 0;
+        scriptedExecutor.calls.length = 0;
         const run = await engine.runFromBlock(earlierRun.runId, blockName, {
           workflow: sourceOf(changedGraph),
         });
         const result = await run.result();
         expect(result).toMatchObject({ status: 'completed' });
         expect(result.runId).not.toBe(earlierRun.runId);
-        expect(script.calls.toSorted().join(' ')).toBe(executedBlocks);
+        expect(scriptedExecutor.calls.toSorted().join(' ')).toBe(executedBlocks);
         if (graph === NESTED) expect(result.output).toMatchObject({ result: 2 });
       },
     );
@@ -157,17 +157,17 @@ export function describeReruns(makeRuntime: MakeRuntime): void {
     });
 
     it.each(REFUSALS)('%s is refused', async (_title, ...[graph, blockName, code, changedGraph = graph]) => {
-      const { script, engine } = await openEngine();
+      const { scriptedExecutor, engine } = await openEngine();
       const earlierRun = await engine.execute(sourceOf(graph));
-      script.calls.length = 0;
+      scriptedExecutor.calls.length = 0;
       await expect(
         engine.runFromBlock(earlierRun.runId, blockName, { workflow: sourceOf(changedGraph) }),
       ).rejects.toMatchObject({ code });
-      expect(script.calls).toEqual([]);
+      expect(scriptedExecutor.calls).toEqual([]);
     });
 
     it('a block after a partial run: blocks that have not run yet cannot be skipped', async () => {
-      const { script, engine } = await openEngine();
+      const { scriptedExecutor, engine } = await openEngine();
       const partialRun = await engine.execute(sourceOf(SEQUENCE), {}, { until: 'A' });
       await expect(engine.runFromBlock(partialRun.runId, 'C')).rejects.toMatchObject({
         code: 'BLOCK_NOT_RESTARTABLE',
@@ -175,7 +175,7 @@ export function describeReruns(makeRuntime: MakeRuntime): void {
       expect(await (await engine.runFromBlock(partialRun.runId, 'B')).result()).toMatchObject({
         status: 'completed',
       });
-      expect(script.calls).toEqual(['A', 'B', 'C']);
+      expect(scriptedExecutor.calls).toEqual(['A', 'B', 'C']);
     });
 
     it('a join: it reads the outputs of its sources from the earlier run, including large values', async () => {
@@ -260,9 +260,9 @@ export function describeReruns(makeRuntime: MakeRuntime): void {
 
   describe('a run until', () => {
     it.each(UNTIL_CASES)('%s', async (_title, graph, until, executedBlocks) => {
-      const { script, engine } = await openEngine();
+      const { scriptedExecutor, engine } = await openEngine();
       expect(await engine.execute(sourceOf(graph), {}, { until })).toMatchObject({ status: 'completed' });
-      expect(script.calls.toSorted().join(' ')).toBe(executedBlocks);
+      expect(scriptedExecutor.calls.toSorted().join(' ')).toBe(executedBlocks);
     });
 
     it.each<[string, string, string]>([

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it, type TestContext } from 'vitest';
 import { buildScriptImage, type ScriptImage } from '../../support/native-images.ts';
 import { block, condition, fn, loop, parallel, type TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
-import { openWorkEngine, type WorkEngine } from './work-engine.ts';
+import { openTestEngine, type TestEngine } from './test-engine.ts';
 
 const OPTIONS = { timeout: 120_000 };
 
@@ -16,7 +16,7 @@ export function describeShell(makeRuntime: MakeRuntime): void {
       for (const clean of cleanups.toReversed()) await clean();
     });
 
-    const openShellEngine = async (): Promise<(WorkEngine & ScriptImage) | undefined> => {
+    const openShellEngine = async (): Promise<(TestEngine & ScriptImage) | undefined> => {
       const nativeImage = await buildScriptImage();
       if (nativeImage === undefined) return undefined;
       cleanups.push(() => nativeImage.images.close());
@@ -28,7 +28,7 @@ export function describeShell(makeRuntime: MakeRuntime): void {
       const options: EngineOptions = { images, sandbox: { isolation }, env };
       return {
         ...nativeImage,
-        ...(await openWorkEngine(makeRuntime, options, (clean) => void cleanups.push(clean))),
+        ...(await openTestEngine(makeRuntime, options, (clean) => void cleanups.push(clean))),
       };
     };
     let shellEnginePromise: ReturnType<typeof openShellEngine> | undefined;

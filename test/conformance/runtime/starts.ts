@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Json, JsonObject } from '@heddle/core';
-import { work } from '../../support/script.ts';
+import { work } from '../../support/scripted-executor.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
-import { sharedWorkEngine } from './work-engine.ts';
+import { sharedTestEngine } from './test-engine.ts';
 
 const field = (name: string, type: string, properties: JsonObject = {}): JsonObject => ({
   id: name,
@@ -32,12 +32,12 @@ const RESERVED_NAME_CASES: [title: string, fields: Json[], input: Json, code: st
 /** Defines the tests of starts of runs: their blocks and inputs. */
 export function describeStarts(makeRuntime: MakeRuntime): void {
   describe('starts', () => {
-    const getWorkEngine = sharedWorkEngine(makeRuntime);
+    const getTestEngine = sharedTestEngine(makeRuntime);
     const hook = (name: string, options: JsonObject = {}): TestBlock =>
       block(name, 'generic_webhook', {}, { triggerMode: true, ...options });
 
     it.each(FIELD_CASES)('%s', async (_title, inputField, input, value) => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [fn('A', 'return <start.a>')],
         edges: ['Start -> A'],
@@ -50,7 +50,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     it.each(RESERVED_NAME_CASES)(
       '%s with a reserved name is refused, and nothing starts',
       async (_title, ...[fields, input, code]) => {
-        const { engine, runWorkflow } = await getWorkEngine();
+        const { engine, runWorkflow } = await getTestEngine();
         const runCount = (await engine.listRuns()).runs.length;
         await expect(
           runWorkflow({
@@ -65,7 +65,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     );
 
     it('fields of an input format that have no name are ignored', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const workflowOptions = {
         inputFormat: [
           { id: 'x', name: 5, type: 'string', value: 'no' },
@@ -79,7 +79,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     });
 
     it('a run starts at its start block, and blocks of other triggers do not run', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const testRun = {
         blocks: [hook('Hook'), ...['A', 'B', 'J'].map((name) => work(name))],
         edges: ['Start -> A -> J', 'Hook -> B -> J'],
@@ -92,7 +92,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     });
 
     it('a run cannot start at a block that is not a trigger, is disabled or is unknown', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const testRun = {
         blocks: [work('A'), hook('Off', { enabled: false })],
         edges: ['Start -> A', 'Off -> A'],
@@ -106,7 +106,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     });
 
     it('a webhook trigger returns its payload, and references can read any part of it', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [hook('Hook'), fn('A', 'return [<hook.body.id>, <hook.absent>, <hook>]')],
         edges: ['Hook -> A'],
@@ -117,7 +117,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     });
 
     it('any block may be the trigger, and is then not executed itself', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [block('T', 'work', {}, { triggerMode: true }), fn('A', 'return <t.x>')],
         edges: ['T -> A'],
@@ -128,7 +128,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     });
 
     it('a start block alone returns its input, or an empty output without input', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       expect(await runWorkflow({ blocks: [], edges: [], input: { a: 1 } })).toMatchObject({
         status: 'completed',
         output: { a: 1 },
@@ -137,7 +137,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     });
 
     it('disabled and unconnected blocks do not run and do not delay the run', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [work('A'), work('Off', { enabled: false }), work('J'), work('Behind'), work('Loose')],
         edges: ['Start -> A -> J', 'Start -> Off -> J', 'Off -> Behind'],
@@ -146,7 +146,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     });
 
     it('disabled containers, empty or not, do not prevent the run', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const disabledContainer = (name: string, type: string, innerBlocks: TestBlock[]): TestBlock => ({
         ...block(name, type, {}, { enabled: false }),
         innerBlocks,
@@ -164,7 +164,7 @@ export function describeStarts(makeRuntime: MakeRuntime): void {
     });
 
     it('compiling and running do not change the definition', async () => {
-      const { engine } = await getWorkEngine();
+      const { engine } = await getTestEngine();
       const definition = workflow(
         [{ ...block('L', 'loop'), data: { loopType: 'for', count: 2 }, innerBlocks: [work('A')] }],
         ['Start -> L -> A'],

@@ -1,6 +1,6 @@
 import type { BlockError } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { TestClock } from '../../support/test-clock.ts';
 import { loop, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
@@ -11,11 +11,11 @@ const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 0 };
 export function describeSteps(makeRuntime: MakeRuntime): void {
   describe('steps of a block', () => {
     it('are not repeated by the next attempt, which gets their results', async () => {
-      const script = new Script();
-      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       const run = await engine.start({ workflow: workflow([work('A', { retry: RETRY })], ['Start -> A']) });
       const calls: string[] = [];
-      const firstCall = await script.nextCall('A');
+      const firstCall = await scriptedExecutor.nextCall('A');
       const large = 'ä'.repeat(10_000);
       const results = [
         await firstCall.context.step('one', ({ idempotencyKey }) => {
@@ -29,7 +29,7 @@ export function describeSteps(makeRuntime: MakeRuntime): void {
         firstCall.context.step('three', () => Promise.reject(new Error('refused'))),
       ).rejects.toThrow('refused');
       firstCall.fail(new Error('once more'));
-      const secondCall = await script.nextCall('A');
+      const secondCall = await scriptedExecutor.nextCall('A');
       const failIfExecuted = (): never => {
         throw new Error('This step has already been executed.');
       };
@@ -44,12 +44,12 @@ export function describeSteps(makeRuntime: MakeRuntime): void {
     });
 
     it('are separate in each iteration', async () => {
-      const script = new Script();
-      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       const definition = workflow([loop('L', { loopType: 'for', count: 2 }, work('A'))], ['Start -> L -> A']);
       const run = await engine.start({ workflow: definition });
       for (const iteration of [0, 1]) {
-        const call = await script.nextCall(`A.${iteration}`);
+        const call = await scriptedExecutor.nextCall(`A.${iteration}`);
         expect(await call.context.step('one', () => iteration)).toBe(iteration);
         call.done();
       }
@@ -58,11 +58,11 @@ export function describeSteps(makeRuntime: MakeRuntime): void {
 
     it('that a timeout interrupts are repeated only if they are idempotent', async () => {
       const clock = new TestClock();
-      const script = new Script();
-      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ clock, blocks: [scriptedExecutor.executor] });
       const policy = { retry: RETRY, timeoutMs: 100 };
       const run = await engine.start({ workflow: workflow([work('A', policy)], ['Start -> A']) });
-      const firstCall = await script.nextCall('A');
+      const firstCall = await scriptedExecutor.nextCall('A');
       const deferredStarts = { post: Promise.withResolvers<void>(), put: Promise.withResolvers<void>() };
       const startInterruptedStep = (key: 'post' | 'put', idempotent: boolean): Promise<unknown> => {
         const waitForAbort = (): Promise<null> => {
@@ -83,7 +83,7 @@ export function describeSteps(makeRuntime: MakeRuntime): void {
       await clock.waitForTimer(100);
       clock.advance(100);
       expect(await interruptedSteps).toEqual(['interrupted', 'interrupted']);
-      const secondCall = await script.nextCall('A');
+      const secondCall = await scriptedExecutor.nextCall('A');
       expect(await secondCall.context.step('put', () => 1, { idempotent: true })).toBe(1);
       const postStep = secondCall.context.step('post', () => 1);
       await expect(postStep).rejects.toMatchObject({
@@ -95,22 +95,22 @@ export function describeSteps(makeRuntime: MakeRuntime): void {
     });
 
     it('have redacted results, even in the next attempt', async () => {
-      const script = new Script();
+      const scriptedExecutor = new ScriptedExecutor();
       const env = { TOKEN: 'very-secret-token' };
-      const engine = await makeRuntime().open({ env, blocks: [script.executor] });
+      const engine = await makeRuntime().open({ env, blocks: [scriptedExecutor.executor] });
       const definition = workflow(
         [{ ...work('A', { retry: RETRY }), fields: { key: '{{TOKEN}}' } }],
         ['Start -> A'],
       );
       const run = await engine.start({ workflow: definition });
-      const firstCall = await script.nextCall('A');
+      const firstCall = await scriptedExecutor.nextCall('A');
       const result = await firstCall.context.step('one', () => [
         'answer',
         firstCall.context.field('key') ?? null,
       ]);
       expect(JSON.stringify(result)).not.toContain(env.TOKEN);
       firstCall.fail(new Error('once more'));
-      const secondCall = await script.nextCall('A');
+      const secondCall = await scriptedExecutor.nextCall('A');
       expect(await secondCall.context.step('one', () => [])).toEqual(result);
       secondCall.done();
       expect(await run.result()).toMatchObject({ status: 'completed' });

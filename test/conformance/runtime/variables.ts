@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { block, fn, loop, workflow } from '../../support/workflow.ts';
 import type { TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
-import { sharedWorkEngine } from './work-engine.ts';
+import { sharedTestEngine } from './test-engine.ts';
 
 const variablesBlock = (name: string, variableName: string, type: string, value: Json): TestBlock =>
   block(name, 'variables', { variables: [{ variableName, type, value }] });
@@ -21,12 +21,12 @@ const TYPE_CASES: [type: string, value: Json, expected: Json][] = [
 /** Defines the tests of variables of runs, and of code that reads them. Rule R44 is in docs/semantics.md. */
 export function describeVariables(makeRuntime: MakeRuntime): void {
   describe('variables', () => {
-    const getWorkEngine = sharedWorkEngine(makeRuntime);
+    const getTestEngine = sharedTestEngine(makeRuntime);
 
     it.each(TYPE_CASES)(
       'of the type %s keep their type when assigned and read',
       async (type, value, expected) => {
-        const { runWorkflow } = await getWorkEngine();
+        const { runWorkflow } = await getTestEngine();
         const result = await runWorkflow({
           blocks: [variablesBlock('V', 'x', type, value), fn('A', 'return <variable.x>')],
           edges: ['Start -> V -> A'],
@@ -38,7 +38,7 @@ export function describeVariables(makeRuntime: MakeRuntime): void {
     );
 
     it('large values are assigned, read and assigned again', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           fn('Make', 'return Array.from({ length: 5000 }, (_, i) => ({ i }))'),
@@ -58,7 +58,7 @@ export function describeVariables(makeRuntime: MakeRuntime): void {
     });
 
     it('a child workflow has its own variables with their initial values', async () => {
-      const { engine } = await getWorkEngine();
+      const { engine } = await getTestEngine();
       const variables = { x: { type: 'number', value: 1 } };
       await engine.deploy(
         workflow(
@@ -87,7 +87,7 @@ export function describeVariables(makeRuntime: MakeRuntime): void {
     });
 
     it('a Response of a child can be read with and without its envelope', async () => {
-      const { engine } = await getWorkEngine();
+      const { engine } = await getTestEngine();
       const responseBlock = block('R', 'response', { dataMode: 'json', data: '{"n": 3}', status: '201' });
       await engine.deploy(workflow([responseBlock], ['Start -> R'], { id: 'replies' }));
       const parent = workflow(
@@ -103,7 +103,7 @@ export function describeVariables(makeRuntime: MakeRuntime): void {
     });
 
     it('values do not change the structure of authored JSON in inputs of a child, values of variables and a Response (R44)', async () => {
-      const { engine } = await getWorkEngine();
+      const { engine } = await getTestEngine();
       await engine.deploy(workflow([fn('A', 'return <start>')], ['Start -> A'], { id: 'keys' }));
       const assignments = [{ variableName: 'x', type: 'object', value: '{"v": "<start.v>"}' }];
       const parent = workflow(
@@ -124,7 +124,7 @@ export function describeVariables(makeRuntime: MakeRuntime): void {
     });
 
     it('the mapped inputs of a child contain only declared keys', async () => {
-      const { engine } = await getWorkEngine();
+      const { engine } = await getTestEngine();
       const inputFormat = [{ id: 'a', name: 'a', type: 'number' }];
       await engine.deploy(
         workflow([fn('A', 'return <start>')], ['Start -> A'], { id: 'takes', inputFormat }),
@@ -144,7 +144,7 @@ export function describeVariables(makeRuntime: MakeRuntime): void {
     });
 
     it('code of several parts runs as one function, and its console output is returned', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const parts = [
         { content: 'console.log("a", 1);' },
         { content: 'await null;' },
@@ -162,7 +162,7 @@ export function describeVariables(makeRuntime: MakeRuntime): void {
     });
 
     it('a shell script without an image fails its block, and the message names shell scripts', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [block('A', 'function', { code: 'echo 1', language: 'shell' }), fn('H', 'return <a.error>')],
         edges: ['Start -> A', 'A:error -> H'],

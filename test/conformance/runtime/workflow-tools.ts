@@ -4,7 +4,7 @@ import type { EngineOptions } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { startModelServer } from '../../support/model-server.ts';
 import type { ModelResponse, ModelRequest } from '../../support/model-server.ts';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
 
@@ -222,15 +222,18 @@ export function describeWorkflowTools(makeRuntime: MakeRuntime): void {
     });
 
     it('cancelling the run cancels the workflows that its agent has called', async () => {
-      const script = new Script();
+      const scriptedExecutor = new ScriptedExecutor();
       const model = await startModelWithCalls([{ name: 'slow', args: {} }]);
-      const engine = await makeRuntime().open({ ...model.options, blocks: [...blocks(), script.executor] });
+      const engine = await makeRuntime().open({
+        ...model.options,
+        blocks: [...blocks(), scriptedExecutor.executor],
+      });
       await engine.deploy(workflow([work('W')], ['Start -> W'], { id: 'slow', name: 'slow' }));
       const run = await engine.start({ workflow: agentWorkflow([toolItem('slow')]) });
-      await script.nextCall('W');
+      await scriptedExecutor.nextCall('W');
       await engine.cancel(run.runId);
-      await script.whenAborted('W');
-      expect(script.aborted).toEqual(['W']);
+      await scriptedExecutor.whenAborted('W');
+      expect(scriptedExecutor.aborted).toEqual(['W']);
       await expect.poll(async () => (await engine.listRuns({ status: ['cancelled'] })).runs.length).toBe(2);
     });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SpendingStore } from '@heddle/engine/stores';
-import { scale } from '../../support/scale.ts';
+import { byScale } from '../../support/scale.ts';
 
 const PERIOD_END_MS = 1_000_000;
 
@@ -107,7 +107,7 @@ export function describeSpending(
             expect(sums).toEqual(expectedSums);
           },
         ),
-        { numRuns: scale(8, 200) },
+        { numRuns: byScale(8, 200) },
       );
     });
 

@@ -7,7 +7,7 @@ import { repository } from '../../repo/sources.ts';
 import { HistoryReader } from '../replay/histories.ts';
 import type { RunHistory, TemporalServer } from '../replay/histories.ts';
 import { openEngine } from '../replay/open-engine.ts';
-import { createGoldenScript } from './test-workflows.ts';
+import { createGoldenExecutor } from './test-workflows.ts';
 import type { TestWorkflow } from './test-workflows.ts';
 
 const { History } = proto.temporal.api.history.v1;
@@ -84,7 +84,7 @@ export async function recordHistories(
     continueAsNewAfter,
     localSegments,
   } = testWorkflow;
-  const script = createGoldenScript();
+  const script = createGoldenExecutor();
   const { engine, close } = await openEngine(server, {
     data,
     options: { blocks: [script.executor] },

@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import type { Engine, ExecuteOptions } from '@heddle/engine';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 
 /** A run with a stored history. */
@@ -15,7 +15,7 @@ export interface TestWorkflow {
   /** `localSegments` of the deployment. */
   localSegments?: boolean;
   /** Ends the run. Undefined if the run ends without further action. */
-  finish?(engine: Engine, runId: string, script: Script): Promise<unknown>;
+  finish?(engine: Engine, runId: string, scriptedExecutor: ScriptedExecutor): Promise<unknown>;
 }
 
 const RETRY = { enabled: true, maxTries: 3, waitBetweenTriesMs: 10 };
@@ -24,8 +24,8 @@ const RETRY = { enabled: true, maxTries: 3, waitBetweenTriesMs: 10 };
  * Returns the blocks of the type `work`: `Flaky` fails in its first two attempts, `A` answers immediately, and `Slow`
  * waits for the test.
  */
-export function createGoldenScript(): Script {
-  return new Script({
+export function createGoldenExecutor(): ScriptedExecutor {
+  return new ScriptedExecutor({
     Flaky: (context) => {
       if (context.attempt < 3) throw new Error('not yet');
       return { output: { tries: context.attempt } };
@@ -103,8 +103,8 @@ export const TEST_WORKFLOWS: readonly TestWorkflow[] = [
   {
     name: 'cancel',
     workflow: workflow([work('Slow')], ['Start -> Slow']),
-    finish: async (engine, runId, script) => {
-      await script.nextCall('Slow');
+    finish: async (engine, runId, scriptedExecutor) => {
+      await scriptedExecutor.nextCall('Slow');
       return engine.cancel(runId, 'enough');
     },
   },

@@ -2,7 +2,7 @@ import { Replica } from '@heddle/core/run';
 import type { EntryBody } from '@heddle/core/run';
 import { expect, it } from 'vitest';
 import { compilePlan } from '../../support/compile-plan.ts';
-import { work } from '../../support/script.ts';
+import { work } from '../../support/scripted-executor.ts';
 import { block, fn, loop, parallel } from '../../support/workflow.ts';
 import { RaceDetector } from './race-detector.ts';
 

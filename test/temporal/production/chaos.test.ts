@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
-import { scale } from '../../support/scale.ts';
+import { byScale } from '../../support/scale.ts';
 import { type ProductionServer, startProductionServer } from './server.ts';
 import { findProductionTools } from './tools.ts';
 import { createPostgresDatabase } from '../../support/postgres.ts';
@@ -10,7 +10,7 @@ import { runScenario } from '../chaos/scenario.ts';
 import type { KillableServer } from '../chaos/faults.ts';
 
 const NAMESPACE = 'chaos';
-const DURATION_MS = scale(30_000, 600_000);
+const DURATION_MS = byScale(30_000, 600_000);
 
 /**
  * Starts a production server for one test. The server can be killed with SIGKILL and restarted with the same databases

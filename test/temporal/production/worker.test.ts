@@ -2,7 +2,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { WorkflowClient } from '@temporalio/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { startHeddle } from '../../support/heddle.ts';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { fn, workflow } from '../../support/workflow.ts';
 import { createCluster } from '../cluster.ts';
@@ -13,8 +13,8 @@ describeTemporal('workers of the production server', (server) => {
   it('of a versioned deployment finish the runs that they have started; new runs start on the current version', async () => {
     const cluster = createCluster(server);
     const deployment = `looms-${cluster.queue}`;
-    const [oldScript, newScript] = [new Script(), new Script()];
-    const engine = await cluster.openEngine({ blocks: [oldScript.executor] });
+    const [oldScriptedExecutor, newScriptedExecutor] = [new ScriptedExecutor(), new ScriptedExecutor()];
+    const engine = await cluster.openEngine({ blocks: [oldScriptedExecutor.executor] });
     const connection = await NativeConnection.connect({ address: server.address });
     onTestFinished(() => connection.close());
     const setCurrentVersion = (buildId: string): Promise<unknown> =>
@@ -25,23 +25,23 @@ describeTemporal('workers of the production server', (server) => {
         ignoreMissingTaskQueues: true,
       });
     await cluster.startWorker({
-      blocks: [oldScript.executor],
+      blocks: [oldScriptedExecutor.executor],
       tuning: { version: { deployment, build: '1' } },
     });
     await setCurrentVersion('1');
     const oldRun = await engine.start({ workflow: definition });
-    const call = await oldScript.nextCall('A');
+    const call = await oldScriptedExecutor.nextCall('A');
     await cluster.startWorker({
-      blocks: [newScript.executor],
+      blocks: [newScriptedExecutor.executor],
       tuning: { version: { deployment, build: '2' } },
     });
     await setCurrentVersion('2');
     const newRun = await engine.start({ workflow: definition });
-    (await newScript.nextCall('A')).done({ n: 2 });
+    (await newScriptedExecutor.nextCall('A')).done({ n: 2 });
     expect(await newRun.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
     call.done({ n: 1 });
     expect(await oldRun.result()).toMatchObject({ status: 'completed', output: { result: 1 } });
-    expect([oldScript.calls, newScript.calls]).toEqual([['A'], ['A']]);
+    expect([oldScriptedExecutor.calls, newScriptedExecutor.calls]).toEqual([['A'], ['A']]);
   });
 
   it('with a version can be started from the command line, and are ready when the server knows the version', async () => {

@@ -1,15 +1,15 @@
 import type { Engine } from '@heddle/engine';
 import { expect, it } from 'vitest';
 import { createDataFolder } from '../../support/data-folder.ts';
-import { sample, scale } from '../../support/scale.ts';
-import { Script, work } from '../../support/script.ts';
+import { sample, byScale } from '../../support/scale.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import { HistoryReader, findReplayErrors } from './histories.ts';
 import type { RunHistory } from './histories.ts';
 import { openEngine } from './open-engine.ts';
 
-const ITERATION_COUNT = scale(40, 100);
+const ITERATION_COUNT = byScale(40, 100);
 /** Number of commands after which a run continues as new, with a new history. */
 const COMMANDS_PER_HISTORY = 20;
 /** Upper bound of the number of events of a history: those of its commands, one more iteration, start and end. */
@@ -56,15 +56,18 @@ describeTemporal('runs that continue in new histories', (server) => {
       const effectCounts = new Map<string, number>();
       const { promise: halfwayReached, resolve } = Promise.withResolvers<void>();
       let halfwayRunCount = 0;
-      const script = new Script({}, ({ idempotencyKey, scope, block: { name }, attempt }) => {
-        if (name === 'A' && scope[0] === ITERATION_COUNT / 2 && ++halfwayRunCount === runCount) resolve();
-        if (name === 'A' && (scope[0] ?? 0) % 50 === 7 && attempt === 1) throw new Error('once');
-        effectCounts.set(idempotencyKey, (effectCounts.get(idempotencyKey) ?? 0) + 1);
-        return { output: { by: name } };
-      });
+      const scriptedExecutor = new ScriptedExecutor(
+        {},
+        ({ idempotencyKey, scope, block: { name }, attempt }) => {
+          if (name === 'A' && scope[0] === ITERATION_COUNT / 2 && ++halfwayRunCount === runCount) resolve();
+          if (name === 'A' && (scope[0] ?? 0) % 50 === 7 && attempt === 1) throw new Error('once');
+          effectCounts.set(idempotencyKey, (effectCounts.get(idempotencyKey) ?? 0) + 1);
+          return { output: { by: name } };
+        },
+      );
       const { engine, stores, close } = await openEngine(server, {
         data: createDataFolder(),
-        options: { blocks: [script.executor] },
+        options: { blocks: [scriptedExecutor.executor] },
         continueAsNewAfter: COMMANDS_PER_HISTORY,
         worker: { maxCachedWorkflows },
       });
@@ -89,7 +92,7 @@ describeTemporal('runs that continue in new histories', (server) => {
         await close();
       }
     },
-    scale(240_000, 1_800_000),
+    byScale(240_000, 1_800_000),
   );
 });
 

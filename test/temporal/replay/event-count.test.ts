@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import type { Engine } from '@heddle/engine';
 import type { BlockExecutor, Json } from '@heddle/core';
 import { createDataFolder } from '../../support/data-folder.ts';
-import { scale } from '../../support/scale.ts';
-import { Script, work } from '../../support/script.ts';
+import { byScale } from '../../support/scale.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, loop, workflow } from '../../support/workflow.ts';
 import { HistoryReader, findReplayErrors, eventTypeOf } from './histories.ts';
@@ -24,10 +24,10 @@ describeTemporal('the number of events of a run on a server', (server) => {
     definition: Json,
     inspect?: (engine: Engine, runId: string) => Promise<void>,
   ): Promise<string[]> {
-    const script = new Script({}, () => ({ output: {} }));
+    const scriptedExecutor = new ScriptedExecutor({}, () => ({ output: {} }));
     const { engine, close } = await openEngine(server, {
       data: createDataFolder(),
-      options: { blocks: [script.executor, calcExecutor] },
+      options: { blocks: [scriptedExecutor.executor, calcExecutor] },
     });
     const historyReader = await HistoryReader.connect(server);
     try {
@@ -68,7 +68,7 @@ describeTemporal('the number of events of a run on a server', (server) => {
   it(
     'is much smaller than the number of iterations of a loop that only computes',
     async () => {
-      const iterations = scale(4000, 100_000);
+      const iterations = byScale(4000, 100_000);
       const definition = workflow(
         [loop('L', { loopType: 'for', count: iterations }, block('A', 'calc'))],
         ['Start -> L -> A'],
@@ -79,6 +79,6 @@ describeTemporal('the number of events of a run on a server', (server) => {
       });
       expect(types.length).toBeLessThanOrEqual(iterations / 50);
     },
-    scale(120_000, 900_000),
+    byScale(120_000, 900_000),
   );
 });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HOOK_CREDENTIALS, startHookProviders } from '../../support/hook-providers.ts';
 import type { HookProviders } from '../../support/hook-providers.ts';
 import { storesToTest } from '../../support/postgres.ts';
-import { scale } from '../../support/scale.ts';
+import { byScale } from '../../support/scale.ts';
 import { HOOK_TYPES, openHookApi, sealer } from './setup.ts';
 import type { HookApi } from './setup.ts';
 
@@ -88,7 +88,7 @@ describe.each(storesToTest('repaired credentials of hooks'))(
       const credentialId = await storeKey('guessed', WEAK_KEY);
       const id = await deployRefusedHook(credentialId);
       const requestsBefore = providers.requests.length;
-      for (let attempt = 1; attempt <= scale(4, 11); attempt += 1) {
+      for (let attempt = 1; attempt <= byScale(4, 11); attempt += 1) {
         for (let guess = 0; guess < 3; guess += 1) await storeKey('guessed', `${WEAK_KEY}${guess}`);
         const delayMs = Math.min(RETRY_MS * 2 ** (attempt - 1), 3_600_000);
         // Each change after the first one brings the attempt forward by a millisecond.

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryFile, shuffle, arbitraryValidFile } from '../../../../test/support/arbitrary-workflow.ts';
-import { scale } from '../../../../test/support/scale.ts';
+import { byScale } from '../../../../test/support/scale.ts';
 import type { Json } from '../json.ts';
 import type { Region } from '../machine/skeleton.ts';
 import { parseWorkflow } from '../schema/parse.ts';
@@ -14,7 +14,7 @@ import type { Diagnostic } from './diagnostics.ts';
 import { indexPlan } from './index-plan.ts';
 import { readPlan } from './read-plan.ts';
 
-const propertyOptions = { numRuns: scale(50, 5000) };
+const propertyOptions = { numRuns: byScale(50, 5000) };
 
 function compileFile(file: Json): CompileResult | undefined {
   const { workflow } = parseWorkflow(file);

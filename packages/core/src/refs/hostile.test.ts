@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scale } from '../../../../test/support/scale.ts';
+import { byScale } from '../../../../test/support/scale.ts';
 import { context, createLookup } from '../../../../test/support/one-block.ts';
 import { bindCode, bindExpression } from './bind.ts';
 import { compileCode, compileExpression } from './code.ts';
@@ -11,7 +11,7 @@ import { type FieldKind, SiteFinder } from './sites.ts';
 import { compileTemplate, compileText } from './text.ts';
 import { CodeRewriter } from './code-rewriter.ts';
 
-const propertyOptions = { numRuns: scale(500, 50_000) };
+const propertyOptions = { numRuns: byScale(500, 50_000) };
 
 const delimiters = [
   '<',

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scale } from '../../../../test/support/scale.ts';
+import { byScale } from '../../../../test/support/scale.ts';
 import { context, createLookup } from '../../../../test/support/one-block.ts';
 import { isBlockError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { bindCode, bindExpression } from './bind.ts';
 import { compileCode, compileExpression } from './code.ts';
 
-const propertyOptions = { numRuns: scale(600, 20_000) };
+const propertyOptions = { numRuns: byScale(600, 20_000) };
 
 type DynamicFunction = new (...source: string[]) => (...values: unknown[]) => unknown;
 const DynamicFunction = Object.getPrototypeOf(() => undefined).constructor as DynamicFunction;

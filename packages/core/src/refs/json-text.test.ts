@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scale } from '../../../../test/support/scale.ts';
+import { byScale } from '../../../../test/support/scale.ts';
 import { isBlockError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { fillJsonText, isJsonText, jsonStructure, resolveJson, templateFields } from './json-text.ts';
@@ -259,7 +259,7 @@ describe('for arbitrary values and authored JSON', () => {
         expect(filledText === undefined ? undefined : JSON.parse(filledText)).toEqual(expectedJson);
         expect(JSON.parse(JSON.stringify(resolveJson(template, filledLookup)))).toEqual(expectedJson);
       }),
-      { numRuns: scale(400, 20_000) },
+      { numRuns: byScale(400, 20_000) },
     );
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scale } from '../../../../test/support/scale.ts';
+import { byScale } from '../../../../test/support/scale.ts';
 import { SimilarNames } from './similar-names.ts';
 
 const nearest = (query: string, names: readonly string[]) => new SimilarNames(names).findNearest(query);
@@ -56,7 +56,7 @@ describe('a search for similar names', () => {
       fc.property(fc.uniqueArray(letters, { maxLength: 30 }), letters, (names, query) => {
         expect(nearest(query, names)).toEqual(nearestOfAll(query, names));
       }),
-      { numRuns: scale(700, 20_000) },
+      { numRuns: byScale(700, 20_000) },
     );
   });
 

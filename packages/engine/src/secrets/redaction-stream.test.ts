@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scale } from '../../../../test/support/scale.ts';
+import { byScale } from '../../../../test/support/scale.ts';
 import { dynamicRedactionStream } from './redaction-stream.ts';
 import type { RedactionStream } from './redaction-stream.ts';
 import { createRedactor, NO_SECRETS } from './redactor.ts';
@@ -113,7 +113,7 @@ describe('a stream of redacted text', () => {
           expect(stream.end({ isInterrupted: true })).toBe(otherStream.end({ isInterrupted: true }));
         },
       ),
-      { numRuns: scale(300, 5000) },
+      { numRuns: byScale(300, 5000) },
     );
   });
 
@@ -143,7 +143,7 @@ describe('a stream of redacted text', () => {
           expect(publishParts(createdRedactor.createStream(), text.split('')).join('')).toBe(redactedText);
         },
       ),
-      { numRuns: scale(400, 5000) },
+      { numRuns: byScale(400, 5000) },
     );
   });
 
@@ -165,7 +165,7 @@ describe('a stream of redacted text', () => {
           expect(wrongStarts).toEqual([]);
         },
       ),
-      { numRuns: scale(150, 3000) },
+      { numRuns: byScale(150, 3000) },
     );
   });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Script, work } from '../../../support/script.ts';
+import { ScriptedExecutor, work } from '../../../support/scripted-executor.ts';
 import { block, fn, workflow } from '../../../support/workflow.ts';
 import type { EngineSequence } from './engine-sequence.ts';
 
@@ -12,17 +12,17 @@ export function describeChildren(makeEngineSequence: () => EngineSequence): void
 
   it('a child is recovered and continues from its journal', async () => {
     const engines = makeEngineSequence();
-    const firstScript = new Script({ A: () => ({ output: {} }) });
-    const firstEngine = await engines.openNext({ blocks: [firstScript.executor] });
+    const firstScriptedExecutor = new ScriptedExecutor({ A: () => ({ output: {} }) });
+    const firstEngine = await engines.openNext({ blocks: [firstScriptedExecutor.executor] });
     await firstEngine.deploy(workflow([work('A'), work('B')], ['Start -> A -> B'], { id: 'child' }));
     const { runId } = await firstEngine.start(parent);
-    await firstScript.nextCall('B');
-    const secondScript = new Script();
-    const secondEngine = await engines.openNext({ blocks: [secondScript.executor] });
+    await firstScriptedExecutor.nextCall('B');
+    const secondScriptedExecutor = new ScriptedExecutor();
+    const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     const run = await secondEngine.attach(runId);
-    (await secondScript.nextCall('B')).done({ n: 5 });
+    (await secondScriptedExecutor.nextCall('B')).done({ n: 5 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: { n: 5 } } });
-    expect(secondScript.calls).toEqual(['B']);
+    expect(secondScriptedExecutor.calls).toEqual(['B']);
     expect((await secondEngine.listRuns()).runs).toHaveLength(2);
   });
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Script, work } from '../../../support/script.ts';
+import { ScriptedExecutor, work } from '../../../support/scripted-executor.ts';
 import { block, fn, loop, parallel, workflow } from '../../../support/workflow.ts';
 import type { EngineSequence } from './engine-sequence.ts';
 
@@ -7,20 +7,20 @@ import type { EngineSequence } from './engine-sequence.ts';
 export function describeContinuedRuns(makeEngineSequence: () => EngineSequence): void {
   it('a block that was running runs again with the same idempotency key, and finished blocks do not', async () => {
     const engines = makeEngineSequence();
-    const firstScript = new Script({ A: () => ({ output: { n: 1 } }) });
-    const firstEngine = await engines.openNext({ blocks: [firstScript.executor] });
+    const firstScriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { n: 1 } }) });
+    const firstEngine = await engines.openNext({ blocks: [firstScriptedExecutor.executor] });
     const definition = workflow([work('A'), work('B'), work('C')], ['Start -> A -> B -> C']);
     const { runId } = await firstEngine.start({ workflow: definition });
-    const { context } = await firstScript.nextCall('B');
-    const secondScript = new Script({ C: () => ({ output: { n: 3 } }) });
-    const secondEngine = await engines.openNext({ blocks: [secondScript.executor] });
+    const { context } = await firstScriptedExecutor.nextCall('B');
+    const secondScriptedExecutor = new ScriptedExecutor({ C: () => ({ output: { n: 3 } }) });
+    const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     const run = await secondEngine.attach(runId);
-    const repeatedCall = await secondScript.nextCall('B');
+    const repeatedCall = await secondScriptedExecutor.nextCall('B');
     expect(repeatedCall.context.idempotencyKey).toBe(context.idempotencyKey);
     expect(repeatedCall.attempt).toBe(1);
     repeatedCall.done({ n: 2 });
     expect(await run.result()).toMatchObject({ runId, status: 'completed', output: { n: 3 } });
-    expect([firstScript.calls, secondScript.calls]).toEqual([
+    expect([firstScriptedExecutor.calls, secondScriptedExecutor.calls]).toEqual([
       ['A', 'B'],
       ['B', 'C'],
     ]);
@@ -35,35 +35,35 @@ export function describeContinuedRuns(makeEngineSequence: () => EngineSequence):
 
   it('the result of a block that finishes while the engine closes is recorded, and no block starts', async () => {
     const engines = makeEngineSequence();
-    const script = new Script();
-    const firstEngine = await engines.openNext({ blocks: [script.executor] });
+    const scriptedExecutor = new ScriptedExecutor();
+    const firstEngine = await engines.openNext({ blocks: [scriptedExecutor.executor] });
     const { runId } = await firstEngine.start({
       workflow: workflow([work('A'), work('B')], ['Start -> A -> B']),
     });
-    const call = await script.nextCall('A');
+    const call = await scriptedExecutor.nextCall('A');
     const closePromise = firstEngine.close();
     call.done({ n: 1 });
     await closePromise;
-    expect(script.calls).toEqual(['A']);
-    expect(script.aborted).toEqual([]);
-    const secondScript = new Script({ B: () => ({ output: { n: 2 } }) });
-    const secondEngine = await engines.openNext({ blocks: [secondScript.executor] });
+    expect(scriptedExecutor.calls).toEqual(['A']);
+    expect(scriptedExecutor.aborted).toEqual([]);
+    const secondScriptedExecutor = new ScriptedExecutor({ B: () => ({ output: { n: 2 } }) });
+    const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     await expect
       .poll(() => secondEngine.getRun(runId), { timeout: 20_000 })
       .toMatchObject({ status: 'completed' });
-    expect(secondScript.calls).toEqual(['B']);
+    expect(secondScriptedExecutor.calls).toEqual(['B']);
   });
 
   it('a block aborted by the close of the engine does not fail', async () => {
     const engines = makeEngineSequence();
-    const script = new Script();
-    const firstEngine = await engines.openNext({ blocks: [script.executor] });
+    const scriptedExecutor = new ScriptedExecutor();
+    const firstEngine = await engines.openNext({ blocks: [scriptedExecutor.executor] });
     const definition = workflow([work('A'), fn('H', 'return 1')], ['Start -> A', 'A:error -> H']);
     const { runId } = await firstEngine.start({ workflow: definition });
-    await script.nextCall('A');
-    const secondScript = new Script({ A: () => ({ output: { ok: true } }) });
-    const secondEngine = await engines.openNext({ blocks: [secondScript.executor] });
-    expect(script.aborted).toEqual(['A']);
+    await scriptedExecutor.nextCall('A');
+    const secondScriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { ok: true } }) });
+    const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
+    expect(scriptedExecutor.aborted).toEqual(['A']);
     await expect
       .poll(() => secondEngine.getRun(runId), { timeout: 20_000 })
       .toMatchObject({ status: 'completed' });
@@ -72,8 +72,8 @@ export function describeContinuedRuns(makeEngineSequence: () => EngineSequence):
 
   it('a loop continues in the interrupted iteration', async () => {
     const engines = makeEngineSequence();
-    const firstScript = new Script();
-    const firstEngine = await engines.openNext({ blocks: [firstScript.executor] });
+    const firstScriptedExecutor = new ScriptedExecutor();
+    const firstEngine = await engines.openNext({ blocks: [firstScriptedExecutor.executor] });
     const definition = workflow(
       [
         loop('L', { loopType: 'forEach', collection: '["a", "b", "c"]' }, work('A')),
@@ -82,21 +82,21 @@ export function describeContinuedRuns(makeEngineSequence: () => EngineSequence):
       ['Start -> L -> A', 'L -> Z'],
     );
     const { runId } = await firstEngine.start({ workflow: definition });
-    (await firstScript.nextCall('A.0')).done({ n: 0 });
-    await firstScript.nextCall('A.1');
-    const secondScript = new Script();
-    const secondEngine = await engines.openNext({ blocks: [secondScript.executor] });
+    (await firstScriptedExecutor.nextCall('A.0')).done({ n: 0 });
+    await firstScriptedExecutor.nextCall('A.1');
+    const secondScriptedExecutor = new ScriptedExecutor();
+    const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     const run = await secondEngine.attach(runId);
-    (await secondScript.nextCall('A.1')).done({ n: 1 });
-    (await secondScript.nextCall('A.2')).done({ n: 2 });
+    (await secondScriptedExecutor.nextCall('A.1')).done({ n: 1 });
+    (await secondScriptedExecutor.nextCall('A.2')).done({ n: 2 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [0, 1, 2] } });
-    expect(secondScript.calls).toEqual(['A.1', 'A.2']);
+    expect(secondScriptedExecutor.calls).toEqual(['A.1', 'A.2']);
   });
 
   it('a parallel continues with its unfinished branches, within its concurrency', async () => {
     const engines = makeEngineSequence();
-    const firstScript = new Script();
-    const firstEngine = await engines.openNext({ blocks: [firstScript.executor] });
+    const firstScriptedExecutor = new ScriptedExecutor();
+    const firstEngine = await engines.openNext({ blocks: [firstScriptedExecutor.executor] });
     const definition = workflow(
       [
         parallel('P', { parallelType: 'count', count: 4, batchSize: 2 }, work('A')),
@@ -105,24 +105,26 @@ export function describeContinuedRuns(makeEngineSequence: () => EngineSequence):
       ['Start -> P -> A', 'P -> Z'],
     );
     const { runId } = await firstEngine.start({ workflow: definition });
-    await firstScript.nextCall('A.0');
-    (await firstScript.nextCall('A.1')).done({ n: 1 });
-    await firstScript.nextCall('A.2');
-    const secondScript = new Script();
-    const secondEngine = await engines.openNext({ blocks: [secondScript.executor] });
+    await firstScriptedExecutor.nextCall('A.0');
+    (await firstScriptedExecutor.nextCall('A.1')).done({ n: 1 });
+    await firstScriptedExecutor.nextCall('A.2');
+    const secondScriptedExecutor = new ScriptedExecutor();
+    const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     const run = await secondEngine.attach(runId);
-    const firstBranchCall = await secondScript.nextCall('A.0');
-    (await secondScript.nextCall('A.2')).done({ n: 2 });
-    (await secondScript.nextCall('A.3')).done({ n: 3 });
+    const firstBranchCall = await secondScriptedExecutor.nextCall('A.0');
+    (await secondScriptedExecutor.nextCall('A.2')).done({ n: 2 });
+    (await secondScriptedExecutor.nextCall('A.3')).done({ n: 3 });
     firstBranchCall.done({ n: 0 });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [0, 1, 2, 3] } });
-    expect(secondScript.calls.toSorted()).toEqual(['A.0', 'A.2', 'A.3']);
+    expect(secondScriptedExecutor.calls.toSorted()).toEqual(['A.0', 'A.2', 'A.3']);
   });
 
   it('variables, large values and positions in lists of mocks are preserved', async () => {
     const engines = makeEngineSequence();
-    const firstScript = new Script({ A: () => ({ output: { text: 'x'.repeat(50_000) } }) });
-    const firstEngine = await engines.openNext({ blocks: [firstScript.executor] });
+    const firstScriptedExecutor = new ScriptedExecutor({
+      A: () => ({ output: { text: 'x'.repeat(50_000) } }),
+    });
+    const firstEngine = await engines.openNext({ blocks: [firstScriptedExecutor.executor] });
     const definition = workflow(
       [
         work('A'),
@@ -135,10 +137,10 @@ export function describeContinuedRuns(makeEngineSequence: () => EngineSequence):
     );
     const mocks = { types: { agent: ['one', 'two', 'three'] } };
     const { runId } = await firstEngine.start({ workflow: definition }, {}, { mocks });
-    (await firstScript.nextCall('B.0')).done();
-    await firstScript.nextCall('B.1');
-    const secondScript = new Script({ B: () => ({ output: {} }) });
-    const secondEngine = await engines.openNext({ blocks: [secondScript.executor] });
+    (await firstScriptedExecutor.nextCall('B.0')).done();
+    await firstScriptedExecutor.nextCall('B.1');
+    const secondScriptedExecutor = new ScriptedExecutor({ B: () => ({ output: {} }) });
+    const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     await expect
       .poll(() => secondEngine.getRun(runId), { timeout: 20_000 })
       .toMatchObject({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Script, work } from '../../../support/script.ts';
+import { ScriptedExecutor, work } from '../../../support/scripted-executor.ts';
 import { block, fn, workflow } from '../../../support/workflow.ts';
 import type { EngineSequence } from './engine-sequence.ts';
 
@@ -33,19 +33,19 @@ export function describeMissingEnvironment(makeEngineSequence: () => EngineSeque
   it('a running block whose environment value is missing waits for it and does not fail', async () => {
     const engines = makeEngineSequence();
     const env = { API_KEY: 'very secret value' };
-    const firstScript = new Script();
-    const firstEngine = await engines.openNext({ env, blocks: [firstScript.executor] });
+    const firstScriptedExecutor = new ScriptedExecutor();
+    const firstEngine = await engines.openNext({ env, blocks: [firstScriptedExecutor.executor] });
     const definition = workflow([work('A'), fn('Z', 'return {{API_KEY}}.length')], ['Start -> A -> Z']);
     const { runId } = await firstEngine.start({ workflow: definition });
-    await firstScript.nextCall('A');
-    const secondScript = new Script();
-    const engineWithoutKey = await engines.openNext({ blocks: [secondScript.executor] });
+    await firstScriptedExecutor.nextCall('A');
+    const secondScriptedExecutor = new ScriptedExecutor();
+    const engineWithoutKey = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     const waitingRun = await engineWithoutKey.attach(runId);
     expect(await waitingRun.result()).toMatchObject({ status: 'running', error: null });
     expect((await engineWithoutKey.getRun(runId)).suspended).toContain('{{API_KEY}}');
-    expect(secondScript.calls).toEqual([]);
-    const thirdScript = new Script({ A: () => ({ output: {} }) });
-    const lastEngine = await engines.openNext({ env, blocks: [thirdScript.executor] });
+    expect(secondScriptedExecutor.calls).toEqual([]);
+    const thirdScriptedExecutor = new ScriptedExecutor({ A: () => ({ output: {} }) });
+    const lastEngine = await engines.openNext({ env, blocks: [thirdScriptedExecutor.executor] });
     await expect
       .poll(() => lastEngine.getRun(runId))
       .toMatchObject({ status: 'completed', output: { result: 17 } });

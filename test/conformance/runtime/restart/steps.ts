@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Script, work } from '../../../support/script.ts';
+import { ScriptedExecutor, work } from '../../../support/scripted-executor.ts';
 import { workflow } from '../../../support/workflow.ts';
 import type { EngineSequence } from './engine-sequence.ts';
 
@@ -7,10 +7,10 @@ import type { EngineSequence } from './engine-sequence.ts';
 export function describeInterruptedSteps(makeEngineSequence: () => EngineSequence): void {
   it('a block continues after its finished steps, and repeats an interrupted step only if it is idempotent', async () => {
     const engines = makeEngineSequence();
-    const firstScript = new Script();
-    const firstEngine = await engines.openNext({ blocks: [firstScript.executor] });
+    const firstScriptedExecutor = new ScriptedExecutor();
+    const firstEngine = await engines.openNext({ blocks: [firstScriptedExecutor.executor] });
     const { runId } = await firstEngine.start({ workflow: workflow([work('A')], ['Start -> A']) });
-    const { context } = await firstScript.nextCall('A');
+    const { context } = await firstScriptedExecutor.nextCall('A');
     for (const key of ['one', 'two', 'three']) await context.step(key, () => key);
     const stepStarts = ['post', 'put'].map((key) => {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -22,10 +22,10 @@ export function describeInterruptedSteps(makeEngineSequence: () => EngineSequenc
       return promise;
     });
     await Promise.all(stepStarts);
-    const secondScript = new Script();
-    const secondEngine = await engines.openNext({ blocks: [secondScript.executor] });
+    const secondScriptedExecutor = new ScriptedExecutor();
+    const secondEngine = await engines.openNext({ blocks: [secondScriptedExecutor.executor] });
     const run = await secondEngine.attach(runId);
-    const repeatedCall = await secondScript.nextCall('A');
+    const repeatedCall = await secondScriptedExecutor.nextCall('A');
     const calls: string[] = [];
     const step = (key: string, idempotent = false) =>
       repeatedCall.context.step(

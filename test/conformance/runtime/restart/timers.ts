@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Script, work } from '../../../support/script.ts';
+import { ScriptedExecutor, work } from '../../../support/scripted-executor.ts';
 import { TestClock } from '../../../support/test-clock.ts';
 import { block, fn, workflow } from '../../../support/workflow.ts';
 import type { EngineSequence } from './engine-sequence.ts';
@@ -41,20 +41,20 @@ export function describeTimers(makeEngineSequence: () => EngineSequence): void {
   it('a scheduled retry runs at its due time, with the next attempt number', async () => {
     const engines = makeEngineSequence();
     const clock = new TestClock(1000);
-    const firstScript = new Script();
-    const firstEngine = await engines.openNext({ clock, blocks: [firstScript.executor] });
+    const firstScriptedExecutor = new ScriptedExecutor();
+    const firstEngine = await engines.openNext({ clock, blocks: [firstScriptedExecutor.executor] });
     const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 5000 };
     const { runId } = await firstEngine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
-    (await firstScript.nextCall('A')).fail(new Error('one'));
+    (await firstScriptedExecutor.nextCall('A')).fail(new Error('one'));
     await clock.waitForTimer(5000);
     clock.advance(2000);
-    const secondScript = new Script();
-    const secondEngine = await engines.openNext({ clock, blocks: [secondScript.executor] });
+    const secondScriptedExecutor = new ScriptedExecutor();
+    const secondEngine = await engines.openNext({ clock, blocks: [secondScriptedExecutor.executor] });
     const run = await secondEngine.attach(runId);
     clock.advance(2999);
-    expect(secondScript.calls).toEqual([]);
+    expect(secondScriptedExecutor.calls).toEqual([]);
     clock.advance(1);
-    const call = await secondScript.nextCall('A');
+    const call = await secondScriptedExecutor.nextCall('A');
     expect(call.attempt).toBe(2);
     call.done({ ok: true });
     expect(await run.result()).toMatchObject({ status: 'completed' });
@@ -64,8 +64,8 @@ export function describeTimers(makeEngineSequence: () => EngineSequence): void {
   it('deadlines of blocks and runs do not change', async () => {
     const engines = makeEngineSequence();
     const clock = new TestClock(1000);
-    const firstScript = new Script();
-    const firstEngine = await engines.openNext({ clock, blocks: [firstScript.executor] });
+    const firstScriptedExecutor = new ScriptedExecutor();
+    const firstEngine = await engines.openNext({ clock, blocks: [firstScriptedExecutor.executor] });
     const workflowWithBlockTimeout = workflow([work('A', { timeoutMs: 10_000 })], ['Start -> A']);
     const workflowWithoutBlockTimeout = workflow([work('B')], ['Start -> B']);
     const runWithBlockTimeout = await firstEngine.start({ workflow: workflowWithBlockTimeout });
@@ -74,18 +74,18 @@ export function describeTimers(makeEngineSequence: () => EngineSequence): void {
       {},
       { timeoutMs: 20_000 },
     );
-    const { context } = await firstScript.nextCall('A');
+    const { context } = await firstScriptedExecutor.nextCall('A');
     expect(context.remainingMs).toBe(10_000);
-    await firstScript.nextCall('B');
+    await firstScriptedExecutor.nextCall('B');
     clock.advance(9000);
-    const secondScript = new Script();
-    const secondEngine = await engines.openNext({ clock, blocks: [secondScript.executor] });
+    const secondScriptedExecutor = new ScriptedExecutor();
+    const secondEngine = await engines.openNext({ clock, blocks: [secondScriptedExecutor.executor] });
     const runs = [
       await secondEngine.attach(runWithBlockTimeout.runId),
       await secondEngine.attach(runWithTimeout.runId),
     ] as const;
-    expect((await secondScript.nextCall('A')).context.remainingMs).toBe(1000);
-    expect((await secondScript.nextCall('B')).context.remainingMs).toBe(11_000);
+    expect((await secondScriptedExecutor.nextCall('A')).context.remainingMs).toBe(1000);
+    expect((await secondScriptedExecutor.nextCall('B')).context.remainingMs).toBe(11_000);
     clock.advance(1000);
     expect(await runs[0].result()).toMatchObject({ status: 'failed', error: { code: 'BLOCK_TIMEOUT' } });
     clock.advance(10_000);

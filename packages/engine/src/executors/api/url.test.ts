@@ -4,7 +4,7 @@ import { isBlockError } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { contextOf, failureOf } from '../../../../../test/support/block.ts';
 import type { BlockFixture } from '../../../../../test/support/block.ts';
-import { scale } from '../../../../../test/support/scale.ts';
+import { byScale } from '../../../../../test/support/scale.ts';
 import { asText } from '../values.ts';
 
 /** Returns the URL that an api block reads with `v`, `w` and `x` of a block `a` before it. */
@@ -180,7 +180,7 @@ describe('arbitrary values in authored URLs', () => {
           expect(url.hash).toBe('');
         },
       ),
-      { numRuns: scale(400, 20_000) },
+      { numRuns: byScale(400, 20_000) },
     );
   });
 

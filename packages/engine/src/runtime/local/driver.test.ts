@@ -3,7 +3,7 @@ import type { Command, Entry, EntryBody } from '@heddle/core/run';
 import { describe, expect, it } from 'vitest';
 import { compilePlan } from '../../../../../test/support/compile-plan.ts';
 import { startedEntry } from '../../../../../test/support/run-data.ts';
-import { work } from '../../../../../test/support/script.ts';
+import { work } from '../../../../../test/support/scripted-executor.ts';
 import { parallel } from '../../../../../test/support/workflow.ts';
 import { TestClock } from '../../../../../test/support/test-clock.ts';
 import { Driver } from './driver.ts';

@@ -1,13 +1,15 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { scale } from '../../../../../test/support/scale.ts';
+import { byScale } from '../../../../../test/support/scale.ts';
 import { bestIndex, contains } from './sets.ts';
 import { factsOf } from './incompatibility.ts';
 import { type Rule, solve } from './solver.ts';
 
 const PACKAGES = ['a', 'b', 'c', 'd', 'e'] as const;
 
-/** A candidate of the package `dependent` needs one of the candidates `allowed` (a bit mask) of the package `target`. */
+/**
+ * A candidate of the package `dependent` needs one of the candidates `allowed` (a bit mask) of the package `target`.
+ */
 interface Dependency {
   readonly dependent: number;
   readonly candidate: number;
@@ -101,7 +103,7 @@ it('the solver finds a valid choice if and only if there is one, and otherwise a
         : solution.proof !== undefined && factsOf(solution.proof).length > 0;
       expect(isCorrect).toBe(true);
     }),
-    { numRuns: scale(500, 20_000) },
+    { numRuns: byScale(500, 20_000) },
   );
 });
 
@@ -117,7 +119,7 @@ it('the facts of a proof suffice to exclude every choice', async () => {
       );
       expect(isSolvable({ ...problem, requirements, dependencies })).toBe(false);
     }),
-    { numRuns: scale(200, 5000) },
+    { numRuns: byScale(200, 5000) },
   );
 });
 

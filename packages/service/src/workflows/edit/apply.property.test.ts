@@ -2,7 +2,7 @@ import { parseWorkflow } from '@heddle/core';
 import type { Json, JsonObject } from '@heddle/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { scale } from '../../../../../test/support/scale.ts';
+import { byScale } from '../../../../../test/support/scale.ts';
 import {
   addOperation,
   block,
@@ -129,7 +129,7 @@ describe('any sequence of operations', () => {
           expect(['loop', 'parallel']).toContain(graph.blocks[parent]?.['type']);
         }
       }),
-      { numRuns: scale(150, 5000) },
+      { numRuns: byScale(150, 5000) },
     );
   });
 });

@@ -2,7 +2,7 @@ import { BlockError } from '@heddle/core';
 import type { Json } from '@heddle/core';
 import type { Engine, EngineOptions, ExecuteOptions, RunResource } from '@heddle/engine';
 import { afterAll } from 'vitest';
-import { Script } from '../../support/script.ts';
+import { ScriptedExecutor } from '../../support/scripted-executor.ts';
 import { workflow } from '../../support/workflow.ts';
 import type { TestWorkflowOptions, TestBlock } from '../../support/workflow.ts';
 import type { MakeRuntime, RegisterCleanup } from './runtime-under-test.ts';
@@ -25,49 +25,49 @@ export interface Outcome extends RunResource {
 }
 
 /** An engine, and a function that runs a workflow on it. */
-export interface WorkEngine {
+export interface TestEngine {
   engine: Engine;
   runWorkflow(testRun: TestRun): Promise<Outcome>;
 }
 
 /** Opens an engine whose `work` blocks return their name as `{ by }`, or fail if `failingBlocks` contains it. */
-export async function openWorkEngine(
+export async function openTestEngine(
   makeRuntime: MakeRuntime,
   options: EngineOptions = {},
   registerCleanup?: RegisterCleanup,
-): Promise<WorkEngine> {
+): Promise<TestEngine> {
   let failingBlocks: readonly string[] = [];
-  const script = new Script({}, ({ block }) => {
+  const scriptedExecutor = new ScriptedExecutor({}, ({ block }) => {
     if (failingBlocks.includes(block.name))
       throw new BlockError('BLOCK_FAILED', `${block.name} does not work`);
     return { output: { by: block.name } };
   });
-  const blocks = [script.executor, ...(options.blocks ?? [])];
+  const blocks = [scriptedExecutor.executor, ...(options.blocks ?? [])];
   const engine = await makeRuntime(registerCleanup).open({ ...options, blocks });
   return {
     engine,
     runWorkflow: async (testRun) => {
       failingBlocks = testRun.failingBlocks ?? [];
-      script.calls.length = 0;
+      scriptedExecutor.calls.length = 0;
       const source = { workflow: workflow(testRun.blocks, testRun.edges, testRun.workflowOptions) };
       const result = await engine.execute(source, testRun.input ?? {}, testRun.options);
-      return { ...result, executedBlocks: script.calls.toSorted().join(' ') };
+      return { ...result, executedBlocks: scriptedExecutor.calls.toSorted().join(' ') };
     },
   };
 }
 
 /**
- * Returns a function that opens an engine with `openWorkEngine` at its first call and returns the same engine from then
+ * Returns a function that opens an engine with `openTestEngine` at its first call and returns the same engine from then
  * on. All tests of a `describe` share it: starting sandbox processes for each of hundreds of tests would take minutes.
  */
-export function sharedWorkEngine(
+export function sharedTestEngine(
   makeRuntime: MakeRuntime,
   options: EngineOptions = {},
-): () => Promise<WorkEngine> {
+): () => Promise<TestEngine> {
   const cleanups: (() => Promise<void> | void)[] = [];
-  let workEngine: Promise<WorkEngine> | undefined;
+  let testEngine: Promise<TestEngine> | undefined;
   afterAll(async () => {
     for (const clean of cleanups.toReversed()) await clean();
   });
-  return () => (workEngine ??= openWorkEngine(makeRuntime, options, (clean) => void cleanups.push(clean)));
+  return () => (testEngine ??= openTestEngine(makeRuntime, options, (clean) => void cleanups.push(clean)));
 }

@@ -11,10 +11,10 @@ export interface Call {
 }
 
 /**
- * An executor of blocks of the type `work` whose calls the test answers: `await script.nextCall('A')` returns the next
- * call of the block. Calls of a block in `answers` are answered immediately.
+ * An executor of blocks of the type `work` whose calls the test answers: `await scriptedExecutor.nextCall('A')` returns
+ * the next call of the block. Calls of a block in `answers` are answered immediately.
  */
-export class Script {
+export class ScriptedExecutor {
   readonly calls: string[] = [];
   readonly aborted: string[] = [];
   readonly #abortWaiters: { place: string; resolve: () => void }[] = [];

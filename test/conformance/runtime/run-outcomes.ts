@@ -1,24 +1,24 @@
 import { BlockError } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { Script, work } from '../../support/script.ts';
+import { ScriptedExecutor, work } from '../../support/scripted-executor.ts';
 import { TestClock } from '../../support/test-clock.ts';
-import type { Call } from '../../support/script.ts';
+import type { Call } from '../../support/scripted-executor.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './runtime-under-test.ts';
-import { sharedWorkEngine } from './work-engine.ts';
+import { sharedTestEngine } from './test-engine.ts';
 
 const responseBlock = (name: string, data: string) => block(name, 'response', { dataMode: 'json', data });
 
 /**
- * Defines the tests of the ends of runs: outputs, responses, failures, cancellations and records.
+ * Defines the tests of the outcomes of runs: outputs, responses, failures, cancellations and records.
  * Rule R29 is in docs/semantics.md.
  */
-export function describeEnds(makeRuntime: MakeRuntime): void {
-  describe('ends', () => {
-    const getWorkEngine = sharedWorkEngine(makeRuntime);
+export function describeRunOutcomes(makeRuntime: MakeRuntime): void {
+  describe('run outcomes', () => {
+    const getTestEngine = sharedTestEngine(makeRuntime);
 
     it('the output of the run is the output of the last finished block without successors', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const chain = { blocks: [work('A'), work('B')], edges: ['Start -> A -> B'] };
       expect(await runWorkflow(chain)).toMatchObject({
         status: 'completed',
@@ -31,7 +31,7 @@ export function describeEnds(makeRuntime: MakeRuntime): void {
     });
 
     it('a Response on the chosen path sets the response, and later blocks do not run', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           condition('C', { a: 'true', b: '' }),
@@ -49,7 +49,7 @@ export function describeEnds(makeRuntime: MakeRuntime): void {
     });
 
     it('a Response in one branch ends all branches, and no later block changes the response', async () => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [
           parallel(
@@ -74,16 +74,16 @@ export function describeEnds(makeRuntime: MakeRuntime): void {
       ['an output', (call) => call.done({ too: 'late' })],
     ])('%s in another branch after a Response does not change the run', async (_title, endCall) => {
       const clock = new TestClock();
-      const script = new Script();
-      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ clock, blocks: [scriptedExecutor.executor] });
       const run = await engine.start({
         workflow: workflow(
           [work('A'), work('G'), responseBlock('R', '"done"')],
           ['Start -> A', 'Start -> G -> R'],
         ),
       });
-      const call = await script.nextCall('A');
-      (await script.nextCall('G')).done();
+      const call = await scriptedExecutor.nextCall('A');
+      (await scriptedExecutor.nextCall('G')).done();
       await clock.waitForTimer(5000);
       endCall(call);
       expect(await run.result()).toMatchObject({
@@ -94,7 +94,7 @@ export function describeEnds(makeRuntime: MakeRuntime): void {
     });
 
     it('a failed run records its failed block, the reason, start and end, and keeps the logs of earlier blocks', async () => {
-      const { engine, runWorkflow } = await getWorkEngine();
+      const { engine, runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [work('A'), work('B'), work('C'), work('D')],
         edges: ['Start -> A', 'A -> B -> C', 'A -> D'],
@@ -118,13 +118,13 @@ export function describeEnds(makeRuntime: MakeRuntime): void {
     });
 
     it('the first of several failures is the failure of the run', async () => {
-      const script = new Script();
+      const scriptedExecutor = new ScriptedExecutor();
       const clock = new TestClock();
-      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
+      const engine = await makeRuntime().open({ clock, blocks: [scriptedExecutor.executor] });
       const run = await engine.start({
         workflow: workflow([work('A'), work('B')], ['Start -> A', 'Start -> B']),
       });
-      const [a, b] = [await script.nextCall('A'), await script.nextCall('B')];
+      const [a, b] = [await scriptedExecutor.nextCall('A'), await scriptedExecutor.nextCall('B')];
       b.fail(new BlockError('BLOCK_FAILED', 'first'));
       await clock.waitForTimer(5000);
       a.fail(new BlockError('BLOCK_FAILED', 'second'));
@@ -136,7 +136,7 @@ export function describeEnds(makeRuntime: MakeRuntime): void {
       ['an error of another class', 'throw new RangeError("too far")', 'too far'],
       ['undefined', 'throw undefined', ''],
     ])('code that throws %s fails its block', async (_title, code, message) => {
-      const { runWorkflow } = await getWorkEngine();
+      const { runWorkflow } = await getTestEngine();
       const result = await runWorkflow({ blocks: [fn('A', code)], edges: ['Start -> A'] });
       expect(result).toMatchObject({
         status: 'failed',
@@ -145,26 +145,26 @@ export function describeEnds(makeRuntime: MakeRuntime): void {
     });
 
     it('a signal aborted before the start cancels the run before any block runs (R29)', async () => {
-      const script = new Script();
-      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       const source = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
       const result = await engine.execute(source, {}, { signal: AbortSignal.abort() });
       expect(result).toMatchObject({ status: 'cancelled' });
-      expect(script.calls).toEqual([]);
+      expect(scriptedExecutor.calls).toEqual([]);
       expect(await engine.getRun(result.runId)).toMatchObject({ status: 'cancelled' });
     });
 
     it('a cancelled run keeps its logs, start and end, and does not wait for slow blocks', async () => {
-      const script = new Script({ A: () => ({ output: { a: 1 } }) });
-      const engine = await makeRuntime().open({ blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor({ A: () => ({ output: { a: 1 } }) });
+      const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
       const run = await engine.start({
         workflow: workflow(
           [work('A'), work('G'), work('B'), work('C')],
           ['Start -> A', 'Start -> G -> B -> C'],
         ),
       });
-      (await script.nextCall('G')).done();
-      await script.nextCall('B');
+      (await scriptedExecutor.nextCall('G')).done();
+      await scriptedExecutor.nextCall('B');
       await engine.cancel(run.runId);
       expect(await run.result()).toMatchObject({
         status: 'cancelled',
@@ -184,13 +184,13 @@ export function describeEnds(makeRuntime: MakeRuntime): void {
 
     it('cancelling a run during the grace period after a failure ends the run as cancelled', async () => {
       const clock = new TestClock();
-      const script = new Script();
-      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ clock, blocks: [scriptedExecutor.executor] });
       const run = await engine.start({
         workflow: workflow([work('A'), work('B')], ['Start -> A', 'Start -> B']),
       });
-      await script.nextCall('B');
-      (await script.nextCall('A')).fail(new Error('no'));
+      await scriptedExecutor.nextCall('B');
+      (await scriptedExecutor.nextCall('A')).fail(new Error('no'));
       await clock.waitForTimer(5000);
       await engine.cancel(run.runId);
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
@@ -202,36 +202,36 @@ export function describeEnds(makeRuntime: MakeRuntime): void {
     ])(
       'after a cancellation in %s no further iteration or branch and no later block starts',
       async (_title, createContainer) => {
-        const script = new Script();
-        const engine = await makeRuntime().open({ blocks: [script.executor] });
+        const scriptedExecutor = new ScriptedExecutor();
+        const engine = await makeRuntime().open({ blocks: [scriptedExecutor.executor] });
         const run = await engine.start({
           workflow: workflow([createContainer(), work('Z')], ['Start -> In -> A', 'In -> Z']),
         });
-        (await script.nextCall('A.0')).done();
-        await script.nextCall('A.1');
+        (await scriptedExecutor.nextCall('A.0')).done();
+        await scriptedExecutor.nextCall('A.1');
         await engine.cancel(run.runId);
         expect(await run.result()).toMatchObject({ status: 'cancelled' });
-        await script.whenAborted('A.1');
-        expect([script.calls, script.aborted]).toEqual([['A.0', 'A.1'], ['A.1']]);
+        await scriptedExecutor.whenAborted('A.1');
+        expect([scriptedExecutor.calls, scriptedExecutor.aborted]).toEqual([['A.0', 'A.1'], ['A.1']]);
       },
     );
 
     it('a cancellation between two attempts prevents the next attempt', async () => {
       const clock = new TestClock();
-      const script = new Script();
-      const engine = await makeRuntime().open({ clock, blocks: [script.executor] });
+      const scriptedExecutor = new ScriptedExecutor();
+      const engine = await makeRuntime().open({ clock, blocks: [scriptedExecutor.executor] });
       const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 100 };
       const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
-      (await script.nextCall('A')).fail(new Error('once'));
+      (await scriptedExecutor.nextCall('A')).fail(new Error('once'));
       await clock.waitForTimer(100);
       await engine.cancel(run.runId);
       clock.advance(1000);
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
-      expect(script.calls).toEqual(['A']);
+      expect(scriptedExecutor.calls).toEqual(['A']);
     });
 
     it('a log entry exists from the start of its block, and never ends before it starts', async () => {
-      const { engine, runWorkflow } = await getWorkEngine();
+      const { engine, runWorkflow } = await getTestEngine();
       const result = await runWorkflow({
         blocks: [loop('L', { loopType: 'for', count: 2 }, work('A')), work('Z')],
         edges: ['Start -> L -> A', 'L -> Z'],
