@@ -15,7 +15,7 @@ const MODELS = {
   google: 'gemini-2.5-flash',
   compatible: 'local/scripted',
 } as const;
-const PROTOCOLS = Object.keys(MODELS) as (keyof typeof MODELS)[];
+const PROVIDER_APIS = Object.keys(MODELS) as (keyof typeof MODELS)[];
 const CREDENTIALS = { openai: 'key-of-openai', anthropic: 'key-of-anthropic', google: 'key-of-google' };
 const AGENT_FIELDS = { messages: [{ role: 'user', content: 'What is the weather in <start.city>?' }] };
 
@@ -69,8 +69,8 @@ const weatherTool: AgentTool = {
 
 const WEATHER_CONFIG = { type: 'weather', params: { unit: 'C' } };
 
-describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
-  const model = MODELS[protocol];
+describe.each(PROVIDER_APIS)('an agent with the interface of %s', (providerApi) => {
+  const model = MODELS[providerApi];
 
   it('sends its messages and returns the answer with tokens and cost', async () => {
     const server = await startModel([
@@ -87,10 +87,11 @@ describe.each(PROTOCOLS)('an agent with the interface of %s', (protocol) => {
     });
     expect(server.requests).toHaveLength(1);
     const [request] = server.requests;
-    expect(request?.protocol).toBe(protocol);
+    expect(request?.providerApi).toBe(providerApi);
     expect(JSON.stringify(request?.body)).toContain('What is the weather in Oslo?');
     expect(JSON.stringify(request?.body)).toMatch(/"temperature":0\.5.*77|77.*"temperature":0\.5/);
-    if (protocol !== 'compatible') expect(JSON.stringify(request?.headers)).toContain(`key-of-${protocol}`);
+    if (providerApi !== 'compatible')
+      expect(JSON.stringify(request?.headers)).toContain(`key-of-${providerApi}`);
   });
 
   it('calls tools until the model answers, and outputs the calls', async () => {
@@ -196,8 +197,8 @@ describe('an agent whose provider fails', () => {
   it('discards the text of an interrupted answer, and calls again', async () => {
     const clock = new TestClock();
     const server = await startModel([
-      { pieces: ['Rain ', 'an'], disconnects: true },
-      { pieces: ['Snow ', 'today.'] },
+      { chunks: ['Rain ', 'an'], disconnects: true },
+      { chunks: ['Snow ', 'today.'] },
     ]);
     const { run } = await start(server, { engine: { clock } });
     const events = collectEvents(run.events());

@@ -221,7 +221,7 @@ describe('an evaluator', () => {
 
 describe('a translation', () => {
   it('is the answer of the model', async () => {
-    const server = await startModel({ pieces: ['Bon', 'jour'] });
+    const server = await startModel({ chunks: ['Bon', 'jour'] });
     const fields = { context: '<start.text>', targetLanguage: 'French' };
     const result = await runBlock(server, 'translate', fields, { text: 'Hello' });
     expect(result).toMatchObject({
@@ -233,7 +233,7 @@ describe('a translation', () => {
   });
 
   it('is emitted as it arrives', async () => {
-    const server = await startModel({ pieces: ['Bon', 'jour'] });
+    const server = await startModel({ chunks: ['Bon', 'jour'] });
     const fields = { ...MODEL, context: 'Hello', targetLanguage: 'French' };
     const { run } = await start(server, {
       testBlocks: [block('B', 'translate', fields)],

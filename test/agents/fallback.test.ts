@@ -6,7 +6,7 @@ import { AGENT_FIELDS, RESPONSE, createMeteredEngine, startModel, runAgent } fro
 
 const CLAUDE = 'claude-sonnet-4-5';
 const UNAVAILABLE_ANSWER = { status: 503, headers: { 'retry-after': '0' } };
-const isOpenai = ({ protocol }: ModelRequest): boolean => protocol === 'openai';
+const isOpenai = ({ providerApi }: ModelRequest): boolean => providerApi === 'openai';
 
 const count: AgentTool = {
   id: 'count',
@@ -18,7 +18,7 @@ const count: AgentTool = {
 describe('fallback models', () => {
   it('answer in order when a model is unavailable after all attempts, and the output names the model that answered', async () => {
     const server = await startModel((request) =>
-      request.protocol === 'google' ? RESPONSE : UNAVAILABLE_ANSWER,
+      request.providerApi === 'google' ? RESPONSE : UNAVAILABLE_ANSWER,
     );
     const engine = await createMeteredEngine(server, {});
     const { output } = await runAgent(engine, { fallbackModels: [CLAUDE, 'gemini-2.5-flash', 'gpt-5'] });
@@ -32,7 +32,7 @@ describe('fallback models', () => {
       // 10 input tokens at 0.3 and 100 output tokens at 2.5 millionths of a dollar.
       cost: { totalMicros: 253 },
     });
-    expect(server.requests.map(({ protocol }) => protocol)).toEqual([
+    expect(server.requests.map(({ providerApi }) => providerApi)).toEqual([
       ...Array<string>(4).fill('openai'),
       ...Array<string>(4).fill('anthropic'),
       'google',
@@ -79,7 +79,7 @@ describe('fallback models', () => {
 
   it('do not get the key of the block, which is for the provider of its model', async () => {
     const server = await startModel((request) =>
-      request.protocol === 'compatible' ? UNAVAILABLE_ANSWER : RESPONSE,
+      request.providerApi === 'compatible' ? UNAVAILABLE_ANSWER : RESPONSE,
     );
     const engine = await createMeteredEngine(server, {});
     const fields = { model: 'mistral-small-latest', apiKey: 'key-of-the-block' };

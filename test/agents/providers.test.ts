@@ -111,7 +111,7 @@ describe.each(CASES.map((each) => [`${each.provider} ${each.variant ?? ''}`.trim
     it('sends its key, gives the model the result of a tool, and adds the tokens of both calls', async () => {
       const server = await startModel(
         { toolCalls: [{ name: 'weather', args: { city: 'Oslo' } }], inputTokens: 20, outputTokens: 5 },
-        { pieces: ['It is', ' cold.'], inputTokens: 30, outputTokens: 7 },
+        { chunks: ['It is', ' cold.'], inputTokens: 30, outputTokens: 7 },
       );
       const result = await ask(server, testCase, { tools: [{ type: 'weather' }] });
       expect(result).toMatchObject({

@@ -62,7 +62,7 @@ const CASES: readonly (readonly [
 ];
 
 describe.each(CASES)('the reasoning of %s', (model, effortPattern, reasoningPattern, reasoningTokens) => {
-  it.each([{}, { isUnstreamed: true }] as const)(
+  it.each([{}, { isNonStreaming: true }] as const)(
     'has the effort of the block, is emitted separately from the answer, and is sent back with tool results (%j)',
     async (responseForm) => {
       const {

@@ -8,7 +8,7 @@ import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 it('heddle runs rerun --stream prints only the text of the blocks that run again, and with --json every event', async () => {
-  const server = await startModelServer(({ number }) => ({ pieces: [`Answer ${number}`, ' is', ' here.'] }));
+  const server = await startModelServer(({ number }) => ({ chunks: [`Answer ${number}`, ' is', ' here.'] }));
   onTestFinished(() => server.close());
   const data = createDataFolder();
   const agentBlock = (id: string) =>

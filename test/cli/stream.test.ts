@@ -7,7 +7,7 @@ import { startModelServer } from '../support/model-server.ts';
 import { block, workflow } from '../support/workflow.ts';
 
 it('heddle run --stream prints the text of an agent as it arrives, and with --json every event and the result', async () => {
-  const server = await startModelServer(() => ({ pieces: ['Ra', 'in', '.'] }));
+  const server = await startModelServer(() => ({ chunks: ['Ra', 'in', '.'] }));
   onTestFinished(() => server.close());
   const cwd = createDataFolder();
   const messages = [{ role: 'user', content: 'Weather?' }];
@@ -33,7 +33,7 @@ it('heddle run --stream prints the text of an agent as it arrives, and with --js
 });
 
 it('heddle runs resume --stream prints only the text after the pause, and runs tail --stream prints all text', async () => {
-  const server = await startModelServer(() => ({ pieces: ['Re', 'funded', '.'] }));
+  const server = await startModelServer(() => ({ chunks: ['Re', 'funded', '.'] }));
   onTestFinished(() => server.close());
   const cwd = createDataFolder();
   const agentBlock = (id: string) =>

@@ -1,13 +1,13 @@
 import type { Json, JsonObject } from '@heddle/core';
 
 /** The API of a request. */
-export type Protocol = 'openai' | 'compatible' | 'anthropic' | 'google' | 'bedrock';
+export type ProviderApi = 'openai' | 'compatible' | 'anthropic' | 'google' | 'bedrock';
 
 /** A response of the model. */
 export interface ModelResponse {
   text?: string;
-  /** The text in several pieces. Default: `text` in one piece. */
-  pieces?: readonly string[];
+  /** The text in several chunks. Default: `text` in one chunk. */
+  chunks?: readonly string[];
   /** Precedes the text. */
   reasoning?: string;
   /** Tool calls. `id` is the id of the call, which only the API of OpenAI's chat completions uses. */
@@ -18,9 +18,9 @@ export interface ModelResponse {
   cachedTokens?: number;
   /** Tokens of the output that were reasoning. */
   reasoningTokens?: number;
-  /** True if the response is one JSON document, even if the request asks for a stream. */
-  isUnstreamed?: true;
-  /** A body that is sent instead of the document of the response. */
+  /** True if the response is not streamed but one JSON body, even if the request asks for a stream. */
+  isNonStreaming?: true;
+  /** A body that is sent instead of the response body of the API. */
   body?: string;
   /** The content type of the HTTP response. Default: that of the API. */
   type?: string;
@@ -28,7 +28,7 @@ export interface ModelResponse {
   status?: number;
   message?: string;
   headers?: { [name: string]: string };
-  /** The response stops after the text, or after half of a document, and the connection stays open. */
+  /** The response stops after the text, or after half of the body, and the connection stays open. */
   stalls?: true;
   /** The stream ends after the text, without its last events. */
   endsEarly?: true;
@@ -38,9 +38,9 @@ export interface ModelResponse {
   after?: Promise<unknown>;
 }
 
-/** Returns the pieces of the text. */
-export function piecesOf({ pieces, text }: ModelResponse): readonly string[] {
-  return pieces ?? (text === undefined ? [] : [text]);
+/** Returns the chunks of the text. */
+export function chunksOf({ chunks, text }: ModelResponse): readonly string[] {
+  return chunks ?? (text === undefined ? [] : [text]);
 }
 
 /** Returns the arguments of a call as the text of a model. */
@@ -48,12 +48,12 @@ export function argumentsText(args: Json | string): string {
   return typeof args === 'string' ? args : JSON.stringify(args);
 }
 
-/** Returns a response as one document of the API. */
-export function unstreamedResponse(protocol: Protocol, modelResponse: ModelResponse): JsonObject {
-  return DOCUMENT_FACTORIES[protocol](modelResponse, piecesOf(modelResponse).join(''));
+/** Returns the response body of the API for a response that is not streamed. */
+export function nonStreamingResponse(providerApi: ProviderApi, modelResponse: ModelResponse): JsonObject {
+  return BODY_BUILDERS[providerApi](modelResponse, chunksOf(modelResponse).join(''));
 }
 
-const DOCUMENT_FACTORIES: Record<Protocol, (modelResponse: ModelResponse, text: string) => JsonObject> = {
+const BODY_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse, text: string) => JsonObject> = {
   openai: (
     { reasoning, toolCalls = [], inputTokens = 10, outputTokens = 5, cachedTokens = 0, reasoningTokens = 0 },
     text,

@@ -2,15 +2,15 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '@heddle/core';
-import { unstreamedResponse } from './model-response.ts';
-import type { ModelResponse, Protocol } from './model-response.ts';
+import { nonStreamingResponse } from './model-response.ts';
+import type { ModelResponse, ProviderApi } from './model-response.ts';
 import { streamOf } from './model-streams.ts';
 
 export type { ModelResponse } from './model-response.ts';
 
 /** A request to the server. */
 export interface ModelRequest {
-  protocol: Protocol;
+  providerApi: ProviderApi;
   /** The position among the requests to the server, from 1. */
   number: number;
   path: string;
@@ -82,7 +82,7 @@ async function respond(
   for await (const chunk of incoming) text += String(chunk);
   const path = incoming.url ?? '';
   const request = {
-    protocol: protocolOf(path),
+    providerApi: providerApiOf(path),
     number: requests.length + 1,
     path,
     headers: incoming.headers,
@@ -96,16 +96,22 @@ async function respond(
       'content-type': 'application/json',
       ...modelResponse.headers,
     });
-    response.end(JSON.stringify(ERROR_FACTORIES[request.protocol](modelResponse.message ?? 'refused')));
+    response.end(
+      JSON.stringify(ERROR_BODY_BUILDERS[request.providerApi](modelResponse.message ?? 'refused')),
+    );
     return;
   }
-  if (modelResponse.isUnstreamed || modelResponse.body !== undefined || !asksForStream(request))
-    return sendUnstreamed(response, request.protocol, modelResponse);
-  sendStream(response, request.protocol, modelResponse);
+  if (modelResponse.isNonStreaming || modelResponse.body !== undefined || !asksForStream(request))
+    return sendNonStreaming(response, request.providerApi, modelResponse);
+  sendStream(response, request.providerApi, modelResponse);
 }
 
-function sendUnstreamed(response: ServerResponse, protocol: Protocol, modelResponse: ModelResponse): void {
-  const body = modelResponse.body ?? JSON.stringify(unstreamedResponse(protocol, modelResponse));
+function sendNonStreaming(
+  response: ServerResponse,
+  providerApi: ProviderApi,
+  modelResponse: ModelResponse,
+): void {
+  const body = modelResponse.body ?? JSON.stringify(nonStreamingResponse(providerApi, modelResponse));
   response.writeHead(200, {
     'content-type': modelResponse.type ?? 'application/json',
     ...modelResponse.headers,
@@ -115,8 +121,8 @@ function sendUnstreamed(response: ServerResponse, protocol: Protocol, modelRespo
   if (modelResponse.disconnects) setImmediate(() => response.destroy());
 }
 
-function sendStream(response: ServerResponse, protocol: Protocol, modelResponse: ModelResponse): void {
-  const { contentType, events, finalEvents } = streamOf(protocol, modelResponse);
+function sendStream(response: ServerResponse, providerApi: ProviderApi, modelResponse: ModelResponse): void {
+  const { contentType, events, finalEvents } = streamOf(providerApi, modelResponse);
   response.writeHead(200, { 'content-type': modelResponse.type ?? contentType, ...modelResponse.headers });
   for (const event of events) response.write(event);
   if (modelResponse.stalls) return;
@@ -130,7 +136,7 @@ function asksForStream({ path, body }: ModelRequest): boolean {
   return body['stream'] === true || /:streamGenerateContent|\/converse-stream/.test(path);
 }
 
-function protocolOf(url: string): Protocol {
+function providerApiOf(url: string): ProviderApi {
   const [path = ''] = url.split('?');
   if (/:(?:streamGenerateContent|generateContent)$/.test(path)) return 'google';
   if (/\/converse(?:-stream)?$/.test(path)) return 'bedrock';
@@ -138,7 +144,7 @@ function protocolOf(url: string): Protocol {
   return path.endsWith('/chat/completions') ? 'compatible' : 'openai';
 }
 
-const ERROR_FACTORIES: Record<Protocol, (message: string) => JsonObject> = {
+const ERROR_BODY_BUILDERS: Record<ProviderApi, (message: string) => JsonObject> = {
   openai: (message) => ({ error: { message, type: 'error', code: null, param: null } }),
   // Mistral has the fields of the error at the top level.
   compatible: (message) => {

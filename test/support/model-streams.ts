@@ -1,25 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { JsonObject } from '@heddle/core';
-import { argumentsText, piecesOf } from './model-response.ts';
-import type { ModelResponse, Protocol } from './model-response.ts';
+import { argumentsText, chunksOf } from './model-response.ts';
+import type { ModelResponse, ProviderApi } from './model-response.ts';
 
 /**
  * Returns a response as a stream of the API: its content type, and its events. A fault occurs after `events`, so that
  * `finalEvents` is sent only without a fault.
  */
 export function streamOf(
-  protocol: Protocol,
+  providerApi: ProviderApi,
   modelResponse: ModelResponse,
 ): { contentType: string; events: (string | Buffer)[]; finalEvents: (string | Buffer)[] } {
-  const { events, finalEvents } = STREAM_FACTORIES[protocol](modelResponse);
-  if (protocol === 'bedrock')
+  const { events, finalEvents } = STREAM_BUILDERS[providerApi](modelResponse);
+  if (providerApi === 'bedrock')
     return {
       contentType: 'application/vnd.amazon.eventstream',
       events: events.map(encodeAwsMessage),
       finalEvents: finalEvents.map(encodeAwsMessage),
     };
-  const end = protocol === 'compatible' ? ['data: [DONE]\n\n'] : [];
+  const end = providerApi === 'compatible' ? ['data: [DONE]\n\n'] : [];
   return {
     contentType: 'text/event-stream',
     events: events.map(formatSseEvent),
@@ -63,7 +63,7 @@ interface Stream {
   finalEvents: StreamEvent[];
 }
 
-const STREAM_FACTORIES: Record<Protocol, (modelResponse: ModelResponse) => Stream> = {
+const STREAM_BUILDERS: Record<ProviderApi, (modelResponse: ModelResponse) => Stream> = {
   openai: (modelResponse) => {
     const {
       reasoning = '',
@@ -73,7 +73,7 @@ const STREAM_FACTORIES: Record<Protocol, (modelResponse: ModelResponse) => Strea
       outputTokens = 5,
       cachedTokens = 0,
     } = modelResponse;
-    const pieces = piecesOf(modelResponse);
+    const chunks = chunksOf(modelResponse);
     const message = { type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [] };
     const response = { id: 'resp_1', object: 'response', created_at: 1, model: 'scripted', output: [] };
     const usage = {
@@ -84,11 +84,11 @@ const STREAM_FACTORIES: Record<Protocol, (modelResponse: ModelResponse) => Strea
       total_tokens: inputTokens + outputTokens,
     };
     const textEvents: StreamEvent[] =
-      pieces.length === 0
+      chunks.length === 0
         ? []
         : [
             { type: 'response.output_item.added', output_index: 0, item: message },
-            ...pieces.map((delta) => ({
+            ...chunks.map((delta) => ({
               type: 'response.output_text.delta',
               item_id: 'msg_1',
               output_index: 0,
@@ -121,7 +121,7 @@ const STREAM_FACTORIES: Record<Protocol, (modelResponse: ModelResponse) => Strea
         ...textEvents,
       ],
       finalEvents: [
-        ...(pieces.length === 0
+        ...(chunks.length === 0
           ? []
           : [{ type: 'response.output_item.done', output_index: 0, item: message }]),
         ...callEvents,
@@ -170,7 +170,7 @@ const STREAM_FACTORIES: Record<Protocol, (modelResponse: ModelResponse) => Strea
       events: [
         chunk({ role: 'assistant', content: '' }),
         ...(reasoning === '' ? [] : [chunk({ reasoning_content: reasoning })]),
-        ...piecesOf(modelResponse).map((content) => chunk({ content })),
+        ...chunksOf(modelResponse).map((content) => chunk({ content })),
       ],
       finalEvents: [
         ...callEvents,
@@ -191,7 +191,7 @@ const STREAM_FACTORIES: Record<Protocol, (modelResponse: ModelResponse) => Strea
       outputTokens = 5,
       cachedTokens = 0,
     } = modelResponse;
-    const pieces = piecesOf(modelResponse);
+    const chunks = chunksOf(modelResponse);
     const usage = {
       input_tokens: inputTokens - cachedTokens,
       cache_read_input_tokens: cachedTokens,
@@ -208,16 +208,16 @@ const STREAM_FACTORIES: Record<Protocol, (modelResponse: ModelResponse) => Strea
       stop_sequence: null,
       usage,
     };
-    const toolOffset = pieces.length === 0 ? 0 : 1;
+    const toolOffset = chunks.length === 0 ? 0 : 1;
     const textEvents: StreamEvent[] =
       toolOffset === 0
         ? []
         : [
             { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-            ...pieces.map((piece) => ({
+            ...chunks.map((chunk) => ({
               type: 'content_block_delta',
               index: 0,
-              delta: { type: 'text_delta', text: piece },
+              delta: { type: 'text_delta', text: chunk },
             })),
           ];
     const callEvents = toolCalls.flatMap(({ name, args }, toolIndex): StreamEvent[] => {
@@ -282,7 +282,7 @@ const STREAM_FACTORIES: Record<Protocol, (modelResponse: ModelResponse) => Strea
         ...(reasoning === ''
           ? []
           : [candidateEvent([{ text: reasoning, thought: true, thoughtSignature: 'signed' }])]),
-        ...piecesOf(modelResponse).map((text) => candidateEvent([{ text }])),
+        ...chunksOf(modelResponse).map((text) => candidateEvent([{ text }])),
       ],
       finalEvents: [{ ...candidateEvent(callParts, { finishReason: 'STOP' }), usageMetadata }],
     };
@@ -314,7 +314,7 @@ const STREAM_FACTORIES: Record<Protocol, (modelResponse: ModelResponse) => Strea
       events: [
         { messageStart: { role: 'assistant' } },
         ...(reasoning === '' ? [] : bedrockReasoningEvents(reasoning)),
-        ...piecesOf(modelResponse).map((text) => ({
+        ...chunksOf(modelResponse).map((text) => ({
           contentBlockDelta: { contentBlockIndex: 0, delta: { text } },
         })),
       ],

@@ -9,7 +9,7 @@ const server = await startModelServer(({ body }) => {
   const round = (body['messages'] as { role: string }[]).filter(({ role }) => role === 'tool').length;
   return round < rounds
     ? { toolCalls: [{ name: 'count', args: { n: round + 1 }, id: `call_${round}` }] }
-    : { pieces: ['Do', 'ne.'] };
+    : { chunks: ['Do', 'ne.'] };
 });
 process.on('disconnect', () => process.exit());
 process.send?.(server.services.local);

@@ -84,10 +84,10 @@ export async function recordHistories(
     continueAsNewAfter,
     localSegments,
   } = testWorkflow;
-  const script = createGoldenExecutor();
+  const scriptedExecutor = createGoldenExecutor();
   const { engine, close } = await openEngine(server, {
     data,
-    options: { blocks: [script.executor] },
+    options: { blocks: [scriptedExecutor.executor] },
     ...(continueAsNewAfter !== undefined && { continueAsNewAfter }),
     ...(localSegments !== undefined && { localSegments }),
   });
@@ -97,7 +97,7 @@ export async function recordHistories(
     const runId = `${name}-${randomUUID()}`;
     const run = await engine.start({ workflow }, { n: 2 }, { ...options, runId });
     if (name !== 'cancel') await run.result();
-    await finish?.(engine, runId, script);
+    await finish?.(engine, runId, scriptedExecutor);
     const { runs } = await engine.listRuns();
     const chains = await Promise.all(runs.map((run) => historyReader.readHistories(run.runId)));
     return chains.flat();

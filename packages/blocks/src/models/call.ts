@@ -13,10 +13,10 @@ import { callMetered } from './meter.ts';
 import type { MeteredCall } from './meter.ts';
 import type { ResolvedModel } from './resolve.ts';
 import { pauseAfterRateLimit, maxCallDelayMs } from './rate.ts';
-import { NotStreamedError } from './streaming-fetch.ts';
+import { NonStreamingResponseError } from './streaming-fetch.ts';
 import { tokensOf } from './usage.ts';
 import type { TokenUsage } from './usage.ts';
-import { partsOfDocument } from './unstreamed-response.ts';
+import { partsOfDocument } from './non-streaming-response.ts';
 
 /** Maximum number of attempts at one call that a provider temporarily refuses (429, 5xx) or does not answer. */
 const MAX_ATTEMPTS = 4;
@@ -120,7 +120,7 @@ async function streamParts(
   try {
     return (await resolvedModel.model.doStream(options)).stream;
   } catch (error) {
-    if (error instanceof NotStreamedError) return partsOfDocument(resolvedModel, options, error);
+    if (error instanceof NonStreamingResponseError) return partsOfDocument(resolvedModel, options, error);
     throw error;
   }
 }

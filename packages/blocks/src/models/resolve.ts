@@ -16,7 +16,7 @@ const MAX_FALLBACKS = 5;
 
 /** The model of a block, with its key, prices and rate limit. */
 export interface ResolvedModel {
-  /** Requests streams. A call throws a NotStreamedError if the server sends no stream. */
+  /** Requests streams. A call throws a NonStreamingResponseError if the server sends no stream. */
   model: LanguageModelV4;
   /** The `fetch` for the provider, which applies the egress policy. */
   send: typeof fetch;

@@ -4,8 +4,8 @@ const MAX_FIELD_NAME_CHARS = 6;
 const EVENT_FIELD = /^(?:data|event|id|retry)?:/;
 
 /** Thrown by `streamingFetch`: the server has responded with one document instead of a stream. */
-export class NotStreamedError extends Error {
-  override readonly name = 'NotStreamedError';
+export class NonStreamingResponseError extends Error {
+  override readonly name = 'NonStreamingResponseError';
   /** The body. */
   readonly text: string;
 
@@ -16,20 +16,21 @@ export class NotStreamedError extends Error {
 }
 
 /**
- * Returns a `fetch` for requests that ask for a stream. It throws a NotStreamedError for a successful response that is
- * not a stream, whatever type the server declares: SDKs would find no events in it and return an empty response.
+ * Returns a `fetch` for requests that ask for a stream. It throws a NonStreamingResponseError for a successful response
+ * that is not a stream, whatever type the server declares: SDKs would find no events in it and return an empty
+ * response.
  */
 export function streamingFetch(send: typeof fetch): typeof fetch {
   return async (input, init) => {
     const response = await send(input, init);
     if (!response.ok) return response;
-    if (response.body === null) throw new NotStreamedError('');
+    if (response.body === null) throw new NonStreamingResponseError('');
     const isDeclaredAsStream = STREAM_TYPES.test(response.headers.get('content-type') ?? '');
     const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
     const chunks: Uint8Array[] = [];
     const start = await readStart(reader, chunks, isDeclaredAsStream ? 1 : MAX_FIELD_NAME_CHARS);
     const isStream = isDeclaredAsStream ? start !== '' && !/^[{[<]/.test(start) : EVENT_FIELD.test(start);
-    if (!isStream) throw new NotStreamedError(await readWholeText(reader, chunks));
+    if (!isStream) throw new NonStreamingResponseError(await readWholeText(reader, chunks));
     const { status, statusText, headers } = response;
     return new Response(bodyFrom(reader, chunks), { status, statusText, headers });
   };

@@ -133,13 +133,13 @@ describe('emissions', () => {
         const store = new MemoryLiveEvents(new TestClock());
         const longText = 'x'.repeat(offset) + unit.repeat(20_000);
         openEmissions(store).emissions.add(PLACE, text(longText), true);
-        const pieces = readEmissions(store).map((emission) =>
+        const chunks = readEmissions(store).map((emission) =>
           emission.type === 'text' ? emission.text : '',
         );
-        expect(pieces.join('')).toBe(longText);
-        for (const piece of pieces) {
-          expect(piece.length).toBeLessThanOrEqual(MAX_EMITTED_CHARS);
-          expect(piece.isWellFormed()).toBe(true);
+        expect(chunks.join('')).toBe(longText);
+        for (const chunk of chunks) {
+          expect(chunk.length).toBeLessThanOrEqual(MAX_EMITTED_CHARS);
+          expect(chunk.isWellFormed()).toBe(true);
         }
       }),
       { numRuns: 8 },

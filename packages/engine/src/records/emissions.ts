@@ -103,8 +103,8 @@ export class Emissions {
   }
 
   /**
-   * Publishes the held-back text of the attempt at `place`, which has ended. `isInterrupted`: its texts are incomplete and may
-   * end in the beginning of a secret. Returns false if the attempt has emitted nothing.
+   * Publishes the held-back text of the attempt at `place`, which has ended. `isInterrupted`: its texts are incomplete
+   * and may end in the beginning of a secret. Returns false if the attempt has emitted nothing.
    */
   end(place: Place, options: { isInterrupted: boolean }): boolean {
     const key = placeKey(place);
@@ -283,7 +283,7 @@ function splitEmission(emission: BlockEmission): BlockEmission[] {
   switch (emission.type) {
     case 'text':
     case 'thinking':
-      return piecesOf(emission.text).map((text) => ({ ...emission, text }));
+      return chunksOf(emission.text).map((text) => ({ ...emission, text }));
     case 'tool': {
       const { id, name } = emission;
       return [{ ...emission, id: truncate(id, MAX_NAME_CHARS), name: truncate(name, MAX_NAME_CHARS) }];
@@ -301,14 +301,14 @@ function splitEmission(emission: BlockEmission): BlockEmission[] {
 }
 
 /** Splits the text between characters. An empty text has no parts. */
-function piecesOf(text: string): string[] {
-  const pieces: string[] = [];
+function chunksOf(text: string): string[] {
+  const chunks: string[] = [];
   for (let remaining = text; remaining !== '';) {
-    const piece = truncate(remaining, MAX_EMITTED_CHARS);
-    pieces.push(piece);
-    remaining = remaining.slice(piece.length);
+    const chunk = truncate(remaining, MAX_EMITTED_CHARS);
+    chunks.push(chunk);
+    remaining = remaining.slice(chunk.length);
   }
-  return pieces;
+  return chunks;
 }
 
 /** Returns the first `maxChars` UTF-16 units of the text, without a lone surrogate at the end. */

@@ -76,13 +76,13 @@ describe.each(MODELS)('an agent with %s, whose server does not stream', (_, mode
     const { server, run } = await start(
       [
         {
-          isUnstreamed: true,
+          isNonStreaming: true,
           text: 'I look.',
           toolCalls: [{ name: 'weather', args: { city: 'Oslo' } }],
           inputTokens: 20,
           outputTokens: 5,
         },
-        { isUnstreamed: true, pieces: ['It is', ' cold.'], inputTokens: 30, outputTokens: 7 },
+        { isNonStreaming: true, chunks: ['It is', ' cold.'], inputTokens: 30, outputTokens: 7 },
       ],
       { model, ...fields, tools: [{ type: 'weather' }] },
     );
@@ -103,7 +103,7 @@ describe.each(MODELS)('an agent with %s, whose server does not stream', (_, mode
     const properties = { warm: { type: 'boolean' } };
     const schema = { type: 'object', properties, required: ['warm'], additionalProperties: false };
     const responseFormat = { name: 'weather', schema };
-    const { server, result } = await ask([{ isUnstreamed: true, text: '{"warm":false}' }], {
+    const { server, result } = await ask([{ isNonStreaming: true, text: '{"warm":false}' }], {
       ...{ model, ...fields, responseFormat },
     });
     expect(result).toMatchObject({ status: 'completed', output: { warm: false } });
@@ -113,7 +113,7 @@ describe.each(MODELS)('an agent with %s, whose server does not stream', (_, mode
 
 describe.each(INTERFACE_MODELS)('an answer with the interface of %s', (_, model) => {
   it('has the reasoning of the model if it is not streamed', async () => {
-    const { run } = await start([{ isUnstreamed: true, reasoning: 'It snows.', text: 'No.' }], { model });
+    const { run } = await start([{ isNonStreaming: true, reasoning: 'It snows.', text: 'No.' }], { model });
     const texts = collectTexts(run.events());
     expect(await run.result()).toMatchObject({ status: 'completed', output: { content: 'No.' } });
     expect(await texts).toEqual({ text: 'No.', thinking: 'It snows.' });
@@ -122,7 +122,7 @@ describe.each(INTERFACE_MODELS)('an answer with the interface of %s', (_, model)
   it('has the same content, tokens and cost, streamed or not', async () => {
     const response = { text: 'No.', inputTokens: 1000, cachedTokens: 200, outputTokens: 100 };
     const outputs = [];
-    for (const mode of [{ isUnstreamed: true }, {}] as const) {
+    for (const mode of [{ isNonStreaming: true }, {}] as const) {
       const { result } = await ask([{ ...response, ...mode }], { model });
       outputs.push({ ...(result.output as JsonObject), providerTiming: null });
     }
@@ -158,9 +158,9 @@ describe.each(INTERFACE_MODELS)('an answer with the interface of %s', (_, model)
       const { server, run } = await start(
         [
           fault === 'disconnects'
-            ? { isUnstreamed: true, text: 'Rain.', disconnects: true }
+            ? { isNonStreaming: true, text: 'Rain.', disconnects: true }
             : { text: 'Rain.', endsEarly: true },
-          { isUnstreamed: true, text: 'Snow.' },
+          { isNonStreaming: true, text: 'Snow.' },
         ],
         { model },
         { clock },
@@ -191,7 +191,7 @@ describe.each(INTERFACE_MODELS)('an answer with the interface of %s', (_, model)
   });
 
   it('that is empty fails the block with a message that says so', async () => {
-    const emptyResponse = { isUnstreamed: true, inputTokens: 0, outputTokens: 0 } as const;
+    const emptyResponse = { isNonStreaming: true, inputTokens: 0, outputTokens: 0 } as const;
     const { server, result, message } = await ask([emptyResponse], { model });
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
     expect(message).toMatch(/no text, no tool call and no tokens\. Check that the server/);
@@ -201,13 +201,13 @@ describe.each(INTERFACE_MODELS)('an answer with the interface of %s', (_, model)
 
 describe('an answer of a model', () => {
   it('is read as a stream, even if its media type is JSON', async () => {
-    const { result } = await ask([{ pieces: ['It is', ' cold.'], type: 'application/json' }], {});
+    const { result } = await ask([{ chunks: ['It is', ' cold.'], type: 'application/json' }], {});
     expect(result).toMatchObject({ output: { content: 'It is cold.', tokens: { total: 15 } } });
   });
 
   it('is read as a JSON document, even if its media type is that of a stream', async () => {
     const { result } = await ask(
-      [{ isUnstreamed: true, text: 'It is cold.', type: 'text/event-stream' }],
+      [{ isNonStreaming: true, text: 'It is cold.', type: 'text/event-stream' }],
       {},
     );
     expect(result).toMatchObject({ output: { content: 'It is cold.', tokens: { total: 15 } } });
@@ -261,7 +261,7 @@ describe('an answer of a model', () => {
 
   it('that is too large is not requested again, streamed or not', async () => {
     const text = 'x'.repeat(10 * 2 ** 20);
-    for (const mode of [{ isUnstreamed: true }, {}] as const) {
+    for (const mode of [{ isNonStreaming: true }, {}] as const) {
       const { server, result, message } = await ask([{ ...mode, text }], {});
       expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
       expect(message).toMatch(/has more than 10485760 bytes/);

@@ -3,7 +3,7 @@ import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { messageOf, nameOfModel, withoutSecret } from './failure.ts';
 import type { ResolvedModel } from './resolve.ts';
-import type { NotStreamedError } from './streaming-fetch.ts';
+import type { NonStreamingResponseError } from './streaming-fetch.ts';
 
 /** Maximum number of characters of an unreadable response that its error shows. */
 const MAX_SHOWN_CHARS = 200;
@@ -17,7 +17,7 @@ const MAX_SHOWN_CHARS = 200;
 export async function partsOfDocument(
   resolvedModel: ResolvedModel,
   options: LanguageModelV4CallOptions,
-  { text }: NotStreamedError,
+  { text }: NonStreamingResponseError,
 ): Promise<LanguageModelV4StreamPart[]> {
   const document = parseDocument(resolvedModel, text);
   const status = statusOfError(resolvedModel, document);
