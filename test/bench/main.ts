@@ -3,7 +3,7 @@ import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { findBubblewrap } from '../support/bubblewrap.ts';
 import { benchApi } from './api/bench.ts';
-import type { Figures } from './figures.ts';
+import type { Metrics } from './metrics.ts';
 import { installPeers } from './install.ts';
 import { measureRow } from './measure-row.ts';
 import type { SamplingOptions, RowResult } from './measure-row.ts';
@@ -57,7 +57,7 @@ async function benchRows(options: ReturnType<typeof parseOptions>): Promise<void
   if (installError !== undefined) log(`Some peers could not be installed: ${installError}`);
   if (options.sandbox) await prepareSandboxes(rows, log);
   const results: RowResult[] = [];
-  const earlierFigures = new Map<string, Figures>();
+  const earlierMetrics = new Map<string, Metrics>();
   const loadBefore = loadavg()[0] as number;
   for (const row of rows) {
     log(`${row.name} …`);
@@ -65,8 +65,8 @@ async function benchRows(options: ReturnType<typeof parseOptions>): Promise<void
     const samplingOptions = options.quick
       ? { ...QUICK_SAMPLING, ...(hasLongSamples && { rounds: QUICK_LONG_ROUNDS }) }
       : FULL_SAMPLING;
-    const result = await measureRow(row, samplingOptions, earlierFigures);
-    earlierFigures.set(row.name, result);
+    const result = await measureRow(row, samplingOptions, earlierMetrics);
+    earlierMetrics.set(row.name, result);
     results.push(result);
     if (options.json !== undefined)
       writeFileSync(options.json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
@@ -82,7 +82,7 @@ else await bench();
 
 /**
  * Prepares bubblewrap and images before the contenders start, and prints which images failed. For contenders that need
- * a failed image, the table shows the reason instead of figures.
+ * a failed image, the table shows the reason instead of metrics.
  */
 async function prepareSandboxes(rows: readonly Row[], log: (text: string) => void): Promise<void> {
   if (rows.some(({ contender }) => contender === 'heddle-strict')) findBubblewrap();

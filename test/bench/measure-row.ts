@@ -1,16 +1,16 @@
 import { ContenderProcess } from './contender-process.ts';
-import { figuresOf } from './figures.ts';
-import type { Figures } from './figures.ts';
+import { metricsOf } from './metrics.ts';
+import type { Metrics } from './metrics.ts';
 import type { TableRow, Row } from './rows.ts';
 import { medianOf } from './worker.ts';
 
 /** A row of the table with its measurements. */
-export interface RowResult extends Figures {
+export interface RowResult extends Metrics {
   row: TableRow;
   isTargetMet: boolean | undefined;
   /** Smallest and largest sample of each contender. */
   spread: ReadonlyMap<string, readonly [number, number]>;
-  /** Reasons why contenders have no figures. */
+  /** Reasons why contenders have no metrics. */
   missingReasons: ReadonlyMap<string, string>;
 }
 
@@ -24,7 +24,7 @@ export interface SamplingOptions {
 export async function measureRow(
   row: Row,
   samplingOptions: SamplingOptions,
-  earlierFigures: ReadonlyMap<string, Figures>,
+  earlierMetrics: ReadonlyMap<string, Metrics>,
 ): Promise<RowResult> {
   const names = ['heddle', ...(row.hasBaseline ? ['baseline'] : []), ...row.peers];
   const contenderOf = (name: string): string => (name === 'heddle' ? (row.contender ?? name) : name);
@@ -40,7 +40,7 @@ export async function measureRow(
   } finally {
     await Promise.all(contenders.map((contender) => contender.stop()));
   }
-  return resultOf(row, contenders, earlierFigures);
+  return resultOf(row, contenders, earlierMetrics);
 }
 
 /** Measurements of a contender for a row. */
@@ -55,17 +55,17 @@ export interface ContenderSamples {
 export function resultOf(
   row: TableRow,
   contenders: readonly ContenderSamples[],
-  earlierFigures: ReadonlyMap<string, Figures>,
+  earlierMetrics: ReadonlyMap<string, Metrics>,
 ): RowResult {
   const measuredContenders = contenders.filter(({ missingReason }) => missingReason === undefined);
-  const figures = figuresOf(
+  const metrics = metricsOf(
     new Map(measuredContenders.map(({ name, values }) => [name, medianOf(values)])),
     row.isRate,
   );
   return {
     row,
-    ...figures,
-    isTargetMet: row.isTargetMet(figures, earlierFigures),
+    ...metrics,
+    isTargetMet: row.isTargetMet(metrics, earlierMetrics),
     spread: new Map(
       measuredContenders.map(({ name, values }) => [name, [Math.min(...values), Math.max(...values)]]),
     ),

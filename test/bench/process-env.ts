@@ -1,4 +1,4 @@
-/** The environment of benchmark processes. They inherit nothing else, so that no other variable affects a figure. */
+/** The environment of benchmark processes. They inherit nothing else, so that no other variable affects a metric. */
 export const PROCESS_ENV = {
   PATH: process.env['PATH'],
   HOME: process.env['HOME'],

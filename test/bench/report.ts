@@ -23,7 +23,7 @@ function formatVerdict({ isTargetMet, row }: RowResult): string {
   return isTargetMet === undefined ? 'unknown' : isTargetMet ? 'met' : 'missed';
 }
 
-/** Returns the results as a Markdown table, and a second table with all peers and the reasons for missing figures. */
+/** Returns the results as a Markdown table, and a second table with all peers and the reasons for missing metrics. */
 export function tableOf(results: readonly RowResult[]): string {
   const lines = [
     '| row | unit | Heddle (spread) | baseline | × baseline | best peer | × best peer | target | |',
@@ -54,8 +54,8 @@ function peerTable(results: readonly RowResult[]): string[] {
   for (const result of resultsWithPeers) {
     const cells = result.row.peers.map((name) => {
       const value = result.peers.get(name);
-      const figure = value === undefined ? result.missingReasons.get(name) : formatNumber(value);
-      return `${name} ${figure}${formatSpread(result, name)}`;
+      const text = value === undefined ? result.missingReasons.get(name) : formatNumber(value);
+      return `${name} ${text}${formatSpread(result, name)}`;
     });
     lines.push(`| ${result.row.name} | ${cells.join('; ')} |`);
   }
@@ -70,17 +70,17 @@ function peerTable(results: readonly RowResult[]): string[] {
 
 /** Returns the results for the file of `--json`; missing numbers are `null`. */
 export function jsonOf(results: readonly RowResult[]): object[] {
-  return results.map(({ row, peers, spread, missingReasons, ...figures }) => ({
+  return results.map(({ row, peers, spread, missingReasons, ...metrics }) => ({
     row: row.name,
     unit: row.unit,
-    ours: figures.heddle ?? null,
-    baseline: figures.baseline ?? null,
+    ours: metrics.heddle ?? null,
+    baseline: metrics.baseline ?? null,
     peers: Object.fromEntries(row.peers.map((name) => [name, peers.get(name) ?? null])),
-    bestPeer: figures.bestPeer ?? null,
-    ratioToBestPeer: figures.ratioToBestPeer ?? null,
-    ratioToBaseline: figures.ratioToBaseline ?? null,
+    bestPeer: metrics.bestPeer ?? null,
+    ratioToBestPeer: metrics.ratioToBestPeer ?? null,
+    ratioToBaseline: metrics.ratioToBaseline ?? null,
     target: row.target,
-    met: figures.isTargetMet ?? null,
+    met: metrics.isTargetMet ?? null,
     spread: Object.fromEntries(spread),
     missing: Object.fromEntries(missingReasons),
   }));

@@ -1,4 +1,4 @@
-import type { Figures } from './figures.ts';
+import type { Metrics } from './metrics.ts';
 import type { WorkloadName } from './workload.ts';
 
 /** A row of the printed table: its title, unit, peers and target. */
@@ -11,8 +11,8 @@ export interface TableRow {
   /** True if the row also measures the baseline: the workload without an engine. */
   hasBaseline: boolean;
   target: string;
-  /** Returns whether the target is met; undefined if a figure is missing. `earlierFigures`: those of earlier rows. */
-  isTargetMet(figures: Figures, earlierFigures: ReadonlyMap<string, Figures>): boolean | undefined;
+  /** Returns whether the target is met; undefined if a metric is missing. `earlierMetrics`: those of earlier rows. */
+  isTargetMet(metrics: Metrics, earlierMetrics: ReadonlyMap<string, Metrics>): boolean | undefined;
 }
 
 /** A row that measures a workload. */
@@ -42,14 +42,14 @@ export const atMost = (value: number | undefined, max: number): boolean | undefi
 export const atLeast = (value: number | undefined, min: number): boolean | undefined =>
   value === undefined ? undefined : value >= min;
 
-/** Returns Heddle's figure of this row as a multiple of its figure of the row `smallerRow`. */
+/** Returns Heddle's metric of this row as a multiple of its metric of the row `smallerRow`. */
 function growth(
-  figures: Figures,
-  earlierFigures: ReadonlyMap<string, Figures>,
+  metrics: Metrics,
+  earlierMetrics: ReadonlyMap<string, Metrics>,
   smallerRow: string,
 ): number | undefined {
-  const base = earlierFigures.get(smallerRow)?.heddle;
-  return base === undefined || figures.heddle === undefined ? undefined : figures.heddle / base;
+  const base = earlierMetrics.get(smallerRow)?.heddle;
+  return base === undefined || metrics.heddle === undefined ? undefined : metrics.heddle / base;
 }
 
 function allMet(...results: (boolean | undefined)[]): boolean | undefined {
@@ -90,10 +90,10 @@ export const ROWS: readonly Row[] = [
     peers: ['node-red', 'aws-local-stepfunctions', 'xstate'],
     hasBaseline: true,
     target: '≤ 1× the fastest peer, ≤ 1.1× an iteration of 1,000',
-    isTargetMet: (figures, earlierFigures) =>
+    isTargetMet: (metrics, earlierMetrics) =>
       allMet(
-        atMost(figures.ratioToBestPeer, 1),
-        atMost(growth(figures, earlierFigures, 'loop of 1,000 iterations'), 1.1),
+        atMost(metrics.ratioToBestPeer, 1),
+        atMost(growth(metrics, earlierMetrics, 'loop of 1,000 iterations'), 1.1),
       ),
     rounds: 3,
   },
@@ -117,10 +117,10 @@ export const ROWS: readonly Row[] = [
     peers: ['node-red', 'aws-local-stepfunctions'],
     hasBaseline: true,
     target: '≤ 1× the fastest peer, ≤ 110× that of 100',
-    isTargetMet: (figures, earlierFigures) =>
+    isTargetMet: (metrics, earlierMetrics) =>
       allMet(
-        atMost(figures.ratioToBestPeer, 1),
-        atMost(growth(figures, earlierFigures, 'fan-out of 100 with join'), 110),
+        atMost(metrics.ratioToBestPeer, 1),
+        atMost(growth(metrics, earlierMetrics, 'fan-out of 100 with join'), 110),
       ),
     rounds: 3,
   },
@@ -189,10 +189,10 @@ export const ROWS: readonly Row[] = [
     peers: [],
     hasBaseline: false,
     target: '≤ 150 ms, ≤ 11× that of 1,000',
-    isTargetMet: (figures, earlierFigures) =>
+    isTargetMet: (metrics, earlierMetrics) =>
       allMet(
-        atMost(figures.heddle, 150),
-        atMost(growth(figures, earlierFigures, 'compile of 1,000 blocks'), 11),
+        atMost(metrics.heddle, 150),
+        atMost(growth(metrics, earlierMetrics, 'compile of 1,000 blocks'), 11),
       ),
   },
   {
@@ -277,10 +277,10 @@ export const ROWS: readonly Row[] = [
     peers: [],
     hasBaseline: true,
     target: '≤ 1 ms, ≤ 1.1× a step in a block with 100',
-    isTargetMet: (figures, earlierFigures) =>
+    isTargetMet: (metrics, earlierMetrics) =>
       allMet(
-        atMost(figures.heddle, 1),
-        atMost(growth(figures, earlierFigures, 'step in a block with 100 steps, SQLite'), 1.1),
+        atMost(metrics.heddle, 1),
+        atMost(growth(metrics, earlierMetrics, 'step in a block with 100 steps, SQLite'), 1.1),
       ),
   },
   {

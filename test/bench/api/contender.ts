@@ -2,7 +2,7 @@
 export type ContenderName = 'heddle' | 'hono' | 'constant';
 
 /** Where a contender stores data: in memory, in a data folder (SQLite), or in SQLite or PostgreSQL with many rows. */
-export type Storage = 'memory' | 'folder' | 'filled' | 'filled postgres';
+export type Storage = 'memory' | 'folder' | 'seeded' | 'seeded postgres';
 
 /** Reads of a store with 10,000 workflows and 100,000 runs: a page, one item, or statistics. */
 export type ReadName = 'workflows' | 'workflow' | 'logs' | 'log' | 'stats';
@@ -22,7 +22,7 @@ export interface Contender {
   wait: Endpoint;
   /** Accepts a webhook delivery: Heddle stores it and starts a run, Hono only responds. */
   webhook?: Endpoint;
-  /** Set only if the store is filled. */
+  /** Set only if the store is seeded. */
   reads?: Readonly<Record<ReadName, Endpoint>>;
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import { serverOf } from '../../support/postgres-server.ts';
 import { resolveTool } from '../../tools/fetch.ts';
 import { BLOCKS, WEBHOOK_WORKFLOW, STEP_WORKFLOW, WAIT_WORKFLOW } from './blocks.ts';
 import type { Endpoint, Contender, Storage } from './contender.ts';
-import { fillLog, fillWorkflows } from './fill.ts';
+import { seedLog, seedWorkflows } from './seed.ts';
 
 /** Limit on concurrent streams. The default limit is for servers that also do other work. */
 const MAX_CONCURRENT_STREAMS = 5000;
@@ -18,7 +18,7 @@ const MAX_CONCURRENT_STREAMS = 5000;
 /** The rate limit of webhooks. The default limit is for one sender. */
 const UNLIMITED_RATE = { capacity: 1e9, perMinute: 1e9 };
 
-/** Fails the measurement, because the figures of a server with errors would be wrong. */
+/** Fails the measurement, because the metrics of a server with errors would be wrong. */
 function fail(error: unknown): never {
   throw error;
 }
@@ -44,7 +44,7 @@ async function postgresOptions() {
 
 /** Opens Heddle's API as in `heddle serve`, with a personal key and three deployed workflows. */
 export async function open(folder: string | undefined, storage: Storage): Promise<Contender> {
-  const storeOptions = storage === 'filled postgres' ? await postgresOptions() : folderOptions(folder);
+  const storeOptions = storage === 'seeded postgres' ? await postgresOptions() : folderOptions(folder);
   const store = await openServiceStore(storeOptions.service);
   const { workspaces, keys } = store;
   const { resolveChild, tenant } = store.definitions;
@@ -80,17 +80,17 @@ export async function open(folder: string | undefined, storage: Storage): Promis
     return { path: `/api/v2/workflows/${id}/execute`, headers };
   }
 
-  /** Runs a workflow once and fills the lists. Returns the endpoints that read them. */
-  async function fillLists(): Promise<Pick<Contender, 'reads'>> {
+  /** Runs a workflow once and seeds the lists. Returns the endpoints that read them. */
+  async function seedLists(): Promise<Pick<Contender, 'reads'>> {
     const response = await api.fetch(
       new Request(`http://bench${run.path}`, { method: 'POST', headers, body: '{"input":{}}' }),
     );
     const { data: result } = (await response.json()) as { data: { runId: string } };
     const workflowId = run.path.split('/')[4] ?? '';
-    await fillWorkflows(store.database, workspaceId);
-    await fillLog(store.database, { workspaceId, workflowId });
+    await seedWorkflows(store.database, workspaceId);
+    await seedLog(store.database, { workspaceId, workflowId });
     // PostgreSQL would do this automatically, but later.
-    if (storage === 'filled postgres') await sql`vacuum analyze`.execute(store.database);
+    if (storage === 'seeded postgres') await sql`vacuum analyze`.execute(store.database);
     const reads = {
       workflows: { path: `/api/v2/workflows?workspaceId=${workspaceId}&limit=50`, headers },
       workflow: { path: `/api/v2/workflows/${workflowId}`, headers },
@@ -116,7 +116,7 @@ export async function open(folder: string | undefined, storage: Storage): Promis
     run,
     wait: await deploy('Wait', WAIT_WORKFLOW),
     webhook: await deployWebhook(),
-    ...(storage.startsWith('filled') && (await fillLists())),
+    ...(storage.startsWith('seeded') && (await seedLists())),
     async close() {
       await api.close();
       await engine.close({ graceMs: 0 });

@@ -59,12 +59,12 @@ export async function sendRequests(
   requestCount: number,
 ): Promise<LoadSample> {
   const { isAsync, startsRuns } = spec;
-  const initialSteps = isAsync || startsRuns ? await server.readFigure('steps') : 0;
-  const initialCpuMs = await server.readFigure('cpu');
+  const initialSteps = isAsync || startsRuns ? await server.readMetric('steps') : 0;
+  const initialCpuMs = await server.readMetric('cpu');
   const { responseTimesMs, startMs, lastResponseMs } = await runAutocannon(server.origin, spec, requestCount);
   if (isAsync) await server.waitForSteps(initialSteps + requestCount);
   const durationMs = (isAsync ? performance.now() : lastResponseMs) - startMs;
-  const cpuMs = (await server.readFigure('cpu')) - initialCpuMs;
+  const cpuMs = (await server.readMetric('cpu')) - initialCpuMs;
   if (startsRuns) await server.waitForSteps(initialSteps + requestCount);
   return {
     p50: medianOf(responseTimesMs),

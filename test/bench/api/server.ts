@@ -52,8 +52,8 @@ export class Server {
   }
 
   /** Returns the number of steps, the CPU time in milliseconds, or the live memory in KB. */
-  async readFigure(figure: 'steps' | 'cpu' | 'memory'): Promise<number> {
-    return ((await this.#request(figure)) as { number: number }).number;
+  async readMetric(metric: 'steps' | 'cpu' | 'memory'): Promise<number> {
+    return ((await this.#request(metric)) as { number: number }).number;
   }
 
   async waitForSteps(steps: number): Promise<void> {

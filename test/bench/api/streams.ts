@@ -31,10 +31,10 @@ const BODY = JSON.stringify({ stream: true, selectedOutputs: ['S1.n'], input: {}
 export async function measureStreams(server: Server, count: number): Promise<StreamsSample> {
   const agent = new Agent({ keepAlive: true, maxSockets: count });
   try {
-    const initialKb = await server.readFigure('memory');
+    const initialKb = await server.readMetric('memory');
     const startMs = performance.now();
     const streams = await Promise.all(Array.from({ length: count }, () => openStream(server, agent)));
-    const memoryPerStreamKb = ((await server.readFigure('memory')) - initialKb) / count;
+    const memoryPerStreamKb = ((await server.readMetric('memory')) - initialKb) / count;
     const gateMs = performance.now();
     await server.openGate();
     const texts = await Promise.all(streams.map(({ wholeText }) => wholeText));

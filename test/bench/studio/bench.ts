@@ -68,7 +68,7 @@ export async function benchStudio(
 
 function resultOf(row: RowResult['row'], samples: readonly number[]): RowResult {
   const sorted = samples.toSorted((a, b) => a - b);
-  const figures = {
+  const metrics = {
     heddle: sorted[Math.floor(sorted.length / 2)],
     baseline: undefined,
     peers: new Map<string, number>(),
@@ -78,11 +78,11 @@ function resultOf(row: RowResult['row'], samples: readonly number[]): RowResult 
   };
   const spread = new Map([['heddle', [sorted[0] ?? 0, sorted.at(-1) ?? 0] as const]]);
   return {
-    ...figures,
+    ...metrics,
     row,
     spread,
     missingReasons: new Map(),
-    isTargetMet: row.isTargetMet(figures, new Map()),
+    isTargetMet: row.isTargetMet(metrics, new Map()),
   };
 }
 

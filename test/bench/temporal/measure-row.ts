@@ -4,8 +4,8 @@ import type { RunTimes } from './serve.ts';
 import type { Layout, ContenderName, WorkerGroup } from './worker-group.ts';
 import type { WorkerGroups } from './worker-groups.ts';
 
-/** A figure of a contender. */
-export interface Figure {
+/** A measured value of a contender, with its range. */
+export interface MeasuredValue {
   value: number;
   least: number;
   most: number;
@@ -14,8 +14,8 @@ export interface Figure {
 /** A line of the table with its measurements. */
 export interface Result {
   line: Line;
-  heddle: Figure | undefined;
-  baseline: Figure | undefined;
+  heddle: MeasuredValue | undefined;
+  baseline: MeasuredValue | undefined;
   /** Ratio of Heddle's time per run to the baseline's. */
   ratio: number | undefined;
   /** The same ratio, of the smallest times. */
@@ -26,7 +26,7 @@ export interface Result {
   isTargetMet: boolean | undefined;
   /** The work of the hand-written workflow, if the work differs from that of Heddle. */
   note: string | undefined;
-  /** Why the line has no figures. */
+  /** Why the line has no metrics. */
   missingReason: string | undefined;
 }
 
@@ -73,7 +73,7 @@ class ContenderSampler {
     return (this.cpuMs / runs) * this.scale;
   }
 
-  computeFigure({ unit, quantile = 0.5 }: Line): Figure {
+  computeMeasuredValue({ unit, quantile = 0.5 }: Line): MeasuredValue {
     const values =
       unit === 'ms'
         ? this.samples.flatMap(({ runsMs }) => runsMs.map((ms) => ms * this.scale))
@@ -105,7 +105,7 @@ export async function measureRow(row: Row, groups: WorkerGroups, quick: boolean)
     return row.lines.map((line) => resultOf(row, line, { heddle, baseline }));
   } catch (error) {
     const missingReason = error instanceof Error ? error.message : String(error);
-    return row.lines.map((line) => ({ ...NO_FIGURES, line, missingReason }));
+    return row.lines.map((line) => ({ ...NO_MEASURED_VALUES, line, missingReason }));
   }
 }
 
@@ -122,8 +122,8 @@ async function alternate(
       await sampler.measure(samplingOptions.runs);
 }
 
-/** A result without figures. */
-export const NO_FIGURES = {
+/** A result without measured values. */
+export const NO_MEASURED_VALUES = {
   heddle: undefined,
   baseline: undefined,
   ratio: undefined,
@@ -140,7 +140,10 @@ function resultOf(
   line: Line,
   samplers: { heddle: ContenderSampler; baseline: ContenderSampler },
 ): Result {
-  const [heddle, baseline] = [samplers.heddle.computeFigure(line), samplers.baseline.computeFigure(line)];
+  const [heddle, baseline] = [
+    samplers.heddle.computeMeasuredValue(line),
+    samplers.baseline.computeMeasuredValue(line),
+  ];
   const isRate = line.unit === 'runs/s';
   const ratio = isRate ? baseline.value / heddle.value : heddle.value / baseline.value;
   return {

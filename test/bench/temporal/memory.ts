@@ -1,5 +1,5 @@
-import type { Figure, Result } from './measure-row.ts';
-import { NO_FIGURES } from './measure-row.ts';
+import type { MeasuredValue, Result } from './measure-row.ts';
+import { NO_MEASURED_VALUES } from './measure-row.ts';
 import type { Line } from './rows.ts';
 import { WorkerGroup } from './worker-group.ts';
 import type { Layout, ContenderName } from './worker-group.ts';
@@ -32,9 +32,13 @@ export async function measureMemory({ line, maxCachedWorkflows }: MemoryRow, set
   try {
     const heddle = await measureMemoryPerRun('heddle', maxCachedWorkflows, setup);
     const baseline = await measureMemoryPerRun('baseline', maxCachedWorkflows, setup);
-    return { ...NO_FIGURES, line, heddle, baseline, ratio: heddle.value / baseline.value };
+    return { ...NO_MEASURED_VALUES, line, heddle, baseline, ratio: heddle.value / baseline.value };
   } catch (error) {
-    return { ...NO_FIGURES, line, missingReason: error instanceof Error ? error.message : String(error) };
+    return {
+      ...NO_MEASURED_VALUES,
+      line,
+      missingReason: error instanceof Error ? error.message : String(error),
+    };
   }
 }
 
@@ -42,7 +46,7 @@ async function measureMemoryPerRun(
   contender: ContenderName,
   maxCachedWorkflows: number,
   setup: Setup,
-): Promise<Figure> {
+): Promise<MeasuredValue> {
   const group = await WorkerGroup.start({
     ...setup,
     contender,

@@ -1,9 +1,9 @@
 import { formatNumber } from '../report.ts';
-import type { Figure, Result } from './measure-row.ts';
+import type { MeasuredValue, Result } from './measure-row.ts';
 
-function formatFigure(figure: Figure | undefined): string {
-  return figure
-    ? `${formatNumber(figure.value)} (${formatNumber(figure.least)}–${formatNumber(figure.most)})`
+function formatMeasuredValue(measuredValue: MeasuredValue | undefined): string {
+  return measuredValue
+    ? `${formatNumber(measuredValue.value)} (${formatNumber(measuredValue.least)}–${formatNumber(measuredValue.most)})`
     : '–';
 }
 
@@ -28,8 +28,8 @@ export function temporalTable(results: readonly Result[]): string {
     const cells = [
       line.name,
       line.unit,
-      formatFigure(heddle),
-      `${formatFigure(baseline)}${note === undefined ? '' : ` ${note}`}`,
+      formatMeasuredValue(heddle),
+      `${formatMeasuredValue(baseline)}${note === undefined ? '' : ` ${note}`}`,
       formatRatio(ratio),
       formatRatio(ratioOfLeast),
       `${formatNumber(heddleCpuMs)} / ${formatNumber(baselineCpuMs)}`,
@@ -43,18 +43,18 @@ export function temporalTable(results: readonly Result[]): string {
 
 /** Returns the results for the file of `--json`; missing numbers are `null`. */
 export function temporalJson(results: readonly Result[]): object[] {
-  return results.map(({ line, heddle, baseline, ...figures }) => ({
+  return results.map(({ line, heddle, baseline, ...metrics }) => ({
     row: line.name,
     unit: line.unit,
     ours: heddle ?? null,
     baseline: baseline ?? null,
-    note: figures.note ?? null,
-    ratio: figures.ratio ?? null,
-    ratioOfLeast: figures.ratioOfLeast ?? null,
-    oursCpuMs: figures.heddleCpuMs ?? null,
-    baselineCpuMs: figures.baselineCpuMs ?? null,
+    note: metrics.note ?? null,
+    ratio: metrics.ratio ?? null,
+    ratioOfLeast: metrics.ratioOfLeast ?? null,
+    oursCpuMs: metrics.heddleCpuMs ?? null,
+    baselineCpuMs: metrics.baselineCpuMs ?? null,
     target: line.target,
-    met: figures.isTargetMet ?? null,
-    missing: figures.missingReason ?? null,
+    met: metrics.isTargetMet ?? null,
+    missing: metrics.missingReason ?? null,
   }));
 }

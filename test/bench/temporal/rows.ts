@@ -19,7 +19,7 @@ export interface Line {
   maxRatio?: number;
 }
 
-/** A job for both contenders. Its figures are one or more lines of the printed table. */
+/** A job for both contenders. Its metrics are one or more lines of the printed table. */
 export interface Row {
   name: string;
   job: Job;

@@ -80,8 +80,8 @@ export class WorkerGroup {
     return this.#read(this.#members.length - 1, 'memory');
   }
 
-  async #read(index: number, figure: 'cpu' | 'memory'): Promise<number> {
-    return ((await this.#request(index, figure)) as { value: number }).value;
+  async #read(index: number, metric: 'cpu' | 'memory'): Promise<number> {
+    return ((await this.#request(index, metric)) as { value: number }).value;
   }
 
   async stop(): Promise<void> {

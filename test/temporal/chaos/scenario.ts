@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { expectNothingLost, writeFigures } from './figures.ts';
-import type { Figures } from './figures.ts';
+import { expectNothingLost, writeStats } from './stats.ts';
+import type { ChaosStats } from './stats.ts';
 import { openEnvironment } from './environment.ts';
 import type { EnvironmentOptions } from './environment.ts';
 import { injectFaults } from './faults.ts';
@@ -11,7 +11,7 @@ const CONCURRENCY = 9;
 
 /**
  * Kills a server and its three workers repeatedly while runs are in flight. Expects that no call is lost and none is
- * recorded twice. Returns the figures.
+ * recorded twice. Returns the stats.
  */
 export async function runScenario({
   server,
@@ -20,12 +20,12 @@ export async function runScenario({
 }: Pick<EnvironmentOptions, 'namespace' | 'store'> & {
   server: KillableServer & { address: string };
   durationMs: number;
-}): Promise<Figures> {
+}): Promise<ChaosStats> {
   const environment = await openEnvironment({ ...options, address: server.address, workerCount: 3 });
   const outcome = await injectFaults({ ...environment, server, durationMs, concurrency: CONCURRENCY });
-  const figures = await expectNothingLost({ ...environment, outcome });
-  writeFigures(figures);
-  expect(figures.runs).toBeGreaterThanOrEqual(CONCURRENCY);
-  expect(figures.workersKilled).toBeGreaterThan(3);
-  return figures;
+  const stats = await expectNothingLost({ ...environment, outcome });
+  writeStats(stats);
+  expect(stats.runs).toBeGreaterThanOrEqual(CONCURRENCY);
+  expect(stats.workersKilled).toBeGreaterThan(3);
+  return stats;
 }

@@ -43,8 +43,8 @@ describeTemporal('chaos on the production server', () => {
     async () => {
       const store = { postgres: await createPostgresDatabase() };
       const server = await startKillableServer();
-      const figures = await runScenario({ server, namespace: NAMESPACE, store, durationMs: DURATION_MS });
-      expect(figures.serversKilled).toBeGreaterThan(0);
+      const stats = await runScenario({ server, namespace: NAMESPACE, store, durationMs: DURATION_MS });
+      expect(stats.serversKilled).toBeGreaterThan(0);
     },
   );
 });

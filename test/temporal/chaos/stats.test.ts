@@ -47,8 +47,8 @@ describeTemporal('chaos', ({ binary = '' }) => {
       const folder = createDataFolder();
       const server = await startKillableServer(join(folder, 'temporal.db'));
       const store = { data: join(folder, 'data') };
-      const figures = await runScenario({ server, namespace: NAMESPACE, store, durationMs: DURATION_MS });
-      expect(figures.serversKilled).toBeGreaterThan(1);
+      const stats = await runScenario({ server, namespace: NAMESPACE, store, durationMs: DURATION_MS });
+      expect(stats.serversKilled).toBeGreaterThan(1);
     },
   );
 });

@@ -1,5 +1,5 @@
 /** The medians of a row and their ratios. */
-export interface Figures {
+export interface Metrics {
   heddle: number | undefined;
   baseline: number | undefined;
   peers: ReadonlyMap<string, number>;
@@ -9,10 +9,10 @@ export interface Figures {
 }
 
 /**
- * Returns the figures of a row. `medians` maps names of contenders to their medians; all contenders except `heddle` and
+ * Returns the metrics of a row. `medians` maps names of contenders to their medians; all contenders except `heddle` and
  * `baseline` are peers. A ratio below 1 means that Heddle is better, even if the medians are rates.
  */
-export function figuresOf(medians: ReadonlyMap<string, number>, isRate = false): Figures {
+export function metricsOf(medians: ReadonlyMap<string, number>, isRate = false): Metrics {
   const peers = new Map([...medians].filter(([name]) => name !== 'heddle' && name !== 'baseline'));
   const [best] = [...peers].toSorted(([, a], [, b]) => (isRate ? b - a : a - b));
   const heddle = medians.get('heddle');

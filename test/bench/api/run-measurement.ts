@@ -1,14 +1,14 @@
-import type { Figures } from '../figures.ts';
+import type { Metrics } from '../metrics.ts';
 import { resultOf } from '../measure-row.ts';
 import type { ContenderSamples, SamplingOptions, RowResult } from '../measure-row.ts';
 import { sendRequests } from './load.ts';
-import { CONTENDER_NAMES } from './rows.ts';
-import type { ApiLine, ApiRow } from './rows.ts';
+import { CONTENDER_NAMES } from './measurements.ts';
+import type { ApiMeasurement, ApiRow } from './measurements.ts';
 import type { Server } from './server.ts';
 import type { ContenderName } from './contender.ts';
 import { measureStreams } from './streams.ts';
 
-type Sample = { readonly [figure: string]: number };
+type Sample = { readonly [metric: string]: number };
 
 /** The warm-up also measures how many requests a sample needs. */
 const WARM_UP_REQUESTS = 300;
@@ -16,31 +16,35 @@ const WARM_UP_MS = 1500;
 /** Minimum number of requests of a sample. */
 const MIN_REQUESTS = 40;
 
-/** Takes samples of one contender of a row. */
+/** Takes samples of one contender of a measurement. */
 class ContenderSampler {
   readonly contender: ContenderName;
   readonly samples: Sample[] = [];
   /** Why the contender is not measured further. */
   missingReason: string | undefined;
-  readonly #row: ApiRow;
+  readonly #measurement: ApiMeasurement;
   readonly #server: Server;
   readonly #samplingOptions: SamplingOptions & { quick: boolean };
   #requestCount = WARM_UP_REQUESTS;
 
-  constructor(row: ApiRow, server: Server, samplingOptions: SamplingOptions & { quick: boolean }) {
+  constructor(
+    measurement: ApiMeasurement,
+    server: Server,
+    samplingOptions: SamplingOptions & { quick: boolean },
+  ) {
     this.contender = server.contender;
-    this.#row = row;
+    this.#measurement = measurement;
     this.#server = server;
     this.#samplingOptions = samplingOptions;
   }
 
   async warmUp(): Promise<void> {
-    if ('streams' in this.#row) return;
+    if ('streams' in this.#measurement) return;
     await this.#attempt(async () => {
       await this.#setRequestCount(await this.#measure(), WARM_UP_MS);
       await this.#setRequestCount(
         await this.#measure(),
-        this.#samplingOptions.sampleMs * (this.#row.durationFactor ?? 1),
+        this.#samplingOptions.sampleMs * (this.#measurement.durationFactor ?? 1),
       );
     });
   }
@@ -55,10 +59,10 @@ class ContenderSampler {
   }
 
   async #measure(): Promise<Sample> {
-    const row = this.#row;
-    if ('request' in row)
-      return { ...(await sendRequests(this.#server, row.request(this.#server), this.#requestCount)) };
-    const { quick, full } = row.streams;
+    const measurement = this.#measurement;
+    if ('request' in measurement)
+      return { ...(await sendRequests(this.#server, measurement.request(this.#server), this.#requestCount)) };
+    const { quick, full } = measurement.streams;
     return { ...(await measureStreams(this.#server, this.#samplingOptions.quick ? quick : full)) };
   }
 
@@ -72,33 +76,33 @@ class ContenderSampler {
   }
 }
 
-/** Measures a row. The contenders alternate, and each round starts with a different contender. */
-export async function measureRow(
-  row: ApiRow,
+/** Runs a measurement. The contenders alternate, and each round starts with a different contender. */
+export async function runMeasurement(
+  measurement: ApiMeasurement,
   servers: readonly Server[],
   {
     samplingOptions,
-    earlierFigures,
-  }: { samplingOptions: SamplingOptions & { quick: boolean }; earlierFigures: ReadonlyMap<string, Figures> },
+    earlierMetrics,
+  }: { samplingOptions: SamplingOptions & { quick: boolean }; earlierMetrics: ReadonlyMap<string, Metrics> },
 ): Promise<RowResult[]> {
-  const samplers = servers.map((server) => new ContenderSampler(row, server, samplingOptions));
+  const samplers = servers.map((server) => new ContenderSampler(measurement, server, samplingOptions));
   for (const sampler of samplers) await sampler.warmUp();
   for (let round = 0; round < samplingOptions.rounds; round++)
     for (const sampler of round % 2 === 0 ? samplers : samplers.toReversed()) await sampler.sample();
-  return row.lines.map((line) => resultOf(line, samplesOf(line, samplers), earlierFigures));
+  return measurement.rows.map((row) => resultOf(row, samplesOf(row, samplers), earlierMetrics));
 }
 
 function samplesOf(
-  line: Pick<ApiLine<never>, 'differenceTo'> & { figure: PropertyKey },
+  row: Pick<ApiRow<never>, 'differenceTo'> & { metric: PropertyKey },
   samplers: readonly ContenderSampler[],
 ): ContenderSamples[] {
-  const figure = String(line.figure);
+  const metric = String(row.metric);
   const contenders = samplers.map(({ contender, samples, missingReason }) => ({
     name: CONTENDER_NAMES[contender],
-    values: samples.map((sample) => sample[figure] as number),
+    values: samples.map((sample) => sample[metric] as number),
     missingReason,
   }));
-  const { differenceTo } = line;
+  const { differenceTo } = row;
   if (differenceTo === undefined) return contenders;
   const [heddle, reference] = ['heddle', differenceTo].map((contender) =>
     contenders.find(({ name }) => name === CONTENDER_NAMES[contender as ContenderName]),

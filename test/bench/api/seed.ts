@@ -8,7 +8,7 @@ const WORKFLOW_COUNT = 10_000;
 const DRAFT_CHARS = 4000;
 
 /** Adds 100,000 runs of several workflows to the log of a workspace. */
-export async function fillLog(
+export async function seedLog(
   db: Kysely<unknown>,
   { workspaceId, workflowId }: { workspaceId: string; workflowId: string },
 ): Promise<void> {
@@ -30,7 +30,7 @@ export async function fillLog(
 }
 
 /** Adds 10,000 workflows to a workspace, in 100 folders; a third are deployed. */
-export async function fillWorkflows(db: Kysely<unknown>, workspaceId: string): Promise<void> {
+export async function seedWorkflows(db: Kysely<unknown>, workspaceId: string): Promise<void> {
   const draft = JSON.stringify({ blocks: {}, edges: [], notes: 'x'.repeat(DRAFT_CHARS) });
   await sql`with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < ${sql.lit(WORKFLOW_COUNT)})
     insert into workflows (id, workspace_id, name, folder_path, position, state, active_version, public_api, created_at,

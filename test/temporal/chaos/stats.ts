@@ -15,8 +15,8 @@ export interface ChaosResult {
   outcome: FaultRecord;
 }
 
-/** Figures of a chaos test, with the number of repeated calls. */
-export interface Figures {
+/** Statistics of a chaos test, with the number of repeated calls. */
+export interface ChaosStats {
   runs: number;
   childRuns: number;
   workersKilled: number;
@@ -35,21 +35,21 @@ export interface Figures {
 }
 
 /**
- * Writes the figures to the file that HEDDLE_CHAOS_FIGURES names, if it is set. docs/reliability.md has the figures
+ * Writes the stats to the file that HEDDLE_CHAOS_FIGURES names, if it is set. docs/reliability.md has the stats
  * of a full run.
  */
-export function writeFigures(figures: Figures): void {
+export function writeStats(stats: ChaosStats): void {
   const { HEDDLE_CHAOS_FIGURES: file } = process.env;
-  if (file !== undefined) writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
+  if (file !== undefined) writeFileSync(file, `${JSON.stringify(stats, null, 2)}\n`);
 }
 
-/** Expects that no call was lost or recorded twice. Returns the figures. */
+/** Expects that no call was lost or recorded twice. Returns the stats. */
 export async function expectNothingLost({
   stores,
   fleet,
   effectServer,
   outcome,
-}: ChaosResult): Promise<Figures> {
+}: ChaosResult): Promise<ChaosStats> {
   const journalAudit = await audit(stores);
   expect(outcome.unexpectedErrors).toEqual([]);
   expect(journalAudit.problems).toEqual([]);

@@ -5,15 +5,15 @@ import type { Server } from './server.ts';
 import type { Storage, ContenderName, ReadName } from './contender.ts';
 import type { StreamsSample } from './streams.ts';
 
-/** A line of the table. It shows one figure of the samples of a row. */
-export interface ApiLine<Sample> extends TableRow {
-  figure: keyof Sample;
-  /** If set, the line shows by how much Heddle exceeds this contender, per round. */
+/** A row of the table. It shows one metric of the samples of a measurement. */
+export interface ApiRow<Sample> extends TableRow {
+  metric: keyof Sample;
+  /** If set, the row shows by how much Heddle exceeds this contender, per round. */
   differenceTo?: ContenderName;
 }
 
-interface CommonRow {
-  /** Selects rows for `--only`. */
+interface CommonMeasurement {
+  /** Selects measurements for `--only`. */
   name: string;
   storage: Storage;
   contenders: readonly ContenderName[];
@@ -21,17 +21,17 @@ interface CommonRow {
   durationFactor?: number;
 }
 
-/** One measurement of repeated requests or of concurrent streams, and the lines that show it. */
-export type ApiRow = CommonRow &
+/** One measurement of repeated requests or of concurrent streams, and the rows that show it. */
+export type ApiMeasurement = CommonMeasurement &
   (
-    | { lines: readonly ApiLine<LoadSample>[]; request(server: Server): RequestSpec }
-    | { lines: readonly ApiLine<StreamsSample>[]; streams: { full: number; quick: number } }
+    | { rows: readonly ApiRow<LoadSample>[]; request(server: Server): RequestSpec }
+    | { rows: readonly ApiRow<StreamsSample>[]; streams: { full: number; quick: number } }
   );
 
 const ALL_CONTENDERS: readonly ContenderName[] = ['heddle', 'hono', 'constant'];
 const MAX_OVERHEAD_MS = 0.5;
-/** Upper bound for the cost of a refusal, as a multiple of a constant response. */
-const MAX_REFUSAL_RATIO = 3;
+/** Upper bound for the cost of an error response, as a multiple of a constant response. */
+const MAX_ERROR_RESPONSE_RATIO = 3;
 
 /** Names of the contenders in the table. */
 export const CONTENDER_NAMES: { readonly [contender in ContenderName]: string } = {
@@ -59,7 +59,7 @@ function runRequestOf(fields: object): (server: Server) => Pick<RequestSpec, 'pa
   return (server) => ({ ...server.endpoint('run'), body: JSON.stringify({ ...fields, input: {} }) });
 }
 
-function sequentialRow([storage, label]: readonly [Storage, string]): ApiRow {
+function sequentialMeasurement([storage, label]: readonly [Storage, string]): ApiMeasurement {
   const name = `synchronous run, ${label}`;
   const runRequest = runRequestOf({});
   const boundFields = {
@@ -74,32 +74,32 @@ function sequentialRow([storage, label]: readonly [Storage, string]): ApiRow {
       expectedStatus: 200,
       expectedText: '"n":1',
     }),
-    lines: [
-      { ...fieldsWithPeers, name, unit: 'ms', figure: 'p50' },
+    rows: [
+      { ...fieldsWithPeers, name, unit: 'ms', metric: 'p50' },
       {
         ...fieldsWithoutPeers,
         ...boundFields,
         name: `${name}: over Hono`,
         unit: 'ms',
-        figure: 'p50',
+        metric: 'p50',
         differenceTo: 'hono',
       },
-      { ...fieldsWithPeers, name: `${name}: CPU time`, unit: 'ms', figure: 'cpuMs' },
+      { ...fieldsWithPeers, name: `${name}: CPU time`, unit: 'ms', metric: 'cpuMs' },
       {
         ...fieldsWithoutPeers,
         name: `${name}: CPU time over Hono`,
         unit: 'ms',
-        figure: 'cpuMs',
+        metric: 'cpuMs',
         differenceTo: 'hono',
       },
     ],
   };
 }
 
-function concurrentRow(
+function concurrentMeasurement(
   [storage, label]: readonly [Storage, string],
   mode: 'synchronous' | 'asynchronous',
-): ApiRow {
+): ApiMeasurement {
   const name = `${mode} runs, 32 concurrent, ${label}`;
   const isAsync = mode === 'asynchronous';
   const runRequest = runRequestOf(isAsync ? { async: true } : {});
@@ -111,11 +111,11 @@ function concurrentRow(
   return {
     ...{ name, storage, contenders: isAsync ? ['heddle', 'hono'] : ALL_CONTENDERS },
     request: (server) => ({ ...runRequest(server), connections: 32, ...expectedResponse }),
-    lines: [
-      { ...comparisonFields, name, unit: 'runs/s', figure: 'perSecond', isRate: true },
-      { ...comparisonFields, name: `${name}: response time, p50`, unit: 'ms', figure: 'p50' },
-      { ...comparisonFields, name: `${name}: response time, p99`, unit: 'ms', figure: 'p99' },
-      { ...comparisonFields, name: `${name}: CPU time`, unit: 'ms', figure: 'cpuMs' },
+    rows: [
+      { ...comparisonFields, name, unit: 'runs/s', metric: 'perSecond', isRate: true },
+      { ...comparisonFields, name: `${name}: response time, p50`, unit: 'ms', metric: 'p50' },
+      { ...comparisonFields, name: `${name}: response time, p99`, unit: 'ms', metric: 'p99' },
+      { ...comparisonFields, name: `${name}: CPU time`, unit: 'ms', metric: 'cpuMs' },
     ],
   };
 }
@@ -124,7 +124,7 @@ const DELIVERIES_NAME = 'webhook deliveries, 32 concurrent, in a data folder';
 const MIN_RATIO_TO_HONO = 0.4;
 
 /** Deliveries that are stored with their runs before they are acknowledged. Hono stores and runs nothing. */
-const deliveriesRow: ApiRow = {
+const deliveriesMeasurement: ApiMeasurement = {
   ...{ name: DELIVERIES_NAME, storage: 'folder', contenders: ['heddle', 'hono'] },
   // Node.js accepts one connection in each iteration of its event loop, and an iteration takes up to 12 ms in Heddle.
   // Short samples would measure the time until all connections are accepted.
@@ -134,26 +134,26 @@ const deliveriesRow: ApiRow = {
     ...{ connections: 32, expectedStatus: 200, expectedText: '"runId"' },
     startsRuns: server.contender === 'heddle',
   }),
-  lines: [
+  rows: [
     {
-      ...{ ...fieldsWithPeersOnly, name: DELIVERIES_NAME, unit: '/s', figure: 'perSecond', isRate: true },
+      ...{ ...fieldsWithPeersOnly, name: DELIVERIES_NAME, unit: '/s', metric: 'perSecond', isRate: true },
       target: `≥ ${MIN_RATIO_TO_HONO}× Hono`,
       isTargetMet: ({ heddle, peers }) =>
         atLeast(ratio(heddle, peers.get(CONTENDER_NAMES.hono)), MIN_RATIO_TO_HONO),
     },
-    { ...fieldsWithPeersOnly, name: `${DELIVERIES_NAME}: response time, p99`, unit: 'ms', figure: 'p99' },
-    { ...fieldsWithPeersOnly, name: `${DELIVERIES_NAME}: CPU time`, unit: 'ms', figure: 'cpuMs' },
+    { ...fieldsWithPeersOnly, name: `${DELIVERIES_NAME}: response time, p99`, unit: 'ms', metric: 'p99' },
+    { ...fieldsWithPeersOnly, name: `${DELIVERIES_NAME}: CPU time`, unit: 'ms', metric: 'cpuMs' },
   ],
 };
 
-const streamsRow: ApiRow = {
+const streamsMeasurement: ApiMeasurement = {
   ...{ name: 'open streams', storage: 'memory', contenders: ALL_CONTENDERS },
   streams: { full: 1000, quick: 200 },
-  lines: [
-    { ...fieldsWithPeers, name: 'open streams: first event, p50', unit: 'ms', figure: 'firstEventP50Ms' },
-    { ...fieldsWithPeers, name: 'open streams: first event, p99', unit: 'ms', figure: 'firstEventP99Ms' },
-    { ...fieldsWithPeers, name: 'open streams: all ended', unit: 'ms', figure: 'allEndedMs' },
-    { ...fieldsWithPeers, name: 'open streams: memory', unit: 'KB/stream', figure: 'memoryPerStreamKb' },
+  rows: [
+    { ...fieldsWithPeers, name: 'open streams: first event, p50', unit: 'ms', metric: 'firstEventP50Ms' },
+    { ...fieldsWithPeers, name: 'open streams: first event, p99', unit: 'ms', metric: 'firstEventP99Ms' },
+    { ...fieldsWithPeers, name: 'open streams: all ended', unit: 'ms', metric: 'allEndedMs' },
+    { ...fieldsWithPeers, name: 'open streams: memory', unit: 'KB/stream', metric: 'memoryPerStreamKb' },
   ],
 };
 
@@ -187,12 +187,12 @@ const READS: {
   },
 };
 
-const FILLED_STORAGES: readonly (readonly [Storage, string])[] = [
-  ['filled', ''],
-  ['filled postgres', ', PostgreSQL'],
+const SEEDED_STORAGES: readonly (readonly [Storage, string])[] = [
+  ['seeded', ''],
+  ['seeded postgres', ', PostgreSQL'],
 ];
 
-function readRow(key: string, [storage, label]: readonly [Storage, string]): ApiRow {
+function readMeasurement(key: string, [storage, label]: readonly [Storage, string]): ApiMeasurement {
   const { endpoint, query = '', expectedText } = READS[key] as (typeof READS)[string];
   const name = key + label;
   const boundFields = {
@@ -212,14 +212,14 @@ function readRow(key: string, [storage, label]: readonly [Storage, string]): Api
         expectedText,
       };
     },
-    lines: [
-      { ...fieldsWithoutPeers, name: `${name}: p50`, unit: 'ms', figure: 'p50' },
-      { ...fieldsWithoutPeers, ...boundFields, name: `${name}: p99`, unit: 'ms', figure: 'p99' },
+    rows: [
+      { ...fieldsWithoutPeers, name: `${name}: p50`, unit: 'ms', metric: 'p50' },
+      { ...fieldsWithoutPeers, ...boundFields, name: `${name}: p99`, unit: 'ms', metric: 'p99' },
     ],
   };
 }
 
-type Refusal = Pick<RequestSpec, 'expectedStatus' | 'expectedText'> & {
+type ErrorResponseCase = Pick<RequestSpec, 'expectedStatus' | 'expectedText'> & {
   request(server: Server): Partial<RequestSpec>;
 };
 
@@ -227,7 +227,7 @@ function headersWithKey(server: Server, key: string): { [name: string]: string }
   return { ...server.endpoint('run').headers, 'X-API-Key': key };
 }
 
-const REFUSALS: { readonly [key: string]: Refusal } = {
+const ERROR_RESPONSES: { readonly [key: string]: ErrorResponseCase } = {
   'no key, 401': { expectedStatus: 401, expectedText: 'UNAUTHORIZED', request: () => ({ headers: {} }) },
   'an unknown key, 401': {
     ...{ expectedStatus: 401, expectedText: 'UNAUTHORIZED' },
@@ -243,8 +243,8 @@ const REFUSALS: { readonly [key: string]: Refusal } = {
   },
 };
 
-function refusalRow(key: string, storage: Storage): ApiRow {
-  const { expectedStatus, expectedText, request } = REFUSALS[key] as Refusal;
+function errorResponseMeasurement(key: string, storage: Storage): ApiMeasurement {
+  const { expectedStatus, expectedText, request } = ERROR_RESPONSES[key] as ErrorResponseCase;
   const name = `refusals: ${key}`;
   const runRequest = runRequestOf({});
   return {
@@ -256,24 +256,24 @@ function refusalRow(key: string, storage: Storage): ApiRow {
         ? { ...base, expectedStatus: 200, expectedText: '"n":1' }
         : { ...base, ...request(server), expectedStatus, expectedText };
     },
-    lines: [
+    rows: [
       {
         ...fieldsWithPeers,
-        ...{ name, unit: '/s', figure: 'perSecond', isRate: true, peers: [] },
-        target: `≤ ${MAX_REFUSAL_RATIO}× the baseline`,
-        isTargetMet: ({ ratioToBaseline }) => atMost(ratioToBaseline, MAX_REFUSAL_RATIO),
+        ...{ name, unit: '/s', metric: 'perSecond', isRate: true, peers: [] },
+        target: `≤ ${MAX_ERROR_RESPONSE_RATIO}× the baseline`,
+        isTargetMet: ({ ratioToBaseline }) => atMost(ratioToBaseline, MAX_ERROR_RESPONSE_RATIO),
       },
-      { ...fieldsWithPeers, peers: [], name: `${name}: CPU time`, unit: 'ms', figure: 'cpuMs' },
+      { ...fieldsWithPeers, peers: [], name: `${name}: CPU time`, unit: 'ms', metric: 'cpuMs' },
     ],
   };
 }
 
-export const API_ROWS: readonly ApiRow[] = [
-  ...STORAGES.map((storage) => sequentialRow(storage)),
-  ...STORAGES.map((storage) => concurrentRow(storage, 'synchronous')),
-  ...STORAGES.map((storage) => concurrentRow(storage, 'asynchronous')),
-  deliveriesRow,
-  streamsRow,
-  ...Object.keys(REFUSALS).map((key) => refusalRow(key, 'folder')),
-  ...FILLED_STORAGES.flatMap((storage) => Object.keys(READS).map((key) => readRow(key, storage))),
+export const API_MEASUREMENTS: readonly ApiMeasurement[] = [
+  ...STORAGES.map((storage) => sequentialMeasurement(storage)),
+  ...STORAGES.map((storage) => concurrentMeasurement(storage, 'synchronous')),
+  ...STORAGES.map((storage) => concurrentMeasurement(storage, 'asynchronous')),
+  deliveriesMeasurement,
+  streamsMeasurement,
+  ...Object.keys(ERROR_RESPONSES).map((key) => errorResponseMeasurement(key, 'folder')),
+  ...SEEDED_STORAGES.flatMap((storage) => Object.keys(READS).map((key) => readMeasurement(key, storage))),
 ];
