@@ -4,8 +4,8 @@ import { formatTable } from './markdown.ts';
 
 type Schema = { readonly [key: string]: unknown };
 
-/** Units of the bounds of a schema. Minimum lengths are not listed. */
-const BOUNDS: { readonly [key: string]: string } = {
+/** Units of the limits of a schema. Minimum lengths are not listed. */
+const LIMIT_UNITS: { readonly [key: string]: string } = {
   maxLength: 'characters',
   maximum: '',
   maxItems: 'items',
@@ -39,7 +39,7 @@ function bodySchema(body: unknown): Schema {
 
 /** Returns `field\nbound` for each bound in a schema. */
 function boundsIn(name: string, schema: Schema): string[] {
-  const ownBounds = Object.entries(BOUNDS)
+  const ownBounds = Object.entries(LIMIT_UNITS)
     .filter(([key]) => typeof schema[key] === 'number' && schema[key] < Number.MAX_SAFE_INTEGER)
     .map(
       ([key, unit]) => `\`${name}\`\n${`${(schema[key] as number).toLocaleString('en-US')} ${unit}`.trim()}`,

@@ -4,12 +4,12 @@ import { createDataFolder } from '../support/data-folder.ts';
 import { startServe } from '../support/heddle.ts';
 import { SERVED_OPERATIONS } from '../support/served-operations.ts';
 import { resolveTool } from '../tools/fetch.ts';
-import { fencesOf, readPage } from './markdown.ts';
+import { codeBlocksOf, readPage } from './markdown.ts';
 import { createPageFolder, runShellCommand } from './shell.ts';
 
 const PAGE = 'docs/api-calls.md';
 const curl = resolveTool('curl');
-const fences = fencesOf(PAGE, readPage(PAGE)).filter(({ attributes }) => attributes.has('call'));
+const codeBlocks = codeBlocksOf(PAGE, readPage(PAGE)).filter(({ attributes }) => attributes.has('call'));
 
 /** Returns `METHOD /path` of each call with curl in the commands. */
 function callsIn(text: string): string[] {
@@ -27,7 +27,7 @@ function matches({ method, path }: { method: string; path: string }, call: strin
 
 describe('docs/api-calls.md', () => {
   it('has a call of every operation, and no other calls', () => {
-    const calls = fences.flatMap(({ text }) => callsIn(text));
+    const calls = codeBlocks.flatMap(({ text }) => callsIn(text));
     expect(calls.length).toBeGreaterThan(SERVED_OPERATIONS.length);
     const missingOperations = SERVED_OPERATIONS.filter(
       (operation) => !calls.some((call) => matches(operation, call)),
@@ -45,11 +45,11 @@ describe('docs/api-calls.md', () => {
       const server = await startServe(['--data', createDataFolder()]);
       const folder = createPageFolder(PAGE);
       onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-      const script = fences.map(({ location, text }) => `echo '${location}' >&2\n${text}`).join('\n');
+      const script = codeBlocks.map(({ location, text }) => `echo '${location}' >&2\n${text}`).join('\n');
       const env = { BASE: server.url, KEY: server.key, WORKSPACE: server.workspaceId };
       const { exitCode, stdout, stderr } = await runShellCommand(script, folder, env);
       expect(exitCode, `${stderr}\n${stdout.slice(-2000)}`).toBe(0);
-      expect(stderr.trim().split('\n')).toEqual(fences.map(({ location }) => location));
+      expect(stderr.trim().split('\n')).toEqual(codeBlocks.map(({ location }) => location));
       for (const part of ['"hello":"Ada"', '"[DONE]"', '"type":"heartbeat"', 'Hello', '"status":"paused"']) {
         expect(stdout).toContain(part);
       }

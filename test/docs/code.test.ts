@@ -6,16 +6,16 @@ import { parseSync } from 'oxc-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { walk } from '../repo/sources.ts';
 import { sample } from '../support/scale.ts';
-import { codeIn, fencesOf, pages, readPage, repository, tablesOf } from './markdown.ts';
+import { codeIn, codeBlocksOf, pages, readPage, repository, tablesOf } from './markdown.ts';
 
 /**
  * The TypeScript code of all pages. The types of all code are checked. Snippets with the attribute `run` are also run,
  * and their output is compared with the comments after `console.log`.
  */
-const codeFences = pages
-  .flatMap((page) => fencesOf(page, readPage(page)))
+const codeBlocks = pages
+  .flatMap((page) => codeBlocksOf(page, readPage(page)))
   .filter(({ language }) => language === 'ts');
-const snippets = codeFences.filter(({ attributes }) => attributes.has('run'));
+const snippets = codeBlocks.filter(({ attributes }) => attributes.has('run'));
 const sampledSnippets = sample(snippets, Math.ceil(snippets.length / 5), 'snippets that are run');
 
 let folder = '';
@@ -36,7 +36,7 @@ beforeAll(() => {
   };
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
-  for (const { location, text } of codeFences) writeFileSync(join(folder, fileName(location)), text);
+  for (const { location, text } of codeBlocks) writeFileSync(join(folder, fileName(location)), text);
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -81,7 +81,7 @@ const SLOW_TEST_OPTIONS = { timeout: 120_000 };
 describe('the code of the documentation', () => {
   it('is found, and every snippet that is run has an expected output', () => {
     expect(snippets.length).toBeGreaterThan(9);
-    expect(codeFences.some(({ location }) => location.startsWith('README.md:'))).toBe(true);
+    expect(codeBlocks.some(({ location }) => location.startsWith('README.md:'))).toBe(true);
     expect(
       snippets.filter(({ text }) => readExpectedOutput(text) === '').map(({ location }) => location),
     ).toEqual([]);

@@ -17,13 +17,13 @@ export function testCommandPages(
 
     afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-    it.each(examples.map((example) => [example.mainFence.location, example] as const))(
+    it.each(examples.map((example) => [example.mainCodeBlock.location, example] as const))(
       'has commands with the documented output and exit code: %s',
       { timeout: 120_000 },
       async (_, example) => {
         const { documented, actual } = compareOutput(
           example,
-          await runShellCommand(example.mainFence.text, folder, env),
+          await runShellCommand(example.mainCodeBlock.text, folder, env),
         );
         expect(actual).toEqual(documented);
       },

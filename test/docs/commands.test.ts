@@ -1,32 +1,34 @@
 import { describe, expect, it } from 'vitest';
 import { sample } from '../support/scale.ts';
-import { examplesOf, fencesOf, pages, readPage } from './markdown.ts';
-import type { Fence } from './markdown.ts';
+import { examplesOf, codeBlocksOf, pages, readPage } from './markdown.ts';
+import type { CodeBlock } from './markdown.ts';
 import { testCommandPages } from './command-pages.ts';
 
 const NEEDS_SERVER = /npx heddle (serve|deploy|execute)\b/;
 
 /** The commands of each page, in order. */
 const commandPages = pages
-  .map((page) => ({ page, examples: examplesOf(commandFencesOf(page), 'run', ['output']) }))
+  .map((page) => ({ page, examples: examplesOf(commandCodeBlocksOf(page), 'run', ['output']) }))
   .map(({ page, examples }) => ({
     page,
-    examples: examples.filter(({ mainFence }) => mainFence.language === 'sh'),
+    examples: examples.filter(({ mainCodeBlock }) => mainCodeBlock.language === 'sh'),
   }))
   .filter(({ examples }) => examples.length > 0);
 
 /**
- * Returns the fences of a page with commands and their output. The commands of the README have no attribute `run`:
+ * Returns the code blocks of a page with commands and their output. The commands of the README have no attribute `run`:
  * every command of Heddle is run, except those that need a server, which test/docs/quick-start.test.ts runs.
  */
-function commandFencesOf(page: string): Fence[] {
-  const fences = fencesOf(page, readPage(page));
-  if (page !== 'README.md') return fences;
-  const isRunnable = ({ language, text }: Fence): boolean =>
+function commandCodeBlocksOf(page: string): CodeBlock[] {
+  const codeBlocks = codeBlocksOf(page, readPage(page));
+  if (page !== 'README.md') return codeBlocks;
+  const isRunnable = ({ language, text }: CodeBlock): boolean =>
     language === 'sh' && text.includes('npx heddle') && !NEEDS_SERVER.test(text);
-  return fences
-    .filter((fence) => isRunnable(fence) || fence.attributes.has('output'))
-    .map((fence) => (isRunnable(fence) ? { ...fence, attributes: new Map([['run', '']]) } : fence));
+  return codeBlocks
+    .filter((codeBlock) => isRunnable(codeBlock) || codeBlock.attributes.has('output'))
+    .map((codeBlock) =>
+      isRunnable(codeBlock) ? { ...codeBlock, attributes: new Map([['run', '']]) } : codeBlock,
+    );
 }
 
 describe('the commands of the documentation', () => {

@@ -1,16 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { fencesOf, pages, readPage } from './markdown.ts';
+import { codeBlocksOf, pages, readPage } from './markdown.ts';
 
-const fences = pages
-  .flatMap((page) => fencesOf(page, readPage(page)))
+const codeBlocks = pages
+  .flatMap((page) => codeBlocksOf(page, readPage(page)))
   .filter(({ attributes }) => attributes.has('from'));
 
 describe('code that pages quote from files of examples', () => {
   it('is found', () => {
-    expect(fences.length).toBeGreaterThan(4);
+    expect(codeBlocks.length).toBeGreaterThan(4);
   });
 
-  it.each(fences.map((fence) => [fence.location, fence] as const))('matches the file: %s', (_, fence) => {
-    expect(fence.text).toBe(readPage(fence.attributes.get('from') ?? ''));
-  });
+  it.each(codeBlocks.map((codeBlock) => [codeBlock.location, codeBlock] as const))(
+    'matches the file: %s',
+    (_, codeBlock) => {
+      expect(codeBlock.text).toBe(readPage(codeBlock.attributes.get('from') ?? ''));
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { codeIn, examplesOf, fencesOf, pages, tablesOf } from './markdown.ts';
+import { codeIn, examplesOf, codeBlocksOf, pages, tablesOf } from './markdown.ts';
 
 const PAGE = [
   '# Page',
@@ -30,10 +30,15 @@ describe('the pages', () => {
 });
 
 describe('a page', () => {
-  it('is parsed into fences, with their attributes and lines', () => {
-    const fences = fencesOf('p.md', PAGE);
+  it('is parsed into code blocks, with their attributes and lines', () => {
+    const codeBlocks = codeBlocksOf('p.md', PAGE);
     expect(
-      fences.map(({ location, language, attributes, text }) => [location, language, [...attributes], text]),
+      codeBlocks.map(({ location, language, attributes, text }) => [
+        location,
+        language,
+        [...attributes],
+        text,
+      ]),
     ).toEqual([
       [
         'p.md:2',
@@ -57,10 +62,13 @@ describe('a page', () => {
     ]);
   });
 
-  it('has examples, each with the fences that belong to it', () => {
-    const [example, ...others] = examplesOf(fencesOf('p.md', PAGE), 'workflow', ['diagnostics', 'output']);
+  it('has examples, each with the code blocks that belong to it', () => {
+    const [example, ...others] = examplesOf(codeBlocksOf('p.md', PAGE), 'workflow', [
+      'diagnostics',
+      'output',
+    ]);
     expect(others).toEqual([]);
-    expect(example?.mainFence.line).toBe(2);
+    expect(example?.mainCodeBlock.line).toBe(2);
     expect([...(example?.parts.keys() ?? [])]).toEqual(['diagnostics']);
   });
 

@@ -19,7 +19,7 @@ export function readPage(file: string): string {
 }
 
 /** A fenced code block. Its first line is `language attribute attribute=value …`. */
-export interface Fence {
+export interface CodeBlock {
   /** The page and the line of the opening fence, for messages. */
   readonly location: string;
   readonly line: number;
@@ -29,41 +29,46 @@ export interface Fence {
 }
 
 /** Returns the fenced code blocks of a page, in order. */
-export function fencesOf(file: string, text: string): Fence[] {
-  const fences: Fence[] = [];
+export function codeBlocksOf(file: string, text: string): CodeBlock[] {
+  const codeBlocks: CodeBlock[] = [];
   for (const match of text.matchAll(/^```([^\n`]*)\n([\s\S]*?)^```$/gm)) {
     const line = text.slice(0, match.index).split('\n').length;
     const [language = '', ...words] = (match[1] ?? '').trim().split(/\s+/);
     const attributes = new Map(
       words.map((word): [string, string] => [word.split('=')[0] ?? '', word.split('=')[1] ?? '']),
     );
-    fences.push({ location: `${file}:${line}`, line, language, attributes, text: match[2] ?? '' });
+    codeBlocks.push({ location: `${file}:${line}`, line, language, attributes, text: match[2] ?? '' });
   }
-  return fences;
+  return codeBlocks;
 }
 
-/** A fence, and the fences that belong to it, by their attribute (`input`, `output`, …). */
+/** A code block, and the code blocks that belong to it, by their attribute (`input`, `output`, …). */
 export interface Example {
-  readonly mainFence: Fence;
-  readonly parts: ReadonlyMap<string, Fence>;
+  readonly mainCodeBlock: CodeBlock;
+  readonly parts: ReadonlyMap<string, CodeBlock>;
 }
 
 /** Attributes that begin a new example. */
 const EXAMPLE_ATTRIBUTES = ['workflow', 'run', 'temporal', 'file'];
 
-/** Returns the fences with `mainAttribute`, each with the related fences that follow it before the next example. */
+/**
+ * Returns the code blocks with `mainAttribute`, each with the related code blocks that follow it before the next
+ * example.
+ */
 export function examplesOf(
-  fences: readonly Fence[],
+  codeBlocks: readonly CodeBlock[],
   mainAttribute: string,
   partAttributes: readonly string[],
 ): Example[] {
   const examples: Example[] = [];
-  let followingFences = new Map<string, Fence>();
-  for (const fence of fences) {
-    if (EXAMPLE_ATTRIBUTES.some((attribute) => fence.attributes.has(attribute))) followingFences = new Map();
-    if (fence.attributes.has(mainAttribute)) examples.push({ mainFence: fence, parts: followingFences });
-    const attribute = partAttributes.find((each) => fence.attributes.has(each));
-    if (attribute !== undefined) followingFences.set(attribute, fence);
+  let followingCodeBlocks = new Map<string, CodeBlock>();
+  for (const codeBlock of codeBlocks) {
+    if (EXAMPLE_ATTRIBUTES.some((attribute) => codeBlock.attributes.has(attribute)))
+      followingCodeBlocks = new Map();
+    if (codeBlock.attributes.has(mainAttribute))
+      examples.push({ mainCodeBlock: codeBlock, parts: followingCodeBlocks });
+    const attribute = partAttributes.find((each) => codeBlock.attributes.has(each));
+    if (attribute !== undefined) followingCodeBlocks.set(attribute, codeBlock);
   }
   return examples;
 }

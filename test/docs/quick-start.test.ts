@@ -1,15 +1,15 @@
 import { rmSync } from 'node:fs';
 import { expect, it, onTestFinished } from 'vitest';
 import { startHeddle } from '../support/heddle.ts';
-import { fencesOf, readPage } from './markdown.ts';
+import { codeBlocksOf, readPage } from './markdown.ts';
 import { createPageFolder, runShellCommand } from './shell.ts';
 
 const PAGE = 'README.md';
-const fences = fencesOf(PAGE, readPage(PAGE));
+const codeBlocks = codeBlocksOf(PAGE, readPage(PAGE));
 
-/** Returns the index of the README's first fence with this command. */
-function fenceIndexOf(command: string): number {
-  const index = fences.findIndex(({ text }) => text.includes(command));
+/** Returns the index of the README's first code block with this command. */
+function codeBlockIndexOf(command: string): number {
+  const index = codeBlocks.findIndex(({ text }) => text.includes(command));
   if (index < 0) throw new Error(`The README has no command ${command}.`);
   return index;
 }
@@ -34,19 +34,19 @@ function normalize(output: string): string {
 }
 
 it('the first command of the quick start prints the output in the README', { timeout: 120_000 }, async () => {
-  const index = fenceIndexOf('npx heddle run');
-  const command = fences[index]?.text.trim() ?? '';
+  const index = codeBlockIndexOf('npx heddle run');
+  const command = codeBlocks[index]?.text.trim() ?? '';
   const { stdout } = await runShellCommand(`(${command}) 2>&1`, createFolder());
-  expect(normalize(stdout)).toBe(normalize(fences[index + 1]?.text ?? ''));
+  expect(normalize(stdout)).toBe(normalize(codeBlocks[index + 1]?.text ?? ''));
 });
 
 it('the server commands print a curl command that runs the workflow', { timeout: 120_000 }, async () => {
   const cwd = createFolder();
-  expect(fences[fenceIndexOf('npx heddle serve')]?.text.trim()).toBe('npx heddle serve');
+  expect(codeBlocks[codeBlockIndexOf('npx heddle serve')]?.text.trim()).toBe('npx heddle serve');
   const server = startHeddle(['serve', '--port', '0', '--grace', '1'], { cwd });
   await server.waitForText('Ctrl-C stops it.');
   const exportCommand = await server.findLine('export ');
-  const deployCommand = fences[fenceIndexOf('npx heddle deploy')]?.text ?? '';
+  const deployCommand = codeBlocks[codeBlockIndexOf('npx heddle deploy')]?.text ?? '';
   const deployResult = await runShellCommand(`${exportCommand}\n${deployCommand}`, cwd);
   expect({ exitCode: deployResult.exitCode, stderr: deployResult.stderr }).toMatchObject({ exitCode: 0 });
   const [curlCommand = ''] = /curl (?:.|\\\n)+/.exec(deployResult.stdout) ?? [];

@@ -2,13 +2,13 @@ import { createEngine, isEngineError } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import type { Diagnostic, Json } from '@heddle/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { codeIn, fencesOf, readPage, tablesOf } from './markdown.ts';
+import { codeIn, codeBlocksOf, readPage, tablesOf } from './markdown.ts';
 import { CONTEXTS, echoExecutor, ENV, failingExecutor, workflowWith } from './reference-workflow.ts';
 
 const PAGE = 'docs/references.md';
 const text = readPage(PAGE);
 const input = JSON.parse(
-  fencesOf(PAGE, text).find(({ attributes }) => attributes.has('input'))?.text ?? 'null',
+  codeBlocksOf(PAGE, text).find(({ attributes }) => attributes.has('input'))?.text ?? 'null',
 ) as Json;
 
 interface Row {

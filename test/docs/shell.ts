@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { fencesOf, readPage, repository } from './markdown.ts';
+import { codeBlocksOf, readPage, repository } from './markdown.ts';
 import type { Example } from './markdown.ts';
 
 interface CommandResult {
@@ -16,7 +16,7 @@ export function createPageFolder(page: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-docs-'));
   symlinkSync(join(repository, 'examples'), join(folder, 'examples'));
   mkdirSync(join(folder, 'workflows'));
-  for (const { attributes, text } of fencesOf(page, readPage(page))) {
+  for (const { attributes, text } of codeBlocksOf(page, readPage(page))) {
     const file = attributes.get('file');
     if (file !== undefined) writeFileSync(join(folder, file), text);
   }
@@ -48,13 +48,13 @@ export function runShellCommand(
  * returns the exit codes instead.
  */
 export function compareOutput(
-  { mainFence, parts }: Example,
+  { mainCodeBlock, parts }: Example,
   { exitCode, stdout, stderr }: CommandResult,
 ): { documented: unknown; actual: unknown } {
   const output = parts.get('output');
   const parseOutput = (text: string): unknown =>
     output?.language === 'json' ? JSON.parse(text) : text.trim();
-  const documentedCode = Number(mainFence.attributes.get('exit') || 0);
+  const documentedCode = Number(mainCodeBlock.attributes.get('exit') || 0);
   if (exitCode !== documentedCode)
     return { documented: { exitCode: documentedCode }, actual: { exitCode, stdout, stderr } };
   return output

@@ -8,7 +8,7 @@ import type { TestApi } from '../support/api.ts';
 import { sample } from '../support/scale.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
 import { resolveTool } from '../tools/fetch.ts';
-import { fencesOf, readPage } from './markdown.ts';
+import { codeBlocksOf, readPage } from './markdown.ts';
 import { createPageFolder, runShellCommand } from './shell.ts';
 
 /**
@@ -31,7 +31,7 @@ const PRELUDE = 'curl() { command curl --silent --show-error --fail-with-body --
 const curl = resolveTool('curl');
 
 const commandsOf = (page: string): string[] =>
-  fencesOf(page, readPage(page)).flatMap(({ attributes, text }) =>
+  codeBlocksOf(page, readPage(page)).flatMap(({ attributes, text }) =>
     attributes.has('commands') || attributes.has('receive') ? [text] : [],
   );
 

@@ -3,13 +3,13 @@ import { isBlockError } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
 import { asText } from '../../packages/engine/src/executors/values.ts';
 import { contextOf } from '../support/block.ts';
-import { codeIn, fencesOf, readPage, tablesOf } from './markdown.ts';
+import { codeIn, codeBlocksOf, readPage, tablesOf } from './markdown.ts';
 import { ENV } from './reference-workflow.ts';
 
 const PAGE = 'docs/references.md';
 const text = readPage(PAGE);
 const input = JSON.parse(
-  fencesOf(PAGE, text).find(({ attributes }) => attributes.has('input'))?.text ?? 'null',
+  codeBlocksOf(PAGE, text).find(({ attributes }) => attributes.has('input'))?.text ?? 'null',
 ) as JsonObject;
 const rows = tablesOf(PAGE, text)
   .filter(({ name }) => name === 'urls')

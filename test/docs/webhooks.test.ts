@@ -6,12 +6,12 @@ import type { ListeningServer } from '../../packages/cli/src/serve/listen.ts';
 import { resolveTool } from '../tools/fetch.ts';
 import { SECRETS, openWebhookApi } from '../triggers/webhook-setup.ts';
 import type { WebhookApi } from '../triggers/webhook-setup.ts';
-import { fencesOf, readPage } from './markdown.ts';
+import { codeBlocksOf, readPage } from './markdown.ts';
 import { createPageFolder, runShellCommand } from './shell.ts';
 
 const PAGE = 'docs/webhooks.md';
 const curl = resolveTool('curl');
-const fences = fencesOf(PAGE, readPage(PAGE)).filter(({ attributes }) => attributes.has('receive'));
+const codeBlocks = codeBlocksOf(PAGE, readPage(PAGE)).filter(({ attributes }) => attributes.has('receive'));
 
 /** Makes curl fail on an error status. */
 const PRELUDE = 'curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@" && echo; }';
@@ -21,11 +21,13 @@ interface Sender {
   fields: { [name: string]: Json };
   /** Name of the secret that signs the calls. */
   secretName?: string;
-  /** Number of calls in the fence. Default: one. */
+  /** Number of calls in the code block. Default: one. */
   callCount?: number;
 }
 
-/** The webhooks of the senders on the page, by the value of the attribute `receive` of the fences that call them. */
+/**
+ * The webhooks of the senders on the page, by the value of the attribute `receive` of the code blocks that call them.
+ */
 const SENDERS: { readonly [attribute: string]: Sender } = {
   held: { type: 'generic_webhook', fields: { flowControl: { debounce: { seconds: 60 } } } },
   token: { type: 'generic_webhook', fields: { token: 'open-sesame' }, callCount: 2 },
@@ -56,7 +58,7 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
   });
 
   it('has calls from each sender', () => {
-    const senders = new Set(fences.map(({ attributes }) => attributes.get('receive')));
+    const senders = new Set(codeBlocks.map(({ attributes }) => attributes.get('receive')));
     expect(senders).toEqual(new Set(Object.keys(SENDERS)));
   });
 
@@ -64,7 +66,7 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
     'has commands that list the webhook and its deliveries, and replay one',
     { timeout: 120_000 },
     async () => {
-      const [commands = ''] = fencesOf(PAGE, readPage(PAGE)).flatMap(({ attributes, text }) =>
+      const [commands = ''] = codeBlocksOf(PAGE, readPage(PAGE)).flatMap(({ attributes, text }) =>
         attributes.has('commands') ? [text] : [],
       );
       const lines = commands.trim().split('\n');
@@ -87,7 +89,7 @@ describe.skipIf(!curl)(`${PAGE}`, () => {
     },
   );
 
-  it.each(fences.map((fence) => [fence.location, fence] as const))(
+  it.each(codeBlocks.map((codeBlock) => [codeBlock.location, codeBlock] as const))(
     'has calls that start runs: %s',
     async (_at, { attributes, text }) => {
       const {

@@ -5,7 +5,7 @@ import type { JsonObject } from '@heddle/core';
 import { Validator } from '@cfworker/json-schema';
 import { describe, expect, it } from 'vitest';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
-import { fencesOf, readPage, repository } from './markdown.ts';
+import { codeBlocksOf, readPage, repository } from './markdown.ts';
 
 const descriptions = await describeBlocks();
 const schema = await workflowSchemaOf(descriptions);
@@ -35,7 +35,7 @@ const files = [
 ]
   .flatMap((folder) => globSync(`${folder}/*.json`))
   .filter((file) => /"edges"/.test(readFileSync(file, 'utf8')));
-const examples = fencesOf('docs/format.md', readPage('docs/format.md')).filter(
+const examples = codeBlocksOf('docs/format.md', readPage('docs/format.md')).filter(
   ({ attributes }) => attributes.has('workflow') && !attributes.has('refused'),
 );
 

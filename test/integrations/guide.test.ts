@@ -8,7 +8,7 @@ import { createEngine } from '@heddle/engine';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { toolFileOf } from '../../packages/blocks/src/integrations/integration.ts';
 import type { Integration } from '../../packages/blocks/src/integrations/integration.ts';
-import { fencesOf, readPage, repository } from '../docs/markdown.ts';
+import { codeBlocksOf, readPage, repository } from '../docs/markdown.ts';
 import { block, workflow } from '../support/workflow.ts';
 import { sendJson, startServer } from './tool-files.ts';
 
@@ -17,17 +17,17 @@ let integration: Integration;
 let folder = '';
 
 beforeAll(async () => {
-  const [fence] = fencesOf('docs/tools.md', readPage('docs/tools.md')).filter(
+  const [codeBlock] = codeBlocksOf('docs/tools.md', readPage('docs/tools.md')).filter(
     ({ language }) => language === 'js',
   );
-  if (!fence) throw new Error('docs/tools.md has no integration.');
+  if (!codeBlock) throw new Error('docs/tools.md has no integration.');
   folder = await mkdtemp(join(tmpdir(), 'heddle-guide-'));
   const file = join(folder, 'notes.ts');
   // The page puts the file beside integration.ts, so its relative import is replaced by a URL.
   const integrationUrl = pathToFileURL(
     join(repository, 'packages/blocks/src/integrations/integration.ts'),
   ).href;
-  await writeFile(file, fence.text.replace('./integration.ts', integrationUrl));
+  await writeFile(file, codeBlock.text.replace('./integration.ts', integrationUrl));
   ({ integration } = (await import(pathToFileURL(file).href)) as { integration: Integration });
 });
 

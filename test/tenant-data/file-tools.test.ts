@@ -47,7 +47,7 @@ describe('file tools of an agent', () => {
 
   it('cannot reach private addresses, paths of the host, or files of another workspace', async () => {
     const files = new MemoryFiles();
-    const foreignId = await files.put('theirs', 'secret.txt', 'Buy low.');
+    const foreignFileId = await files.put('theirs', 'secret.txt', 'Buy low.');
     const forgedFile = { id: 'x', name: 'x', size: 1, type: 'text/plain', key: `sha256:${'0'.repeat(64)}` };
     const readCall = (file: Json) => ({ name: 'file_get_content', args: { file } });
     const writeCall = (args: JsonObject) => ({ name: 'file_write', args: { content: 'x', ...args } });
@@ -60,7 +60,7 @@ describe('file tools of an agent', () => {
       [readCall('file:///etc/passwd'), /http:\/\//],
       [readCall('/etc/passwd'), /neither a URL nor the id/],
       [readCall('..\\..\\x'), /neither a URL nor the id/],
-      [readCall(foreignId), /has no file "wf_1"/],
+      [readCall(foreignFileId), /has no file "wf_1"/],
       [readCall(forgedFile), /has no file "x"/],
       [writeCall({ fileName: '../../etc/cron.d/x' }), /file name/],
       [writeCall({ fileName: 'a.txt', folderPath: '/a/../../b' }), /has an invalid folder/],
@@ -68,7 +68,7 @@ describe('file tools of an agent', () => {
       [writeCall({ fileName: 'a.txt', folderPath: '/a%2Fb' }), /has an invalid folder/],
       [writeCall({ fileName: 'a.txt', folderPath: 'C:\\x' }), /has an invalid folder/],
       [writeCall({ fileName: 'a.txt', tenant: 'theirs' }), /schema/],
-      [{ name: 'file_append', args: { file: foreignId, content: 'x' } }, /has no file "wf_1"/],
+      [{ name: 'file_append', args: { file: foreignFileId, content: 'x' } }, /has no file "wf_1"/],
     ];
     const { result } = await runAgent(
       ['file_fetch', 'file_get_content', 'file_write', 'file_append'].map((name) => tool(name)),

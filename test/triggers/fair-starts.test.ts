@@ -6,7 +6,7 @@ import type { TriggerTables } from '../../packages/service/src/triggers/tables.t
 import { createDataFolder } from '../support/data-folder.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { sample, byScale } from '../support/scale.ts';
-import { deployHook } from './killed-webhook.ts';
+import { deployWebhookWorkflow } from './killed-webhook.ts';
 import type { DeployedWebhook } from './killed-webhook.ts';
 import { timeAtMinute, startProcess } from './trigger-process.ts';
 import type { Backend, TriggerProcess } from './trigger-process.ts';
@@ -77,7 +77,7 @@ describe('a queued run', { timeout: byScale(180_000, 1_800_000) }, () => {
         return { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 5000 } } };
       })();
       const first = await startProcess({ ...backend, nowMs: timeAtMinute(0) });
-      const [busyHook, otherHook] = [await deployHook(first), await deployHook(first)];
+      const [busyHook, otherHook] = [await deployWebhookWorkflow(first), await deployWebhookWorkflow(first)];
       await first.call('stop').catch(() => undefined);
       const { data, postgres } = backend.store;
       const store = await openServiceStore(

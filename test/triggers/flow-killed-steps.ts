@@ -1,7 +1,7 @@
 import type { JsonObject } from '@heddle/core';
 import { expect } from 'vitest';
 import type { Steps } from '../support/scale.ts';
-import { deliver, deployHook } from './killed-webhook.ts';
+import { deliver, deployWebhookWorkflow } from './killed-webhook.ts';
 import type { DeployedWebhook } from './killed-webhook.ts';
 import { timeAtMinute, startProcess } from './trigger-process.ts';
 import type { Backend, TriggerProcess } from './trigger-process.ts';
@@ -66,7 +66,7 @@ export async function expectDeliveredOnceWhenKilled(
 ): Promise<void> {
   const processFactory = new ProcessFactory(backend);
   let process = await processFactory.start();
-  const hook = await deployHook(process, policy);
+  const hook = await deployWebhookWorkflow(process, policy);
   const deliveryIds: string[] = [];
   let step = firstStep;
   for (let isDead = true; isDead; step += stride) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { sample, sampledSteps, byScale } from '../support/scale.ts';
-import { deliver, deployHook } from './killed-webhook.ts';
+import { deliver, deployWebhookWorkflow } from './killed-webhook.ts';
 import {
   expectDeliveredOnceWhenKilled,
   expectEachDeliveryInOneRun,
@@ -35,7 +35,7 @@ describe('flow control', { timeout: byScale(300_000, 1_800_000) }, () => {
       const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
       const processFactory = new ProcessFactory(backend);
       const processPair = [await processFactory.start(), await processFactory.start()];
-      const hook = await deployHook(processPair[0] as TriggerProcess, { concurrency: 2 });
+      const hook = await deployWebhookWorkflow(processPair[0] as TriggerProcess, { concurrency: 2 });
       const deliveryIds: string[] = [];
       const roundCount = byScale(3, 20);
       for (let index = 1; index <= roundCount; index += 1) {

@@ -18,7 +18,7 @@ export interface DeployedWebhook {
 }
 
 /** Deploys a workflow with a webhook, through a process. */
-export async function deployHook(
+export async function deployWebhookWorkflow(
   process: TriggerProcess,
   flowControl?: JsonObject,
 ): Promise<DeployedWebhook> {

@@ -80,7 +80,7 @@ describe.each(storesToTest('suspended'))('after ten failures in a row over a day
 
   it('a webhook at a provider is removed, and created again when its trigger is resumed', async () => {
     const { type, fields } = HOOK_TYPES.github;
-    const id = await api.deployHook(type, fields, FAILING_BLOCK);
+    const id = await api.deployWebhookWorkflow(type, fields, FAILING_BLOCK);
     await api.waitForStatus(id, 'active');
     const [hook] = await api.hooksOf(id);
     const failingColumns = { failures: 9, failing_since_ms: api.now.ms - 25 * HOUR_MS };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createDataFolder } from '../support/data-folder.ts';
 import { hasPostgres, createPostgresDatabase } from '../support/postgres.ts';
 import { sampledSteps, byScale } from '../support/scale.ts';
-import { deliver, deployHook } from './killed-webhook.ts';
+import { deliver, deployWebhookWorkflow } from './killed-webhook.ts';
 import type { DeployedWebhook } from './killed-webhook.ts';
 import { timeAtMinute, startProcess } from './trigger-process.ts';
 import type { Backend, TriggerProcess } from './trigger-process.ts';
@@ -38,7 +38,7 @@ describe('a webhook', { timeout: byScale(300_000, 1_800_000) }, () => {
     const data = createDataFolder();
     const backend = { store: { data }, engine: { data } };
     let process = await start(backend);
-    const hook = await deployHook(process);
+    const hook = await deployWebhookWorkflow(process);
     const runIds = new Map<string, string>();
     let step = firstStep;
     for (let isDead = true; isDead; step += stride) {
@@ -80,7 +80,7 @@ describe('a webhook', { timeout: byScale(300_000, 1_800_000) }, () => {
       const postgres = await createPostgresDatabase();
       const backend = { store: { postgres }, engine: { postgres: { url: postgres, leaseMs: 2000 } } };
       const processes = [await start(backend), await start(backend)];
-      const hook = await deployHook(processes[0] as TriggerProcess);
+      const hook = await deployWebhookWorkflow(processes[0] as TriggerProcess);
       const runIds = new Map<string, string>();
       const roundCount = byScale(4, 30);
       for (let index = 1; index <= roundCount; index += 1) {

@@ -54,7 +54,11 @@ export function describeDefinitions(name: string, open: () => Promise<Definition
       const [workspaceId, otherWorkspaceId] = workspaceIds;
       const callerId = await define({ workspaceId, name: 'Caller' });
       const childId = await define({ workspaceId, name: 'Child', isDeployed: true });
-      const foreignId = await define({ workspaceId: otherWorkspaceId, name: 'Foreign', isDeployed: true });
+      const foreignWorkflowId = await define({
+        workspaceId: otherWorkspaceId,
+        name: 'Foreign',
+        isDeployed: true,
+      });
       const draftId = await define({ workspaceId, name: 'Draft' });
       const archivedId = await define({ workspaceId, name: 'Old', isDeployed: true, isArchived: true });
       const { liveVersion } = (await definitions.find(childId)) ?? {};
@@ -62,7 +66,7 @@ export function describeDefinitions(name: string, open: () => Promise<Definition
         workflow: childId,
         version: liveVersion,
       });
-      for (const reference of [foreignId, draftId, archivedId, 'none', '', `${childId}\0`, '\uD800'])
+      for (const reference of [foreignWorkflowId, draftId, archivedId, 'none', '', `${childId}\0`, '\uD800'])
         expect(await definitions.resolveChild(callerId, reference)).toBeUndefined();
       expect(await definitions.resolveChild('none', childId)).toBeUndefined();
     });

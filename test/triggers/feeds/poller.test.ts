@@ -323,12 +323,12 @@ describe('a feed', () => {
       const credential = { workspaceId, name: 'mail', provider: 'google', material };
       return (await storeCredential(store.database, sealer, credential)).credential.id;
     };
-    const foreignId = await api.deployFeed('gmail', {
+    const workflowIdWithForeignCredential = await api.deployFeed('gmail', {
       triggerCredentials: await storeToken(otherWorkspaceId),
       pollMinutes: 1,
     });
     await expect
-      .poll(async () => (await api.readTrigger(foreignId)).health.lastError)
+      .poll(async () => (await api.readTrigger(workflowIdWithForeignCredential)).health.lastError)
       .toBe('The workspace does not have the stored credential of the trigger.');
     const ownCredentialId = await storeToken(api.workspaceId);
     const id = await api.deployFeed('gmail', { triggerCredentials: ownCredentialId, pollMinutes: 1 });

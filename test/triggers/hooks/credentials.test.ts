@@ -26,8 +26,8 @@ describe('the next check of a webhook at its provider', () => {
     return (await storeCredential(api.store.database, sealer, credential)).credential.id;
   };
   /** Deploys a workflow, and waits until its webhook exists at the provider. */
-  const deployHook = async (credentialId: string): Promise<string> => {
-    const id = await api.deployHook(type, { ...fields, triggerCredentials: '' });
+  const deployWebhookWorkflow = async (credentialId: string): Promise<string> => {
+    const id = await api.deployWebhookWorkflow(type, { ...fields, triggerCredentials: '' });
     await api.redeploy(id, type, { ...fields, triggerCredentials: credentialId });
     await api.waitForStatus(id, 'active');
     return id;
@@ -53,7 +53,7 @@ describe('the next check of a webhook at its provider', () => {
 
   it('uses the new secret of a credential whose secret was replaced', async () => {
     const credentialId = await storeToken(HOOK_CREDENTIALS.github);
-    const id = await deployHook(credentialId);
+    const id = await deployWebhookWorkflow(credentialId);
     expect(await storeToken(HOOK_CREDENTIALS.githubWeak)).toBe(credentialId);
     api.advance(DAY_MS);
     expect(await waitForError(id)).toMatchObject({ message: expect.stringMatching(/not allowed to manage/) });
@@ -66,7 +66,7 @@ describe('the next check of a webhook at its provider', () => {
 
   it('fails until a person has connected the account again', async () => {
     const credentialId = await storeToken(HOOK_CREDENTIALS.github);
-    const id = await deployHook(credentialId);
+    const id = await deployWebhookWorkflow(credentialId);
     await updateCredential(credentialId, { state: 'reconnect' });
     api.advance(DAY_MS);
     expect(await waitForError(id)).toMatchObject({
@@ -81,7 +81,7 @@ describe('the next check of a webhook at its provider', () => {
 
   it('fails after the credential was moved to another workspace', async () => {
     const credentialId = await storeToken(HOOK_CREDENTIALS.github, 'moved');
-    const id = await deployHook(credentialId);
+    const id = await deployWebhookWorkflow(credentialId);
     const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
     await updateCredential(credentialId, { workspace_id: otherWorkspaceId });
     const [hook] = (await api.hooksOf(id)) as [SimulatedHook];
@@ -96,7 +96,7 @@ describe('the next check of a webhook at its provider', () => {
 
   it('fails after the credential was deleted; deliveries still start runs, and another credential can replace it', async () => {
     const credentialId = await storeToken(HOOK_CREDENTIALS.github, 'deleted');
-    const id = await deployHook(credentialId);
+    const id = await deployWebhookWorkflow(credentialId);
     const [hookBefore] = await api.hooksOf(id);
     const path = `/api/v2/credentials/${credentialId}?workspaceId=${api.workspaceId}`;
     expect((await api.call('DELETE', path)).status).toBe(200);
@@ -116,7 +116,7 @@ describe('the next check of a webhook at its provider', () => {
 
   it('is omitted after an undeployment without the credential: the webhook stays, the audit log records it, and deliveries get 404', async () => {
     const credentialId = await storeToken(HOOK_CREDENTIALS.github, 'deleted too');
-    const id = await deployHook(credentialId);
+    const id = await deployWebhookWorkflow(credentialId);
     const { id: triggerId } = await api.triggerOf(id);
     const path = `/api/v2/credentials/${credentialId}?workspaceId=${api.workspaceId}`;
     expect((await api.call('DELETE', path)).status).toBe(200);

@@ -34,7 +34,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
     let id = '';
 
     it('is created with the deployment, and its deliveries start runs', async () => {
-      id = await api.deployHook(type, fields);
+      id = await api.deployWebhookWorkflow(type, fields);
       const { latestDeploymentAttempt: attempt, webhooks } = await api.waitForStatus(id, 'active');
       expect(attempt).toMatchObject({ readiness: { webhooks: 'ready' }, activatedAt: expect.any(String) });
       const hooks = await api.hooksOf(id);
@@ -43,8 +43,8 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
       const [hook] = hooks as [SimulatedHook];
       expect(hook.secret.length).toBeGreaterThan(30);
       expect(await api.deliver(hook, 'one')).toMatchObject({ status: 200, body: { success: true } });
-      const forgedResponse = await api.deliver({ ...hook, secret: 'another-secret' }, 'two');
-      expect(forgedResponse).toMatchObject({ status: 401 });
+      const responseToForgedRequest = await api.deliver({ ...hook, secret: 'another-secret' }, 'two');
+      expect(responseToForgedRequest).toMatchObject({ status: 401 });
     });
 
     it('is reused by another version with the same fields, without a request to the provider', async () => {
@@ -111,7 +111,10 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
     it('is not created with a weak or revoked credential, and the error of the deployment does not contain it', async () => {
       const weakName = name === 'telegram' ? 'revoked' : `${name}Weak`;
       for (const credential of [weakName, 'revoked']) {
-        const refusedId = await api.deployHook(type, { ...fields, triggerCredentials: credential });
+        const refusedId = await api.deployWebhookWorkflow(type, {
+          ...fields,
+          triggerCredentials: credential,
+        });
         const { latestDeploymentAttempt: attempt, warnings } = await api.waitForStatus(refusedId, 'failed');
         expect(attempt).toMatchObject({
           ...{ status: 'failed', readiness: { webhooks: 'pending' }, activatedAt: null },
@@ -134,7 +137,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
     const response = Promise.withResolvers<undefined>();
     providers.beforeResponse = (request) =>
       request.startsWith('POST github') ? response.promise : undefined;
-    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
     const { latestDeploymentAttempt: attempt, ...deployment } = await api.waitForStatus(id, 'preparing');
     expect(deployment).toMatchObject({ isDeployed: true, needsRedeployment: false });
     expect(attempt).toMatchObject({ readiness: { webhooks: 'pending' }, activatedAt: null, error: null });
@@ -144,7 +147,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
   });
 
   it('follow the fields of another version (events, repository, path), and are removed with their trigger', async () => {
-    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');
     const [hookBefore] = (await api.hooksOf(id)) as [SimulatedHook];
     await api.redeploy(id, GITHUB.type, { ...GITHUB.fields, selectedTriggerId: 'github_pr_opened' });
@@ -174,7 +177,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
 
   it('at Linear are replaced when the team changes, because Linear cannot move a webhook to another team', async () => {
     const { type, fields } = HOOK_TYPES.linear;
-    const id = await api.deployHook(type, fields);
+    const id = await api.deployWebhookWorkflow(type, fields);
     await api.waitForStatus(id, 'active');
     for (const [teamId, owner] of [
       ['team-2', 'team-2'],
@@ -190,14 +193,14 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
 
   it('of a Telegram bot follow a changed path, but do not replace a webhook with another URL', async () => {
     const { type, fields } = HOOK_TYPES.telegram;
-    const id = await api.deployHook(type, fields);
+    const id = await api.deployWebhookWorkflow(type, fields);
     await api.waitForStatus(id, 'active');
     const triggerPath = `bot-${id.slice(0, 8)}`;
     await api.redeploy(id, type, { ...fields, triggerPath });
     await api.waitForStatus(id, 'active');
     const listTelegramHooks = () => providers.hooks.filter(({ provider }) => provider === 'telegram');
     expect(listTelegramHooks()).toMatchObject([{ url: `${ORIGIN}/api/webhooks/trigger/${triggerPath}` }]);
-    const secondId = await api.deployHook(type, fields);
+    const secondId = await api.deployWebhookWorkflow(type, fields);
     const failedDeployment = await api.waitForStatus(secondId, 'failed');
     expect(failedDeployment.latestDeploymentAttempt?.error).toMatchObject({
       message: expect.stringMatching(/already has a webhook at another URL/),
@@ -214,7 +217,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
     const responses = [{ status: 503 }, { status: 403, headers: { 'retry-after': '60' } }, { status: 500 }];
     providers.beforeResponse = (request) =>
       request.startsWith('GET github') ? responses.shift() : undefined;
-    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
     const { latestDeploymentAttempt: firstAttempt } = await api.waitForStatus(id, 'failed');
     expect(firstAttempt?.error).toMatchObject({
       retryable: true,
@@ -234,7 +237,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
   });
 
   it('stay active when a check fails with a retryable error, and fail when the provider refuses the check', async () => {
-    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');
     let status = 502;
     providers.beforeResponse = (request) => (request.includes('github') ? { status } : undefined);
@@ -252,7 +255,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
   });
 
   it('that cannot be removed stay at the provider and are recorded in the audit log', async () => {
-    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');
     const { id: triggerId } = await api.triggerOf(id);
     providers.beforeResponse = (request) =>
@@ -273,7 +276,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
     const errors = [{ message: 'Entity not found: Team', extensions: { code: 'INPUT_ERROR' } }];
     providers.beforeResponse = (request) =>
       request.endsWith('webhookCreate') ? { status: 400, body: { errors } } : undefined;
-    const id = await api.deployHook(type, fields);
+    const id = await api.deployWebhookWorkflow(type, fields);
     const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(attempt?.error).toMatchObject({
       retryable: false,
@@ -289,7 +292,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
     ['repeats the credential', { status: 422, body: HOOK_CREDENTIALS.github }, /refuses the webhook/, false],
   ])('are not created by a provider whose response %s', async (_what, response, message, retryable) => {
     providers.beforeResponse = (request) => (request.includes('github') ? response : undefined);
-    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
     const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(attempt?.error).toMatchObject({ retryable, message: expect.stringMatching(message) });
     expect(JSON.stringify(attempt)).not.toContain(HOOK_CREDENTIALS.github);
@@ -305,8 +308,11 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
       .set({ workspace_id: otherWorkspaceId } as never)
       .where('id' as never, '=', api.credentials['githubWeak'] as never)
       .execute();
-    const id = await api.deployHook(GITHUB.type, { ...GITHUB.fields, triggerCredentials: 'githubWeak' });
-    const unknownId = await api.deployHook(GITHUB.type, {
+    const id = await api.deployWebhookWorkflow(GITHUB.type, {
+      ...GITHUB.fields,
+      triggerCredentials: 'githubWeak',
+    });
+    const unknownId = await api.deployWebhookWorkflow(GITHUB.type, {
       ...GITHUB.fields,
       triggerCredentials: crypto.randomUUID(),
     });
@@ -323,7 +329,7 @@ describe.each(storesToTest('hooks'))('webhook registrations on %s', (store) => {
   });
 
   it('do not show their secret or credential in any response, audit record, database row or reported error', async () => {
-    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');
     const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
     const paths = [
@@ -352,7 +358,7 @@ describe('a webhook at a provider', () => {
     const egress = { allowPrivate: true, ports: 'any' as const };
     const { services } = providers;
     const api = await openHookApi('sqlite', providers, { hooks: { egress, services } });
-    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
     const { warnings, latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(warnings).toEqual([expect.stringMatching(/public URL: start it with --origin/)]);
     expect(attempt?.error).toMatchObject({ code: 'HOOK_FAILED', retryable: false });
@@ -389,7 +395,7 @@ describe('a webhook at a provider', () => {
     const api = await openHookApi('sqlite', providers, {
       triggers: [...triggerTypes.filter(({ type }) => type !== 'github_v2'), { ...base, hook } as never],
     });
-    const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+    const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
     await api.waitForStatus(id, 'active');
     const readRemainingMs = async () =>
       Date.parse((await api.triggerOf(id)).health.expiresAt ?? '') - api.now.ms;

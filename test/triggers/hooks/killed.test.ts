@@ -134,7 +134,7 @@ describe.each(Object.entries(HOOK_TYPES))('webhooks at %s', (name, { type, field
     let deathCount = 0;
     for (let step = steps.firstStep; ; step += steps.stride) {
       const id = await runWhileUnavailable(async () => {
-        const failedId = await api.deployHook(type, fields);
+        const failedId = await api.deployWebhookWorkflow(type, fields);
         await api.waitForStatus(failedId, 'failed');
         return failedId;
       });
@@ -183,7 +183,7 @@ describe('a process that stops', () => {
     const api = await openHookApi('sqlite', providers);
     const { type, fields } = HOOK_TYPES.stripe;
     providers.beforeResponse = () => ({ status: 503 });
-    const id = await api.deployHook(type, fields);
+    const id = await api.deployWebhookWorkflow(type, fields);
     await api.waitForStatus(id, 'failed');
     const { wanted } = (await api.hookRowOf(id)) as ProviderHookRow;
     const formerHook = { ...(JSON.parse(wanted ?? '') as object), place: 'stripe former', hookId: 'we_1' };

@@ -59,7 +59,7 @@ describe.each(storesToTest('processes of hooks'))(
       const countRequests = (method: string): number =>
         providers.requests.filter((request) => request.startsWith(`${method} github`)).length;
       providers.beforeResponse = () => ({ status: 503 });
-      const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+      const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
       await api.waitForStatus(id, 'failed');
       providers.beforeResponse = (request) =>
         request.startsWith('POST github') ? pendingResponse.promise : undefined;
@@ -86,7 +86,7 @@ describe.each(storesToTest('processes of hooks'))(
     });
 
     it('stay unchanged when a process that does not create webhooks changes the triggers', async () => {
-      const id = await api.deployHook(GITHUB.type, GITHUB.fields);
+      const id = await api.deployWebhookWorkflow(GITHUB.type, GITHUB.fields);
       await api.waitForStatus(id, 'active');
       const rowBefore = await api.hookRowOf(id);
       await new Triggers(triggerTypes).recordDesiredHooks(api.hookDb, { workflowId: id, nowMs: api.now.ms });

@@ -31,11 +31,11 @@ describe.each(storesToTest('repaired credentials of hooks'))(
       const credential = { workspaceId, name, provider: 'github', material };
       return (await storeCredential(api.store.database, sealer, credential)).credential.id;
     };
-    const deployHook = (credentialId: string): Promise<string> =>
-      api.deployHook(type, { ...fields, triggerCredentials: credentialId });
+    const deployWebhookWorkflow = (credentialId: string): Promise<string> =>
+      api.deployWebhookWorkflow(type, { ...fields, triggerCredentials: credentialId });
     /** Deploys a workflow whose webhook is refused. */
     const deployRefusedHook = async (credentialId: string): Promise<string> => {
-      const id = await deployHook(credentialId);
+      const id = await deployWebhookWorkflow(credentialId);
       await api.waitForStatus(id, 'failed');
       expect(await delayOf(id)).toBe(DAY_MS);
       return id;
@@ -116,7 +116,7 @@ describe.each(storesToTest('repaired credentials of hooks'))(
         requestSent.resolve();
         return response.promise;
       };
-      const id = await deployHook(credentialId);
+      const id = await deployWebhookWorkflow(credentialId);
       await api.hookRowOf(id);
       await requestSent.promise;
       await storeKey('late', VALID_KEY);
@@ -133,11 +133,11 @@ describe.each(storesToTest('repaired credentials of hooks'))(
       const id = await deployRefusedHook(credentialId);
       await storeKey('other', VALID_KEY);
       const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
-      const foreignId = await storeKey('kept', WEAK_KEY, otherWorkspaceId);
+      const foreignCredentialId = await storeKey('kept', WEAK_KEY, otherWorkspaceId);
       await api.hookDb
         .updateTable('credentials' as never)
         .set({ id: credentialId } as never)
-        .where('id' as never, '=', foreignId as never)
+        .where('id' as never, '=', foreignCredentialId as never)
         .where('workspace_id' as never, '=', otherWorkspaceId as never)
         .execute();
       await storeKey('other', WEAK_KEY);

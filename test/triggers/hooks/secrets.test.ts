@@ -18,10 +18,10 @@ describe('a stored credential', () => {
         headers: { ...jsonHeaders, Authorization: `Bearer ${token}` },
         body: '{}',
       });
-    const genericId = await api.deployHook('generic_webhook', { secretCredential: 'stripe' });
+    const genericId = await api.deployWebhookWorkflow('generic_webhook', { secretCredential: 'stripe' });
     expect(await send(genericId, HOOK_CREDENTIALS.stripe)).toMatchObject({ status: 200 });
     expect(await send(genericId, 'another')).toMatchObject({ status: 401 });
-    const slackId = await api.deployHook('slack', { secretCredential: 'linear' });
+    const slackId = await api.deployWebhookWorkflow('slack', { secretCredential: 'linear' });
     const slackRequest = PROVIDERS['slack']!.createRequest(
       {},
       { id: 'e1', nowMs: api.now.ms, secret: HOOK_CREDENTIALS.linear },
@@ -35,13 +35,16 @@ describe('a stored credential', () => {
       .execute();
     const [foreignResponse, unknownResponse] = [
       await send(genericId, HOOK_CREDENTIALS.stripe),
-      await send(await api.deployHook('generic_webhook', { secretCredential: crypto.randomUUID() }), 'x'),
+      await send(
+        await api.deployWebhookWorkflow('generic_webhook', { secretCredential: crypto.randomUUID() }),
+        'x',
+      ),
     ];
     expect(foreignResponse).toMatchObject({ status: 401 });
     expect(foreignResponse.body).toEqual(unknownResponse.body);
     // A block can have both a credential and a secret in one of its fields.
     const fields = { secretCredential: 'github', token: '{{TOKEN}}' };
-    const bothId = await api.deployHook('generic_webhook', fields);
+    const bothId = await api.deployWebhookWorkflow('generic_webhook', fields);
     expect(await send(bothId, HOOK_CREDENTIALS.github)).toMatchObject({ status: 200 });
     expect(await send(bothId, SECRETS['TOKEN'] ?? '')).toMatchObject({ status: 200 });
     const { body } = await api.call('GET', `/api/v2/triggers?workspaceId=${api.workspaceId}`);
@@ -57,7 +60,7 @@ describe('a stored credential', () => {
       ...{ workspaceId: api.workspaceId, name: 'file', provider: 'shop' },
       material: { type: 'service_account', key },
     });
-    const id = await api.deployHook('generic_webhook', { secretCredential: credential.id });
+    const id = await api.deployWebhookWorkflow('generic_webhook', { secretCredential: credential.id });
     for (const line of key.split('\n')) {
       const headers = { ...JSON_TYPE, Authorization: `Bearer ${line.trim()}` };
       expect(await api.send(await api.pathOf(id), { headers, body: '{}' })).toMatchObject({ status: 401 });
@@ -70,7 +73,7 @@ describe('a webhook at a provider', () => {
   it('keeps its secret when the encryption keys are rotated, and encrypts it only with the new key', async () => {
     const providers = await startHookProviders();
     const api = await openHookApi('sqlite', providers);
-    const id = await api.deployHook(HOOK_TYPES.github.type, HOOK_TYPES.github.fields);
+    const id = await api.deployWebhookWorkflow(HOOK_TYPES.github.type, HOOK_TYPES.github.fields);
     await api.waitForStatus(id, 'active');
     const [{ secret }] = (await api.hooksOf(id)) as [SimulatedHook];
     const keys = [7, 8].map((byte) => Buffer.alloc(32, byte).toString('base64'));

@@ -65,7 +65,11 @@ export interface HookApi extends WebhookApi {
    * Deploys a workflow with a trigger. Names of credentials in its fields are replaced with their ids. `lastBlock`
    * replaces properties of its last block.
    */
-  deployHook(type: string, fields: JsonObject, lastBlock?: { [name: string]: Json }): Promise<string>;
+  deployWebhookWorkflow(
+    type: string,
+    fields: JsonObject,
+    lastBlock?: { [name: string]: Json },
+  ): Promise<string>;
   /** Deploys another version of a workflow. */
   redeploy(id: string, type: string, fields: JsonObject): Promise<Deployment>;
   readDeployment(id: string): Promise<Deployment>;
@@ -132,7 +136,7 @@ export async function openHookApi(
   return {
     ...api,
     ...{ providers, hookDb, credentials, readDeployment, repeat },
-    deployHook: (type, fields, lastBlock = {}) =>
+    deployWebhookWorkflow: (type, fields, lastBlock = {}) =>
       api.deploy(webhookWorkflow(replaceCredentialNames(fields), { type, lastBlock })),
     async redeploy(id, type, fields) {
       const draft = draftOf(webhookWorkflow(replaceCredentialNames(fields), { type }));

@@ -55,7 +55,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
 
   it('are created once by a later attempt, even if the provider has created them without responding', async () => {
     leaveUnfinished('POST');
-    const id = await api.deployHook(type, fields);
+    const id = await api.deployWebhookWorkflow(type, fields);
     const { latestDeploymentAttempt: attempt } = await api.waitForStatus(id, 'failed');
     expect(attempt).toMatchObject({
       ...{ status: 'failed', activatedAt: null },
@@ -77,7 +77,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   });
 
   it('stay active while checks fail', async () => {
-    const id = await api.deployHook(type, fields);
+    const id = await api.deployWebhookWorkflow(type, fields);
     await api.waitForStatus(id, 'active');
     leaveUnfinished('PATCH');
     api.advance(DAY_MS);
@@ -96,7 +96,7 @@ describe.each(BEHAVIOURS)('webhooks at a provider that %s', (_what, unfinished) 
   });
 
   it('are removed by a later attempt', async () => {
-    const id = await api.deployHook(type, fields);
+    const id = await api.deployWebhookWorkflow(type, fields);
     await api.waitForStatus(id, 'active');
     const [hook] = await api.hooksOf(id);
     leaveUnfinished('DELETE');
@@ -135,7 +135,7 @@ describe('while a provider never answers', () => {
     const api = await openHookApi('sqlite', providers);
     providers.beforeResponse = (request) =>
       request.includes(' github') ? { unfinished: 'silent' } : undefined;
-    const silentId = await api.deployHook(type, fields);
+    const silentId = await api.deployWebhookWorkflow(type, fields);
     const countRequests = (): number =>
       providers.requests.filter((request) => request.includes(' github')).length;
     await expect.poll(countRequests).toBe(1);
@@ -158,7 +158,7 @@ describe('while a provider never answers', () => {
       api.store.workspaces.createWorkspace(`Others ${index}`, api.userId),
     );
     await addCopies(api, silentId, await Promise.all(otherWorkspaces));
-    const id = await api.deployHook(HOOK_TYPES.stripe.type, HOOK_TYPES.stripe.fields);
+    const id = await api.deployWebhookWorkflow(HOOK_TYPES.stripe.type, HOOK_TYPES.stripe.fields);
     await api.waitForStatus(id, 'active');
     expect(countRequests()).toBe(4);
     // None of the requests has reached its time limit.
@@ -177,7 +177,7 @@ describe('while a provider never answers', () => {
     const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
     const ownWorkspaceIds = Array.from({ length: 10 }, () => api.workspaceId);
     await addCopies(api, silentId, [...ownWorkspaceIds, otherWorkspaceId]);
-    const id = await api.deployHook(HOOK_TYPES.stripe.type, HOOK_TYPES.stripe.fields);
+    const id = await api.deployWebhookWorkflow(HOOK_TYPES.stripe.type, HOOK_TYPES.stripe.fields);
     await api.waitForStatus(id, 'active');
     await expect.poll(countRequests).toBe(3);
     const leasedHooks = await api.hookDb
@@ -196,7 +196,7 @@ describe('while a provider never answers', () => {
     const providers = await startHookProviders();
     const api = await openHookApi('sqlite', providers);
     providers.beforeResponse = () => ({ status: 503 });
-    const id = await api.deployHook(type, fields);
+    const id = await api.deployWebhookWorkflow(type, fields);
     await api.waitForStatus(id, 'failed');
     const row = await api.hookDb
       .updateTable('provider_hooks')

@@ -87,7 +87,7 @@ reservations.reserve = (row) => (faults.has('reservations are down') ? rejectPor
 const deployedId = await api.deploy(GREETING_WORKFLOW);
 const draftId = await api.createDraft(GREETING_WORKFLOW);
 const longId = await api.deploy(LONG_WORKFLOW);
-const foreignId = await createForeignWorkflow();
+const foreignWorkflowId = await createForeignWorkflow();
 const usedId = crypto.randomUUID();
 // The first request has no faults, and uses `usedId`.
 if ((await send()).status !== 200) throw new Error('A valid request is refused.');
@@ -124,7 +124,7 @@ function createHeaders(): { [name: string]: string } {
 /** Sends a request that is valid apart from the faults. */
 function send(): Promise<ParsedResponse<unknown>> {
   const workflowId = faults.has('draft') ? draftId : deployedId;
-  const id = faults.has('foreign workflow') ? foreignId : workflowId;
+  const id = faults.has('foreign workflow') ? foreignWorkflowId : workflowId;
   const validKey = faults.has('narrow scope') ? null : api.key;
   const key = faults.has('bad key') ? 'sk-heddle-guess' : validKey;
   const isBroken = faults.has('broken body') || faults.has('XML body');

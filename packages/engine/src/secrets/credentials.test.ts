@@ -43,9 +43,9 @@ interface TestRun {
 /** Runs a block with these fields, and a block that reads its output. `visibleData`: all data that callers can read. */
 async function run({ credentials, fields = {}, engine: options }: TestRun) {
   const errors: unknown[] = [];
-  const { promise: listening, resolve: listen } = Promise.withResolvers<void>();
+  const { promise: ready, resolve: signalReady } = Promise.withResolvers<void>();
   const engine = await createEngine({
-    blocks: [credentialExecutor(listening)],
+    blocks: [credentialExecutor(ready)],
     tenantCredentials: credentials,
     tenant: () => 'a',
     onError: (error) => void errors.push(error),
@@ -58,7 +58,7 @@ async function run({ credentials, fields = {}, engine: options }: TestRun) {
   const reader = started.events()[Symbol.asyncIterator]();
   const events: unknown[] = [];
   let next = reader.next();
-  listen();
+  signalReady();
   for (let event = await next; event.done !== true; event = await next) {
     events.push(event.value);
     next = reader.next();

@@ -6,8 +6,11 @@ import type { SharedLimitOptions } from './shared.ts';
 
 const SLOW_REFILL_BUCKET = { capacity: 5, perMinute: 0.001 };
 
-/** Opens the limits of several processes that share one database. `query` reads the rows of the database. */
-async function openProcesses(count: number, options: Partial<SharedLimitOptions>) {
+/**
+ * Opens instances of the limits, as several processes that share one database would. `query` reads the rows of the
+ * database.
+ */
+async function openLimitInstances(count: number, options: Partial<SharedLimitOptions>) {
   const url = await createPostgresDatabase();
   const errors: unknown[] = [];
   const timerCallbacks: (() => void)[] = [];
@@ -20,30 +23,30 @@ async function openProcesses(count: number, options: Partial<SharedLimitOptions>
   const timeoutMs = 60_000;
   const onError = (error: unknown) => errors.push(error);
   const limitOptions = { url, buckets: {}, repeat, timeoutMs, onError, ...options };
-  const processes = await Promise.all(Array.from({ length: count }, () => openSharedLimits(limitOptions)));
+  const instances = await Promise.all(Array.from({ length: count }, () => openSharedLimits(limitOptions)));
   onTestFinished(async () => {
-    for (const each of processes) await each.close();
+    for (const instance of instances) await instance.close();
     expect(errors).toEqual([]);
   });
   const client = new Client({ connectionString: url, options: '-c search_path=heddle_api' });
   await client.connect();
   onTestFinished(() => client.end());
   const query = async (text: string) => (await client.query<{ [name: string]: unknown }>(text)).rows;
-  return { processes, query, tick: () => timerCallbacks.forEach((tick) => tick()) };
+  return { instances, query, tick: () => timerCallbacks.forEach((tick) => tick()) };
 }
 
 const RUN = { runId: 'r', workflowId: 'w', workspaceId: 'looms', userId: null, mode: 'sync' as const };
 
 describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () => {
   it('together admit as many requests as one process, in whatever order they lock keys', async () => {
-    const { processes } = await openProcesses(3, { buckets: { operation: SLOW_REFILL_BUCKET } });
+    const { instances } = await openLimitInstances(3, { buckets: { operation: SLOW_REFILL_BUCKET } });
     const orders = [
       ['key', 'account'],
       ['account', 'key'],
       ['account', 'account'],
     ];
     const pendingStates = Array.from({ length: 60 }, async (_, n) =>
-      processes[n % 3]?.limiter.take('operation', orders[Math.floor(n / 3) % 3] ?? []),
+      instances[n % 3]?.limiter.take('operation', orders[Math.floor(n / 3) % 3] ?? []),
     );
     const states = await Promise.all(pendingStates);
     expect(states.filter((state) => state?.allowed)).toHaveLength(5);
@@ -54,8 +57,8 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
 
   it('have separate buckets for each kind and subject, and none without a limit', async () => {
     const buckets = { sync: { ...SLOW_REFILL_BUCKET, capacity: 1 }, async: SLOW_REFILL_BUCKET };
-    const { processes } = await openProcesses(1, { buckets });
-    const limiter = processes[0]?.limiter;
+    const { instances } = await openLimitInstances(1, { buckets });
+    const limiter = instances[0]?.limiter;
     expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: true, remaining: 0 });
     expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: false });
     expect(await limiter?.take('sync', ['bob'])).toMatchObject({ allowed: true });
@@ -67,9 +70,11 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
 
   it('replace the common limit by that of the operation, which may be none', async () => {
     const operations = { slow: { ...SLOW_REFILL_BUCKET, capacity: 1 }, free: null };
-    const { processes } = await openProcesses(2, { buckets: { operation: SLOW_REFILL_BUCKET, operations } });
+    const { instances } = await openLimitInstances(2, {
+      buckets: { operation: SLOW_REFILL_BUCKET, operations },
+    });
     const take = (process: number, operation: string) =>
-      processes[process]?.limiter.take('operation', [`${operation}:ada`], operation);
+      instances[process]?.limiter.take('operation', [`${operation}:ada`], operation);
     expect(await take(0, 'slow')).toMatchObject({ allowed: true, limit: 1 });
     expect(await take(1, 'slow')).toMatchObject({ allowed: false, limit: 1 });
     expect(await take(0, 'free')).toBeUndefined();
@@ -78,8 +83,8 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
 
   it('refill by the clock of the database, and full buckets are deleted', async () => {
     const buckets = { sync: { capacity: 2, perMinute: 2 } };
-    const { processes, query, tick } = await openProcesses(1, { buckets });
-    const limiter = processes[0]?.limiter;
+    const { instances, query, tick } = await openLimitInstances(1, { buckets });
+    const limiter = instances[0]?.limiter;
     for (let n = 0; n < 3; n += 1) await limiter?.take('sync', ['ada']);
     await query('UPDATE rate_buckets SET at_ms = at_ms - 45000');
     expect(await limiter?.take('sync', ['ada'])).toMatchObject({ allowed: true, remaining: 0 });
@@ -95,10 +100,10 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('limit the number of runs of each workspace in flight', async () => {
-    const { processes, query } = await openProcesses(2, { concurrency: { runs: 3 } });
-    const [first, second] = processes;
+    const { instances, query } = await openLimitInstances(2, { concurrency: { runs: 3 } });
+    const [first, second] = instances;
     const acquired = await Promise.all(
-      Array.from({ length: 20 }, async (_, n) => processes[n % 2]?.concurrency.acquire(RUN)),
+      Array.from({ length: 20 }, async (_, n) => instances[n % 2]?.concurrency.acquire(RUN)),
     );
     const releases = acquired.filter((release) => release !== undefined);
     expect(releases).toHaveLength(3);
@@ -110,8 +115,8 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('release the slots of a process that has ended, but not those of a process that renews them', async () => {
-    const { processes, query, tick } = await openProcesses(1, { concurrency: { runs: 1 } });
-    const concurrency = processes[0]?.concurrency;
+    const { instances, query, tick } = await openLimitInstances(1, { concurrency: { runs: 1 } });
+    const concurrency = instances[0]?.concurrency;
     const release = await concurrency?.acquire(RUN);
     await query('UPDATE run_slots SET expires_ms = 0');
     tick();
@@ -123,8 +128,8 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('free a slot that is released while it is being renewed', async () => {
-    const { processes, query, tick } = await openProcesses(1, { concurrency: { runs: 1 } });
-    const release = await processes[0]?.concurrency.acquire(RUN);
+    const { instances, query, tick } = await openLimitInstances(1, { concurrency: { runs: 1 } });
+    const release = await instances[0]?.concurrency.acquire(RUN);
     const otherSessions = async (condition: string) => {
       // Otherwise, a transaction sees the activity as of its first query.
       await query('SELECT pg_stat_clear_snapshot()');
@@ -143,10 +148,10 @@ describe.skipIf(!hasPostgres)('limits of several processes on PostgreSQL', () =>
   });
 
   it('release their slots when they are closed', async () => {
-    const { query, processes } = await openProcesses(2, { concurrency: { runs: 1 } });
-    await processes[0]?.concurrency.acquire(RUN);
-    await processes[0]?.close();
-    processes.shift();
+    const { query, instances } = await openLimitInstances(2, { concurrency: { runs: 1 } });
+    await instances[0]?.concurrency.acquire(RUN);
+    await instances[0]?.close();
+    instances.shift();
     expect(await query('SELECT slot FROM run_slots')).toEqual([]);
   });
 });

@@ -135,8 +135,8 @@ describe('selectors that name a called workflow', () => {
     });
     const { engine, store } = api;
     const otherApi = await createTestApi({ engine, store });
-    const foreignId = await otherApi.deploy(GREETING_WORKFLOW);
-    expect(await refusalOf(`${foreignId}.Reply.data`)).toMatchObject({
+    const foreignWorkflowId = await otherApi.deploy(GREETING_WORKFLOW);
+    expect(await refusalOf(`${foreignWorkflowId}.Reply.data`)).toMatchObject({
       error: { message: expect.stringContaining('Available blocks: "Call", "Start".') },
     });
   });
