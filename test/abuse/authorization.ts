@@ -131,7 +131,7 @@ const ACCESS_RULES: {
 const ROLE_RANK = { any: 0, read: 1, write: 2, admin: 3 };
 
 function findOperation(id: string): AnyOperation {
-  const operation = SERVED_OPERATIONS.find((each) => each.id === id);
+  const operation = SERVED_OPERATIONS.find((servedOperation) => servedOperation.id === id);
   if (!operation) throw new Error(`There is no operation ${id}: remove it from the table.`);
   return operation;
 }

@@ -105,45 +105,44 @@ async function ask(
   return engine.execute({ workflow: workflow([agent], ['Start -> A']) }, {});
 }
 
-describe.each(CASES.map((each) => [`${each.provider} ${each.variant ?? ''}`.trim(), each] as const))(
-  'an agent with %s',
-  (_, testCase) => {
-    it('sends its key, gives the model the result of a tool, and adds the tokens of both calls', async () => {
-      const server = await startModel(
-        { toolCalls: [{ name: 'weather', args: { city: 'Oslo' } }], inputTokens: 20, outputTokens: 5 },
-        { chunks: ['It is', ' cold.'], inputTokens: 30, outputTokens: 7 },
-      );
-      const result = await ask(server, testCase, { tools: [{ type: 'weather' }] });
-      expect(result).toMatchObject({
-        status: 'completed',
-        output: {
-          content: 'It is cold.',
-          tokens: { input: 50, output: 12, total: 62 },
-          toolCalls: { count: 1, list: [{ name: 'weather', result: { city: 'Oslo', degrees: 7 } }] },
-        },
-      });
-      expect(server.requests.map(({ path }) => path)).toEqual([testCase.path, testCase.path]);
-      const [name, value] = testCase.header;
-      for (const { headers } of server.requests) expect(headers[name]).toContain(value);
-      expect(JSON.stringify(server.requests[1]?.body)).toMatch(/degrees\\*":7/);
-      expect(JSON.stringify(result)).not.toContain('secret-key');
+describe.each(
+  CASES.map((testCase) => [`${testCase.provider} ${testCase.variant ?? ''}`.trim(), testCase] as const),
+)('an agent with %s', (_, testCase) => {
+  it('sends its key, gives the model the result of a tool, and adds the tokens of both calls', async () => {
+    const server = await startModel(
+      { toolCalls: [{ name: 'weather', args: { city: 'Oslo' } }], inputTokens: 20, outputTokens: 5 },
+      { chunks: ['It is', ' cold.'], inputTokens: 30, outputTokens: 7 },
+    );
+    const result = await ask(server, testCase, { tools: [{ type: 'weather' }] });
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: {
+        content: 'It is cold.',
+        tokens: { input: 50, output: 12, total: 62 },
+        toolCalls: { count: 1, list: [{ name: 'weather', result: { city: 'Oslo', degrees: 7 } }] },
+      },
     });
+    expect(server.requests.map(({ path }) => path)).toEqual([testCase.path, testCase.path]);
+    const [name, value] = testCase.header;
+    for (const { headers } of server.requests) expect(headers[name]).toContain(value);
+    expect(JSON.stringify(server.requests[1]?.body)).toMatch(/degrees\\*":7/);
+    expect(JSON.stringify(result)).not.toContain('secret-key');
+  });
 
-    it('requests a response format and reads the answer', async () => {
-      const server = await startModel({ text: '{"warm":false}' });
-      const properties = { warm: { type: 'boolean' } };
-      const schema = { type: 'object', properties, required: ['warm'], additionalProperties: false };
-      const result = await ask(server, testCase, { responseFormat: { name: 'weather', schema } });
-      expect(result).toMatchObject({ status: 'completed', output: { warm: false } });
-      expect(JSON.stringify(server.requests[0]?.body)).toContain('warm');
-    });
+  it('requests a response format and reads the answer', async () => {
+    const server = await startModel({ text: '{"warm":false}' });
+    const properties = { warm: { type: 'boolean' } };
+    const schema = { type: 'object', properties, required: ['warm'], additionalProperties: false };
+    const result = await ask(server, testCase, { responseFormat: { name: 'weather', schema } });
+    expect(result).toMatchObject({ status: 'completed', output: { warm: false } });
+    expect(JSON.stringify(server.requests[0]?.body)).toContain('warm');
+  });
 
-    it('fails with the message of the provider, without the key', async () => {
-      const server = await startModel({ status: 400, message: 'No such model for secret-key.' });
-      const result = await ask(server, testCase);
-      expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_REFUSED' } });
-      expect(result.error?.message).toContain('No such model');
-      expect(JSON.stringify(result)).not.toContain('secret-key');
-    });
-  },
-);
+  it('fails with the message of the provider, without the key', async () => {
+    const server = await startModel({ status: 400, message: 'No such model for secret-key.' });
+    const result = await ask(server, testCase);
+    expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_REFUSED' } });
+    expect(result.error?.message).toContain('No such model');
+    expect(JSON.stringify(result)).not.toContain('secret-key');
+  });
+});

@@ -114,7 +114,7 @@ describe('a host with its own workflows, sessions and roles', () => {
       servers: object[];
     };
     const ids = Object.values(document.paths).flatMap((path) =>
-      Object.values(path).map((each) => each.operationId),
+      Object.values(path).map((operation) => operation.operationId),
     );
     expect(ids.toSorted()).toEqual(['cancelRunV2', 'executeWorkflowV2', 'getWorkflowRunV2']);
     expect(document.servers).toEqual([{ url: BASE }]);

@@ -48,7 +48,7 @@ function defineTests(open: () => Promise<TestApi>): void {
   }, 60_000);
 
   function expectRefused({ status, body }: ParsedResponse<unknown>): void {
-    expect([status, body]).toEqual([expect.toSatisfy((each: number) => each === 400 || each === 404), body]);
+    expect([status, body]).toEqual([expect.toSatisfy((code: number) => code === 400 || code === 404), body]);
     expect(JSON.stringify(body)).not.toMatch(INTERNAL_WORDS);
     expect(api.reportedErrors).toEqual([]);
   }

@@ -178,7 +178,7 @@ describe('a refused answer to a pause records nothing', () => {
 /** Expects that the body has exactly the fields that the operation declares for the status. */
 function expectDeclared({ success, legacy }: AnyOperation, { status, body }: ParsedResponse<unknown>): void {
   if (success.length === 0) return;
-  const declaredResponse = success.find((each) => each.status === status);
+  const declaredResponse = success.find((candidate) => candidate.status === status);
   if (!declaredResponse) throw new Error(`The operation does not declare the status ${status}.`);
   const { schema, isPage } = declaredResponse;
   const items = z.array(schema);

@@ -307,7 +307,7 @@ describe('a chat deployment', () => {
       'GET',
       `/api/v2/chat-deployments?workspaceId=${api.workspaceId}`,
     );
-    expect(list.data.map((each) => each.id)).toContain(data.id);
+    expect(list.data.map((chat) => chat.id)).toContain(data.id);
     const body = { identifier: `${name}-new`, title: 'T' };
     expect((await call('PUT', path, { body })).data).toMatchObject({ id: data.id, formUrl: null });
     expect((await visit(`/chat/${name}`)).status).toBe(404);

@@ -191,7 +191,7 @@ describe.each(DATABASES)('credentials over HTTP on %s', (database) => {
       const path = `/api/v2/credentials?${new URLSearchParams(query).toString()}`;
       const body: { data: Credential[]; nextCursor: string | null } = (await api.call('GET', path))
         .body as never;
-      pagedNames.push(...body.data.map((each) => each.displayName));
+      pagedNames.push(...body.data.map((credential) => credential.displayName));
       cursor = body.nextCursor;
     }
     expect(pagedNames).toEqual(allNames);

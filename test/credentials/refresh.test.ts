@@ -189,7 +189,7 @@ describe.each(DATABASES)('access tokens on %s', (database) => {
       processes.map(async ({ readSecret }) => readSecret().catch((error: unknown) => error as Error)),
     );
     // One process may have used the old token during the refresh by the other process.
-    for (const failure of failures.filter((each) => typeof each !== 'string'))
+    for (const failure of failures.filter((candidate) => typeof candidate !== 'string'))
       expect(failure).toMatchObject({
         code: 'CREDENTIAL_RECONNECT',
         message:

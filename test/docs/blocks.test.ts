@@ -131,7 +131,7 @@ describe('the described outputs of blocks in @heddle/blocks', async () => {
   const packageTypes = new Set(blocks().flatMap(({ types }) => types));
   const descriptions = (await describeBlocks()).filter(({ type }) => packageTypes.has(type));
 
-  it.each(descriptions.map((each) => [each.type, each] as const))(
+  it.each(descriptions.map((description) => [description.type, description] as const))(
     'are the outputs that references may name: %s',
     (type, { outputs }) => {
       // References may name any output of a type without declared outputs.

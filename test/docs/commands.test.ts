@@ -39,7 +39,7 @@ describe('the commands of the documentation', () => {
   });
 
   const isReadme = ({ page }: { page: string }): boolean => page === 'README.md';
-  const otherPages = commandPages.filter((each) => !isReadme(each));
+  const otherPages = commandPages.filter((commandPage) => !isReadme(commandPage));
   const sampledPages = sample(otherPages, Math.ceil(otherPages.length / 6), 'pages with commands');
   testCommandPages([...commandPages.filter(isReadme), ...sampledPages]);
 });

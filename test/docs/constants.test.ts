@@ -32,7 +32,7 @@ describe('the constants of the documentation', () => {
     const text = `const A = 2 ** 3 - 1; const B = { c: 64 * 1024, d: { e: [1, 2] } } as const; const { f = 5_000 } = g;`;
     const read = (): string => text;
     const locations = ['x#A', 'x#B.c', 'x#B.d', 'x#B.d.e.1', 'x#f', 'x#H'];
-    expect(locations.map((each) => constantAt(each, read))).toEqual([
+    expect(locations.map((location) => constantAt(location, read))).toEqual([
       7,
       65_536,
       undefined,

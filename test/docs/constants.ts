@@ -33,7 +33,9 @@ function findProperty(object: unknown, key: string): unknown {
   const { type, expression, properties, elements } = (object ?? {}) as Node;
   if (type === 'TSAsExpression' || type === 'TSSatisfiesExpression') return findProperty(expression, key);
   if (type === 'ArrayExpression') return (elements as unknown[])[Number(key)];
-  return (properties as Node[] | undefined)?.find((each) => (each['key'] as Node)['name'] === key)?.['value'];
+  return (properties as Node[] | undefined)?.find((property) => (property['key'] as Node)['name'] === key)?.[
+    'value'
+  ];
 }
 
 /** Returns the number at a location in the sources, `file#NAME` or `file#NAME.key`; `file` is relative to packages. */

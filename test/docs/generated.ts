@@ -194,12 +194,12 @@ function blockTables(): { [name: string]: () => string[] } {
 }
 
 const INTEGRATIONS = [...new Set(await Promise.all(integrationTypes.map(integrationOf)))].flatMap(
-  (each) => each ?? [],
+  (part) => part ?? [],
 );
 
 const NATIVE_INTEGRATIONS = [
   ...new Set(await Promise.all(nativeIntegrationTypes.map(nativeIntegrationOf))),
-].flatMap((each) => each ?? []);
+].flatMap((part) => part ?? []);
 
 /** Nouns for the thing that has its own base URL, by service. Default: account. */
 const ACCOUNT_NOUNS: { readonly [service: string]: string } = { jira: 'site', supabase: 'project' };

@@ -67,7 +67,7 @@ export function examplesOf(
       followingCodeBlocks = new Map();
     if (codeBlock.attributes.has(mainAttribute))
       examples.push({ mainCodeBlock: codeBlock, parts: followingCodeBlocks });
-    const attribute = partAttributes.find((each) => codeBlock.attributes.has(each));
+    const attribute = partAttributes.find((partAttribute) => codeBlock.attributes.has(partAttribute));
     if (attribute !== undefined) followingCodeBlocks.set(attribute, codeBlock);
   }
   return examples;

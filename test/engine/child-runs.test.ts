@@ -135,7 +135,7 @@ describe('the key of a run', () => {
     const header = await stores.runs.header(runId);
     expect(header?.childKey).toMatch(/^[\w-]{32}$/);
     const { runs } = await engine.listRuns();
-    const ids = runs.map((each) => each.runId);
+    const ids = runs.map((childRun) => childRun.runId);
     const childId = childRunId(header as RunHeader, { place: { block: 'W', scope: [] }, attempt: 1 });
     expect(ids.toSorted()).toEqual([runId, childId].toSorted());
     expect(await stores.runs.header(childId)).toMatchObject({ version: 1 });

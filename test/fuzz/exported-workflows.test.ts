@@ -40,7 +40,7 @@ describe('an exported workflow', () => {
     fc.assert(
       fc.property(text, mutationLists, (original, mutations) => {
         const input = JSON.parse(original) as Json;
-        for (const each of mutations) mutate(input, each);
+        for (const change of mutations) mutate(input, change);
         counts[checkAndCompile(parseWorkflow(input))]++;
       }),
       { numRuns },

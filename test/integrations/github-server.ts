@@ -37,7 +37,7 @@ export function createGithub(): Service {
     const state = query.get('state') ?? 'open';
     const size = Math.min(MAX_PAGE_SIZE, Number(query.get('per_page') ?? 30));
     const page = Number(query.get('page') ?? 1);
-    const matchingItems = items.filter((each) => state === 'all' || each.state === state);
+    const matchingItems = items.filter((item) => state === 'all' || item.state === state);
     const lastPage = Math.max(1, Math.ceil(matchingItems.length / size));
     const link = (linkedPage: number, rel: string): string => {
       const linkQuery = new URLSearchParams(query);
@@ -82,7 +82,7 @@ export function createGithub(): Service {
   };
 
   const get = (items: readonly Issue[], number: number): SimulatedResponse => {
-    const issue = items.find((each) => each.number === number);
+    const issue = items.find((item) => item.number === number);
     return issue ? { body: issue } : NOT_FOUND;
   };
 

@@ -135,8 +135,8 @@ describe('operations that read a run in parts', () => {
         ({ id, blockId }) => id.startsWith(`${iteration.id}/`) && blockId !== null,
       );
       for (const { blockId } of innerSpans) {
-        const state = data.blocks.find((each) => each.blockId === blockId);
-        expect(state?.total).toBe(innerSpans.filter((each) => each.blockId === blockId).length);
+        const state = data.blocks.find((candidate) => candidate.blockId === blockId);
+        expect(state?.total).toBe(innerSpans.filter((innerSpan) => innerSpan.blockId === blockId).length);
       }
     }
   });

@@ -74,7 +74,7 @@ describe('arbitrary arguments of an operation', () => {
         expect(url.pathname.split('/')).toHaveLength(tool.path.split('/').length + 1);
         expect(url.pathname.startsWith('/base/')).toBe(true);
         expect(request.method).toBe(tool.method);
-        const headers = (tool.parameters ?? []).filter((each) => each.in === 'header');
+        const headers = (tool.parameters ?? []).filter((parameter) => parameter.in === 'header');
         const standardNames = ['accept', 'content-type', 'cookie', 'authorization', 'x-api-key'];
         const names = new Set([...standardNames, ...headers.map(({ name }) => name.toLowerCase())]);
         for (const [name, headerValue] of request.headers) {

@@ -94,7 +94,7 @@ describe('export and import take time at most proportional to the size of the wo
     await expectLinear({
       size: SIZE,
       make: (n) => {
-        const blocksById = Object.fromEntries(blocks(n).map((each) => [each['id'], each])) as JsonObject;
+        const blocksById = Object.fromEntries(blocks(n).map((item) => [item['id'], item])) as JsonObject;
         const mappings = listOf(n, (i) => ({
           kind: 'credential' as const,
           sourceId: `c${i}`,

@@ -60,7 +60,9 @@ function shippedPackages(): Set<string> {
 /** Returns whether `LICENCES` has all licences of an SPDX expression, or of one side of an `OR`. */
 function isAllowed(licence: string | undefined): boolean {
   const alternatives = (licence ?? '').replaceAll(/[()]/g, '').split(' OR ');
-  return alternatives.some((each) => each.split(' AND ').every((name) => LICENCES.has(name.trim())));
+  return alternatives.some((alternative) =>
+    alternative.split(' AND ').every((name) => LICENCES.has(name.trim())),
+  );
 }
 
 /** Returns the declared licence of the package at `path`, or else Unlicense if its file LICENSE has that text. */

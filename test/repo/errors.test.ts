@@ -121,7 +121,7 @@ describe('docs/errors.md', () => {
   it('states for each code of the sandbox whether a retry can help, as the sandbox does', () => {
     const codes = codesInUnion(readText('packages/sandbox/src/outcome.ts'), 'JobErrorCode') as JobErrorCode[];
     const mismatchedCodes = codes.filter((code) => {
-      const section = sections.find((each) => each.code === code);
+      const section = sections.find((diagnostic) => diagnostic.code === code);
       return section && textAfter(section, 'Retry')?.startsWith('yes') !== failure(code, '').retryable;
     });
     expect([codes.length > 10, mismatchedCodes]).toEqual([true, []]);

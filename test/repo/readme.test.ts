@@ -28,7 +28,7 @@ it('the README of the tests has one row for each folder', () => {
   const folders = readdirSync(join(repository, 'test'), { withFileTypes: true });
   expect([...rows].map(([, name]) => name)).toEqual(
     folders
-      .filter((each) => each.isDirectory())
+      .filter((folder) => folder.isDirectory())
       .map(({ name }) => name)
       .toSorted(),
   );

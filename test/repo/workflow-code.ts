@@ -15,7 +15,7 @@ export function workflowCode(modules: readonly Module[]): Module[] {
     modules.filter(({ file, isTest }) => file.startsWith(WORKFLOW_FOLDER) && !isTest),
   );
   for (const module of reachableModules) {
-    for (const specifier of module.runtimeImports.filter((each) => each.startsWith('.'))) {
+    for (const specifier of module.runtimeImports.filter((runtimeImport) => runtimeImport.startsWith('.'))) {
       const importedModule = modulesByFile.get(importedFile(module.file, specifier));
       if (importedModule) reachableModules.add(importedModule);
     }

@@ -227,7 +227,7 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
 
   it('are listed in pages, sorted and searched without wildcards', async () => {
     const api = await setUp(url);
-    for (const each of ['b_1', 'a%1', 'B_2', 'c']) await api.put(each);
+    for (const name of ['b_1', 'a%1', 'B_2', 'c']) await api.put(name);
     await api.put('a%1', { scope: 'personal' });
     const sortedNames = await api.listNames({ sortBy: 'createdAt' });
     expect(sortedNames).toEqual(['b_1', 'a%1', 'B_2', 'c', 'a%1']);
@@ -294,19 +294,19 @@ describe.each(STORE_NAMES)('secrets on %s', (storeName) => {
   it('can be read during a key rotation, and an interrupted rotation continues', async () => {
     const api = await setUp(storeName === 'postgres' ? await createPostgresDatabase() : undefined);
     const names = Array.from({ length: 250 }, (_, index) => `TOKEN_${index}`);
-    for (const each of names)
+    for (const name of names)
       await setStoredSecret(api.database, api.sealer, {
         workspaceId: api.workspaceId,
-        name: each,
-        value: `value of ${each}`,
+        name,
+        value: `value of ${name}`,
       });
     const rotatingSealer = new Sealer(keysInText(`${NEW_KEY},${OLD_KEY}`));
     // The state after an interrupted rotation: some values have the new key.
-    for (const each of names.slice(0, 50))
+    for (const name of names.slice(0, 50))
       await setStoredSecret(api.database, rotatingSealer, {
         workspaceId: api.workspaceId,
-        name: each,
-        value: `value of ${each}`,
+        name,
+        value: `value of ${name}`,
       });
     const { values } = secretEnvironments(api.database, rotatingSealer);
     const valuesBefore = await values(api.workspaceId, names);

@@ -57,7 +57,7 @@ describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
       },
       listNames: async (query: object = {}, key = api.key) => {
         const { data } = await api.call<Skill[]>('GET', withWorkspaceQuery('/api/v2/skills', query), { key });
-        return data.map((each) => each.name);
+        return data.map((skill) => skill.name);
       },
       requestEditors: (id: string, method: 'GET' | 'DELETE' = 'GET', query: object = {}, key = api.key) =>
         api.call<{ email: string; isWorkspaceAdmin: boolean }[]>(
@@ -198,7 +198,7 @@ describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
 
   it('are listed in pages and searched by text; their editors are listed in pages', async () => {
     const api = await setUp();
-    for (const each of ['b-1', 'a-1', 'c']) await api.addSkill(each);
+    for (const name of ['b-1', 'a-1', 'c']) await api.addSkill(name);
     await api.addSkill('d', { description: '100% of A-1' });
     expect(await api.listNames({ search: 'a-1' })).toEqual(['d', 'a-1']);
     expect(await api.listNames({ search: '%' })).toEqual(['d']);
@@ -209,7 +209,7 @@ describe.each(STORE_NAMES)('skills over HTTP on %s', (storeName) => {
         const pageQuery = { ...query, limit: '2', ...(cursor && { cursor }) };
         const { body } = await api.call('GET', api.inWorkspace(path, pageQuery));
         const pageBody = body as { data: { [key: string]: string }[]; nextCursor: string | null };
-        items.push(...pageBody.data.map((each) => each[property] ?? ''));
+        items.push(...pageBody.data.map((item) => item[property] ?? ''));
         cursor = pageBody.nextCursor;
       }
       return items;

@@ -54,7 +54,7 @@ describe('a data folder that several processes open', () => {
       timeout: 20_000,
     });
     expect(children.filter((child) => child.values.length > 0)).toHaveLength(1);
-    for (const child of children.filter((each) => each.values.length === 0)) {
+    for (const child of children.filter((candidate) => candidate.values.length === 0)) {
       expect(await child.exitCode).toBe(1);
       expect(child.readStderr()).toContain('DATA_LOCKED');
     }

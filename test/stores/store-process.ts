@@ -91,8 +91,8 @@ const commands: { [name: string]: () => Promise<void> | void } = {
       await runs.upsert(
         runId,
         [seq - 1, seq, seq + 1]
-          .filter((each) => each > 1 && each <= Number(count))
-          .map((each) => entry(each)),
+          .filter((position) => position > 1 && position <= Number(count))
+          .map((position) => entry(position)),
       );
       await runs.saveRecord(record(runId, { seq }), [log(runId, 1, { startedMs: seq })]);
     }

@@ -110,7 +110,7 @@ describe.each(STORES)('a secret in emitted text, with an engine on %s', (storeNa
       seenEvents.push(event);
       if (event.type === 'run:paused') break;
     }
-    expect(summarize(seenEvents).filter((each) => each.startsWith('A '))).toEqual([
+    expect(summarize(seenEvents).filter((line) => line.startsWith('A '))).toEqual([
       'A started',
       'A "say "',
       `A ${JSON.stringify(`${REDACTED}; `)}`,

@@ -129,18 +129,18 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
   }
 
   for (const { name, path, colours, locate } of COMPONENTS)
-    for (const each of colours)
-      it(`look the same as their baseline: ${name}, ${each}`, async ({ skip }) => {
+    for (const colour of colours)
+      it(`look the same as their baseline: ${name}, ${colour}`, async ({ skip }) => {
         skip(skipReason !== undefined, skipReason);
-        const page = await openPage({ path, colours: each });
+        const page = await openPage({ path, colours: colour });
         onTestFinished(() => page.context().close());
         const current = await takeScreenshot(locate(page));
-        const file = join(FOLDER, `${name}-${each}.png`);
+        const file = join(FOLDER, `${name}-${colour}.png`);
         if (isUpdating) writeFileSync(file, compress(current));
         expect(existsSync(file), `${file} does not exist`).toBe(true);
         const difference = countDifferingPixels(readFileSync(file), current) ?? Infinity;
         if (difference <= TOLERANCE) return;
-        const currentFile = join(mkdtempSync(join(tmpdir(), 'heddle-baseline-')), `${name}-${each}.png`);
+        const currentFile = join(mkdtempSync(join(tmpdir(), 'heddle-baseline-')), `${name}-${colour}.png`);
         writeFileSync(currentFile, current);
         expect.fail(`${difference} pixels differ from ${file}. The current image is ${currentFile}.`);
       });
@@ -165,7 +165,9 @@ describe.skipIf(!chromiumTool)('components of the Studio', () => {
 
   it('have small images, one for each component and colour scheme', () => {
     const images = readdirSync(FOLDER).filter((file) => file.endsWith('.png'));
-    const expected = COMPONENTS.flatMap(({ name, colours }) => colours.map((each) => `${name}-${each}.png`));
+    const expected = COMPONENTS.flatMap(({ name, colours }) =>
+      colours.map((colour) => `${name}-${colour}.png`),
+    );
     expect(images.toSorted()).toEqual(expected.toSorted());
     const totalBytes = images.reduce((sum, file) => sum + statSync(join(FOLDER, file)).size, 0);
     expect(totalBytes).toBeLessThan(MAX_BYTES);

@@ -36,7 +36,7 @@ async function startNginx(path: string, port: number, upstream: string): Promise
   const folder = createDataFolder();
   for (const name of ['logs', 'temp']) mkdirSync(join(folder, name));
   const tempPaths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
-    (each) => `${each}_temp_path temp/${each};`,
+    (kind) => `${kind}_temp_path temp/${kind};`,
   );
   // The configuration of docs/operations.md for a base path, without X-Forwarded-For.
   const config = `

@@ -149,7 +149,7 @@ describe('the pages of the Studio', () => {
     const html = await (await get('/internal/heddle/'))!.text();
     const shellFiles = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+)"/g)].map(([, path = '']) => path);
     for (const path of shellFiles) sizes.set(path, bytesOf(path));
-    const total = (numbers: readonly number[]) => numbers.reduce((sum, each) => sum + each, 0);
+    const total = (numbers: readonly number[]) => numbers.reduce((sum, number) => sum + number, 0);
     const shellBytes = total(await Promise.all(sizes.values()));
     const mainScript = shellFiles.find((path) => /index-.*\.js$/.test(path)) ?? '';
     const script = await (await get(`/internal/heddle/${mainScript}`))!.text();

@@ -85,7 +85,7 @@ export function startStudio({
     studio.findBlockId = async (runId, name) => {
       const path = `/api/v2/logs/${runId}/overview`;
       const { graph } = await studio.call<{ graph: { blocks: { id: string; name: string }[] } }>('GET', path);
-      return graph.blocks.find((each) => each.name === name)?.id ?? '';
+      return graph.blocks.find((block) => block.name === name)?.id ?? '';
     };
     studio.browser = await startBrowser();
     cleanups.push(() => studio.browser.close());

@@ -242,7 +242,8 @@ export async function findQueuedStart(
   store: ServiceStore,
   engineRunId: string,
 ): Promise<QueuedStart | undefined> {
-  return (await store.reservations.queue.list()).find((each) => each.engineRunId === engineRunId)?.start;
+  return (await store.reservations.queue.list()).find((candidate) => candidate.engineRunId === engineRunId)
+    ?.start;
 }
 
 /** Returns the error in the body of a response, in the format of the current or of the legacy API. */

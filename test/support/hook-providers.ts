@@ -270,7 +270,7 @@ function linear(hooks: SimulatedHook[], nextId: () => string): (request: HookReq
     };
     if (mutation === undefined) return list(page);
     if (mutation === 'webhookCreate') return create(objectOrEmpty(input), settings);
-    const hook = linearHooks().find((each) => each.id === id);
+    const hook = linearHooks().find((candidate) => candidate.id === id);
     if (!hook) return linearError('INPUT_ERROR', 'Entity not found: Webhook');
     if (mutation === 'webhookDelete') remove(hooks, hook);
     else Object.assign(hook, settings);
@@ -348,7 +348,7 @@ function telegram(hooks: SimulatedHook[]): (request: HookRequest) => ProviderRes
     const [, bot, token = '', method = ''] = /^\/bot(\d+):([\w-]+)\/(\w+)$/.exec(request.path) ?? [];
     if (bot === undefined) return telegramError(404, 'Not Found');
     if (!token.startsWith('AA')) return telegramError(401, 'Unauthorized');
-    const hook = hooks.find((each) => each.provider === 'telegram' && each.id === bot);
+    const hook = hooks.find((candidate) => candidate.provider === 'telegram' && candidate.id === bot);
     if (method === 'getWebhookInfo') return { body: { ok: true, result: { url: hook?.url ?? '' } } };
     if (method === 'setWebhook') return set(bot, hook, request);
     if (hook) remove(hooks, hook);

@@ -336,7 +336,9 @@ function formatFetchItems({ uid, raw, receivedMs }: StoredMessage, items: string
 
 function isInRange(ranges: string, value: number, maxValue: number): boolean {
   return ranges.split(',').some((range) => {
-    const [start = 0, end = start] = range.split(':').map((each) => (each === '*' ? maxValue : Number(each)));
+    const [start = 0, end = start] = range
+      .split(':')
+      .map((bound) => (bound === '*' ? maxValue : Number(bound)));
     return value >= Math.min(start, end) && value <= Math.max(start, end);
   });
 }

@@ -139,7 +139,9 @@ const BUILT_INS: readonly BuiltIn[] = [
   ...defineBuiltIns(Object, 'keys values entries getOwnPropertyNames', resultCost),
   ...defineBuiltIns(JSON, 'parse', argumentCost),
   ...defineBuiltIns(JSON, 'stringify', resultCost),
-  ...iterators.flatMap((each) => defineBuiltIns(Object.getPrototypeOf(each) as object, 'next', () => 1)),
+  ...iterators.flatMap((iterator) =>
+    defineBuiltIns(Object.getPrototypeOf(iterator) as object, 'next', () => 1),
+  ),
 ];
 
 /** Wraps the function. Returns a function that restores the original. */

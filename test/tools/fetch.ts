@@ -168,7 +168,7 @@ function aptInstall(method: AptInstall, root: string, env: Env): string | undefi
   const archives = readdirSync(root).filter((name) => name.endsWith('.deb'));
   const problems = archives.map((name) => tryCommand('dpkg-deb', ['-x', join(root, name), root], { env }));
   for (const name of [...archives, 'apt']) rmSync(join(root, name), { recursive: true, force: true });
-  return problems.find((each) => each !== undefined);
+  return problems.find((candidate) => candidate !== undefined);
 }
 
 function goInstall(target: string, root: string, env: Env): string | undefined {
@@ -270,7 +270,7 @@ const resultsByName = new Map<string, ToolSearchResult>();
 
 /** Returns true if the environment variable HEDDLE_REQUIRE (names, comma-separated) contains `name`. */
 export function isRequired(name: string, env: Env = process.env): boolean {
-  const required = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((each) => each.trim());
+  const required = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((part) => part.trim());
   return required.includes(name);
 }
 

@@ -25,7 +25,7 @@ export function fetchDocumentsPackage(env: NodeJS.ProcessEnv = process.env): str
   const file = join(cacheFolder(env), `${PACKAGE.replace('@', '-')}.tgz`);
   const problem = existsSync(file) ? undefined : download(file, env);
   if (problem === undefined) return file;
-  const required = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((each) => each.trim());
+  const required = (env['HEDDLE_REQUIRE'] ?? '').split(',').map((part) => part.trim());
   if (required.includes(NAME)) throw new Error(`HEDDLE_REQUIRE names ${NAME}: ${problem}`);
   process.stderr.write(`Tests skipped: ${NAME}: ${problem}\n`);
   return undefined;

@@ -110,7 +110,9 @@ describe.each(storesToTest('kinds of references'))('references on %s', (name) =>
 
   it.each(KINDS)('of the kind %s can be cleared', async (kind) => {
     const { unresolvedBindings } = await requestPreview([createMapping(kind, null)]);
-    expect(unresolvedBindings.map((each) => each.kind)).toEqual(KINDS.filter((each) => each !== kind));
+    expect(unresolvedBindings.map((unresolvedBinding) => unresolvedBinding.kind)).toEqual(
+      KINDS.filter((otherKind) => otherKind !== kind),
+    );
   });
 
   it('that the mappings clear are imported without the ids in the file', async () => {

@@ -86,7 +86,7 @@ export async function openFlowApi(kind: 'sqlite' | 'postgres'): Promise<FlowApi>
   async function findTriggerId(workflowId: string, blockId?: string): Promise<string> {
     const query = `workspaceId=${api.workspaceId}&workflowId=${workflowId}`;
     const { data } = await call<{ id: string; blockId: string }[]>('GET', `/api/v2/triggers?${query}`);
-    const trigger = data.find((each) => blockId === undefined || each.blockId === blockId);
+    const trigger = data.find((candidate) => blockId === undefined || candidate.blockId === blockId);
     return trigger?.id ?? '';
   }
 

@@ -61,8 +61,8 @@ export async function expectOneRunPerEventWhenKilled(
    */
   const advanceAndCount = async (): Promise<number> => {
     nowMs += 6000;
-    for (const each of [process, ...otherProcesses])
-      await each.call('tick', { nowMs, keepsKillStep: true }).catch(() => undefined);
+    for (const triggerProcess of [process, ...otherProcesses])
+      await triggerProcess.call('tick', { nowMs, keepsKillStep: true }).catch(() => undefined);
     return process.isDead()
       ? -1
       : process.call<number>('countRuns', { workflowId: watcherId }).catch(() => -1);

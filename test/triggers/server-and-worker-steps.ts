@@ -74,8 +74,8 @@ export async function expectOneRunPerEventWhenKilledInTurn(
   /** Advances the clock of both processes. Returns the counts that `computeExpectedCounts` lists. */
   const advanceAndCount = async (process: TriggerProcess): Promise<number[]> => {
     nowMs += 6000;
-    for (const each of [processes.server, processes.worker])
-      await each.call('tick', { nowMs, keepsKillStep: true }).catch(() => undefined);
+    for (const triggerProcess of [processes.server, processes.worker])
+      await triggerProcess.call('tick', { nowMs, keepsKillStep: true }).catch(() => undefined);
     const countCompleted = async (call: 'fires' | 'items' | 'deliveries'): Promise<number> => {
       const runs = await process.call<Pick<TriggeredRun, 'status'>[]>(call);
       return runs.every(({ status }) => status === 'completed') ? runs.length : -1;
@@ -117,8 +117,8 @@ export async function expectOneRunPerEventWhenKilledInTurn(
     const killedName = round % 2 === 0 ? 'server' : 'worker';
     news.items.unshift({ id: `item ${round}` });
     await processes.server.call('request', { key, request: ['POST', `/workflows/${watchedId}/execute`, {}] });
-    for (const each of ['a', 'b']) {
-      const response = processes.server.call('deliver', { path: hook.path, deliveryId: `${round}${each}` });
+    for (const suffix of ['a', 'b']) {
+      const response = processes.server.call('deliver', { path: hook.path, deliveryId: `${round}${suffix}` });
       expect(await response).toMatchObject({ status: 200 });
     }
     nowMs += ROUND_MS;

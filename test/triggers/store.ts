@@ -23,7 +23,7 @@ export function manualInterval(isIncluded: (ms: number) => boolean = () => true)
       return () => callbacks.delete(callback);
     },
     tick() {
-      for (const each of callbacks) each();
+      for (const callback of callbacks) callback();
     },
   };
 }

@@ -92,7 +92,7 @@ export async function startProcess(options: ProcessOptions): Promise<TriggerProc
   child.once('exit', () => {
     isDead = true;
     const error = new Error(`The process has ended: ${errorOutput}`);
-    for (const each of [readiness, ...pendingCalls.values()]) each.reject(error);
+    for (const deferred of [readiness, ...pendingCalls.values()]) deferred.reject(error);
   });
   createInterface({ input: child.stdout }).on('line', (line) => {
     const message = JSON.parse(line) as { ready?: true; id: number; value?: unknown; error?: string };

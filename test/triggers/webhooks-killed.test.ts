@@ -61,7 +61,8 @@ describe('a webhook', { timeout: byScale(300_000, 1_800_000) }, () => {
           .call<{ runId: string; status: string }[]>('deliveries')
           .catch((): { runId: string; status: string }[] => []);
         return (
-          process.isDead() || deliveries.some((each) => each.runId === runId && each.status === 'completed')
+          process.isDead() ||
+          deliveries.some((delivery) => delivery.runId === runId && delivery.status === 'completed')
         );
       };
       await expect.poll(hasEnded, POLL_OPTIONS).toBe(true);

@@ -109,7 +109,9 @@ describe.each(STORES)('workspaces on %s', (storeKind) => {
     const { userId } = await createUser();
     const id = await api.store.workspaces.createWorkspace('Keyed', userId);
     const { key } = await api.store.keys.create({ workspaceId: id }, 'workspace');
-    expect((await readPage<Workspace>(WORKSPACES_PATH, key)).data.map((each) => each.id)).toEqual([id]);
+    expect((await readPage<Workspace>(WORKSPACES_PATH, key)).data.map((workspace) => workspace.id)).toEqual([
+      id,
+    ]);
     expect((await api.call('GET', `${WORKSPACES_PATH}/${id}`, { key })).status).toBe(200);
     expect((await api.call('GET', `${WORKSPACES_PATH}/${api.workspaceId}`, { key })).status).toBe(404);
   });

@@ -46,7 +46,7 @@ export function openApiDocument(operations: readonly AnyOperation[], baseUrl: st
  * components.
  */
 function withoutDefinitions(node: unknown, sharedSchemas: Doc): unknown {
-  if (Array.isArray(node)) return node.map((each) => withoutDefinitions(each, sharedSchemas));
+  if (Array.isArray(node)) return node.map((item) => withoutDefinitions(item, sharedSchemas));
   if (typeof node !== 'object' || node === null) return node;
   const { $defs, ...otherKeys } = node as Doc;
   for (const [name, schema] of Object.entries($defs ?? {}))

@@ -65,10 +65,10 @@ function sampleValuesFor(declaredSchema: DeclaredSchema): unknown[] {
   const { minLength, maxLength, minimum, maximum, maxItems, ...schema } = declaredSchema;
   const lengths = [0, 1, minLength, maxLength, maxLength === undefined ? undefined : maxLength + 1];
   const strings = lengths
-    .filter((each) => each !== undefined && each <= 60_000)
-    .map((each) => 'x'.repeat(each ?? 0));
-  const numbers = [minimum, maximum].flatMap((each) =>
-    each === undefined ? [] : [each - 1, each, each + 1],
+    .filter((length) => length !== undefined && length <= 60_000)
+    .map((length) => 'x'.repeat(length ?? 0));
+  const numbers = [minimum, maximum].flatMap((bound) =>
+    bound === undefined ? [] : [bound - 1, bound, bound + 1],
   );
   const listLengths = maxItems === undefined || maxItems > 1000 ? [] : [maxItems, maxItems + 1];
   const times = ['2026-01-31T12:00:00Z', '2026-01-31T12:00:00+02:00', '2026-02-31T12:00:00Z', '2026-01-31'];

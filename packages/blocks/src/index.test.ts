@@ -40,7 +40,7 @@ describe('the blocks', () => {
     ],
     ['postgresql', 'table', 'Name of the table, such as orders or sales.orders'],
   ])('of %s describe %s with all its meanings', (type, field, expected) => {
-    const block = descriptions.find((each) => each.type === type);
+    const block = descriptions.find((description) => description.type === type);
     expect(block?.fields['properties']).toMatchObject({ [field]: { description: expected } });
   });
 });

@@ -87,7 +87,7 @@ export function graceOption(): Option {
 
 function parseRoles(text: string): string[] {
   const names = text.split(',').map((role) => role.trim());
-  const unknownRole = names.find((role) => !ROLES.some((each) => each === role));
+  const unknownRole = names.find((role) => !ROLES.some((knownRole) => knownRole === role));
   if (unknownRole !== undefined)
     throw new InvalidArgumentError(`"${unknownRole}" is not a role. Use ${ROLES.join(', ')}.`);
   return [...new Set(names)];

@@ -94,7 +94,7 @@ function fieldError({ name, trigger, params }: BlockConfig, field: string): Engi
     return optionsInvalid(
       `"${name}" is a trigger and has no fields to replace: replace the input of the run.`,
     );
-  const names = Object.keys(params).map((each) => `"${each}"`);
+  const names = Object.keys(params).map((param) => `"${param}"`);
   const hint = names.length === 0 ? 'the block has no fields' : `its fields are ${names.join(', ')}`;
   return optionsInvalid(`The field "${field}" of "${name}" cannot be replaced: ${hint}.`);
 }

@@ -90,7 +90,7 @@ async function valueAt(path: string, logs: readonly BlockLog[], values: Values):
   const [head = '', ...steps] = path.split('.');
   const wantedName = normalizeName(head);
   const log = logs.findLast(
-    (each) => (each.blockId === head || normalizeName(each.blockName) === wantedName) && each.output,
+    (entry) => (entry.blockId === head || normalizeName(entry.blockName) === wantedName) && entry.output,
   );
   if (!log?.output) return null;
   let value: Json | undefined = await values.load(log.output);

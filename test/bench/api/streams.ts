@@ -56,7 +56,7 @@ export async function measureStreams(server: Server, count: number): Promise<Str
 
 /** Returns true if a stream has the chunk, the result, and the end marker, once each. */
 function isComplete(text: string): boolean {
-  const events = text.split('\n\n').filter((each) => each.startsWith('data: '));
+  const events = text.split('\n\n').filter((part) => part.startsWith('data: '));
   const [first = '', final = '', done = ''] = events;
   const hasResult = first.includes('"chunk":"1"') && final.includes('"success":true');
   return events.length === 3 && hasResult && `${done}\n\n` === formatSseEvent(SSE_EVENTS.done);

@@ -40,7 +40,7 @@ export function errorDifference(
 }
 
 function firstDifference(differences: readonly (string | undefined)[]): string | undefined {
-  return differences.find((each) => each !== undefined);
+  return differences.find((candidate) => candidate !== undefined);
 }
 
 function formatValue(value: Json | undefined): string {

@@ -67,7 +67,7 @@ export function describeMemories(makeRuntime: MakeRuntime): void {
       for (const [index, [window, fields]] of cases.entries()) {
         const question = questions[index] ?? '';
         await ask(secondEngine, question, fields);
-        const exchanges = window.flatMap((each) => [each, `answer to ${each}`]);
+        const exchanges = window.flatMap((message) => [message, `answer to ${message}`]);
         expect(contentsOf(server.requests.at(-1))).toEqual([...exchanges, question]);
       }
       await ask(secondEngine, 'eight', { memoryType: 'sliding_window', slidingWindowSize: 2 });
@@ -111,7 +111,7 @@ export function describeMemories(makeRuntime: MakeRuntime): void {
       expect(refusalCount).toBe(5);
       expect(contentsOf(server.requests.at(-1))).toEqual(['one', 'answer to one', 'two']);
       await ask(engine, 'last');
-      const exchanges = ['one', 'meanwhile', 'two'].flatMap((each) => [each, `answer to ${each}`]);
+      const exchanges = ['one', 'meanwhile', 'two'].flatMap((message) => [message, `answer to ${message}`]);
       expect(contentsOf(server.requests.at(-1))).toEqual([...exchanges, 'last']);
     });
   });

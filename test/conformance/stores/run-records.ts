@@ -52,7 +52,9 @@ export function describeRecords(makeStore: () => RunStore | Promise<RunStore>): 
     await store.saveRecord(record('r'), logs.toReversed());
     const completedLogs = [250, 100, 99].map((order) => log('r', order, { status: 'completed' }));
     await store.saveRecord(record('r'), completedLogs);
-    const completedByOrder = new Map(completedLogs.map((each) => [each.executionOrder, each]));
+    const completedByOrder = new Map(
+      completedLogs.map((completedLog) => [completedLog.executionOrder, completedLog]),
+    );
     expect(await store.logs('r')).toEqual(
       logs.map((each) => completedByOrder.get(each.executionOrder) ?? each),
     );

@@ -85,7 +85,9 @@ export function defineAccessibilityTests(getServeArgs: GetServeArgs): void {
         await visit(page, path);
         for (const colorScheme of ['light', 'dark'] as const) {
           await page.emulateMedia({ colorScheme });
-          violations.push(...(await violationsOn(page)).map((each) => `${name}, ${colorScheme}: ${each}`));
+          violations.push(
+            ...(await violationsOn(page)).map((violation) => `${name}, ${colorScheme}: ${violation}`),
+          );
         }
         // At 200 % zoom, a window of 1280 pixels is 640 CSS pixels wide.
         for (const width of [640, 320]) {

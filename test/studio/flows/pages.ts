@@ -240,7 +240,10 @@ export function definePageTests(getServeArgs: GetServeArgs): void {
       ];
       await route.fulfill({
         response,
-        json: { ...body, data: simulatedSandboxes.map((each) => ({ ...firstSandbox, ...each })) },
+        json: {
+          ...body,
+          data: simulatedSandboxes.map((simulatedSandbox) => ({ ...firstSandbox, ...simulatedSandbox })),
+        },
       });
     });
     await page.reload();

@@ -52,7 +52,7 @@ export async function startGmailServer(): Promise<GmailServer> {
   };
   const getMessage = (path: string, url: URL, respond: Respond): void => {
     const [, id, action] = /^\/messages\/(\w+)(\/modify)?$/.exec(path) ?? [];
-    const message = messages.find((each) => each.id === id);
+    const message = messages.find((candidate) => candidate.id === id);
     if (!message) return respond(404, { error: {} });
     if (action) message.labels = message.labels.filter((label) => label !== 'UNREAD');
     const { raw, labels, receivedMs } = message;

@@ -56,9 +56,9 @@ describe.each(storesToTest('feeds'))('the poller on %s', (kind) => {
     news.respondAfter = promise;
     news.items.unshift({ id: 'a' });
     const requestCount = news.requests.length;
-    for (const each of [api, otherApi]) each.advanceTo('2026-01-01T00:01:00Z');
+    for (const testApi of [api, otherApi]) testApi.advanceTo('2026-01-01T00:01:00Z');
     await expect.poll(() => news.requests.length).toBe(requestCount + 1);
-    for (const each of [api, otherApi]) each.advanceTo('2026-01-01T00:02:00Z');
+    for (const testApi of [api, otherApi]) testApi.advanceTo('2026-01-01T00:02:00Z');
     resolve();
     // The process that has polled the source starts the runs of its items.
     const countStartedItems = async () =>

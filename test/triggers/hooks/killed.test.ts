@@ -105,7 +105,7 @@ describe.each(Object.entries(HOOK_TYPES))('webhooks at %s', (name, { type, field
           sealer,
           onError: () => undefined,
         },
-        types: new Map(triggerTypes.map((each) => [each.type, each])),
+        types: new Map(triggerTypes.map((triggerType) => [triggerType.type, triggerType])),
         credentials: storedCredentials(api.store.database, sealer),
         service: () => Promise.resolve({ baseUrl, http: crashingProcess.createCountingClient(client) }),
         now: () => nowMs,
@@ -204,7 +204,7 @@ describe('a process that stops', () => {
     const job = new HookJob(
       {
         ...{ db: api.hookDb, sealer, onError: () => undefined, now: () => api.now.ms },
-        types: new Map(triggerTypes.map((each) => [each.type, each])),
+        types: new Map(triggerTypes.map((triggerType) => [triggerType.type, triggerType])),
         credentials: storedCredentials(api.store.database, sealer),
         service: clients.service,
       },

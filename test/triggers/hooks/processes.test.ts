@@ -28,7 +28,7 @@ function startOtherProcess(api: HookApi, { services }: HookProviders) {
       service: clients.service,
       onError: (error) => api.reportedErrors.push(error),
     },
-    types: new Map(triggerTypes.map((each) => [each.type, each])),
+    types: new Map(triggerTypes.map((triggerType) => [triggerType.type, triggerType])),
     credentials: storedCredentials(api.store.database, sealer),
     now: () => api.now.ms,
     repeat: () => () => undefined,

@@ -214,7 +214,7 @@ describe('while a provider never answers', () => {
           onError: (error) => api.reportedErrors.push(error),
           now: () => api.now.ms,
         },
-        types: new Map(triggerTypes.map((each) => [each.type, each])),
+        types: new Map(triggerTypes.map((triggerType) => [triggerType.type, triggerType])),
         credentials: storedCredentials(api.store.database, sealer),
         service: clients.service,
       },

@@ -64,7 +64,7 @@ export async function admit(
   const input = await read(principal.anonymous ? context.publicInputLimits : AUTHENTICATED_LIMITS);
   const call = { ...request, isHead, principal, ...input };
   const releases: Release[] = [];
-  const release = () => releases.splice(0).forEach((each) => each());
+  const release = () => releases.splice(0).forEach((releaseOne) => releaseOne());
   try {
     // The slots are taken after the body has arrived: a client that stops sending must not hold a slot.
     const slot = await takeSlots(context, { operation, principal }, releases);

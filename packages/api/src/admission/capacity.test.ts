@@ -135,7 +135,7 @@ describe('runs in flight', () => {
   it('are limited per workspace; a run releases its slot when it ends or waits for a person', async () => {
     const api = await createTestApi({ concurrency: memoryConcurrency(1) });
     const [longId, shortId, approvalId] = await Promise.all(
-      [LONG_WORKFLOW, GREETING_WORKFLOW, APPROVAL].map((each) => api.deploy(each)),
+      [LONG_WORKFLOW, GREETING_WORKFLOW, APPROVAL].map((definition) => api.deploy(definition)),
     );
     const run = (id: string | undefined, body: object = {}) =>
       api.call<RunResponse>('POST', `/api/v2/workflows/${id}/execute`, { body });
@@ -173,7 +173,7 @@ describe('limits of an operation', () => {
   it('apply to the calls in flight of one caller; a stream holds its slot until it ends', async () => {
     const api = await createTestApi({ concurrency: memoryConcurrency({ calls: { executeWorkflowV2: 1 } }) });
     const [longId, shortId] = await Promise.all(
-      [LONG_WORKFLOW, GREETING_WORKFLOW].map((each) => api.deploy(each)),
+      [LONG_WORKFLOW, GREETING_WORKFLOW].map((definition) => api.deploy(definition)),
     );
     const run = (options: object = {}) =>
       api.call('POST', `/api/v2/workflows/${shortId}/execute`, { body: {}, ...options });

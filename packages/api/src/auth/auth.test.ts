@@ -133,7 +133,7 @@ describe('a key', () => {
   it('has the prefix, is shown once, and is stored as a hash', async () => {
     const { id, key } = await store.keys.create({ userId: api.userId }, 'shown');
     expect(key).toMatch(/^sk-heddle-[A-Za-z0-9_-]{43}$/);
-    const row = (await store.keys.list()).find((each) => each.id === id);
+    const row = (await store.keys.list()).find((candidate) => candidate.id === id);
     expect(row).toMatchObject({ name: 'shown', kind: 'personal', hint: key.slice(-4), revoked_at: null });
     expect(JSON.stringify(row)).not.toContain(key);
     expect(row).not.toHaveProperty('hash');

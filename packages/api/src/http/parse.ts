@@ -315,7 +315,7 @@ function containsInfinity(root: unknown): boolean {
     const value = pending.pop();
     if (value === Infinity || value === -Infinity) return true;
     if (typeof value === 'object' && value !== null)
-      for (const each of Object.values(value)) pending.push(each);
+      for (const item of Object.values(value)) pending.push(item);
   }
   return false;
 }
@@ -325,7 +325,7 @@ export function accepts(headers: Headers, type: string): boolean {
   const ranges = (headers.get('accept') ?? '').toLowerCase().split(',');
   return ranges.some((range) => {
     const [name = '', ...parameters] = range.split(';').map((part) => part.trim());
-    return name === type && !parameters.some((each) => /^q=0(\.0*)?$/.test(each));
+    return name === type && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
   });
 }
 
@@ -336,7 +336,7 @@ function requireJson(request: Request): void {
   const { type, parameters } = contentTypeOf(request);
   if (type === '' && parameters.length === 0) return;
   const isJson = ['application/json', 'text/plain'].includes(type) || JSON_SUFFIX.test(type);
-  const charset = parameters.find((each) => each.startsWith('charset='))?.slice('charset='.length);
+  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice('charset='.length);
   const isUtf8 = charset === undefined || ['utf-8', 'utf8', 'us-ascii'].includes(charset.replaceAll('"', ''));
   if (isJson && isUtf8) return;
   throw new ApiError(415, 'Request body must be sent as application/json');

@@ -29,15 +29,15 @@ function partsOf(schema: z.core.$ZodType, value: object): Part[] {
     case 'object':
       return Object.entries(def.shape).map(([name, field]) => [name, field, values[name]]);
     case 'array':
-      return (value as unknown[]).map((each, index) => [index, def.element, each]);
+      return (value as unknown[]).map((item, index) => [index, def.element, item]);
     case 'tuple':
       return def.items.map((item, index) => [index, item, values[index]]);
     case 'record':
       // The keys of a record of data are data, too.
       if (isData(def.valueType)) return [];
-      return Object.entries(value).map(([key, each]) => [key, def.valueType, each]);
+      return Object.entries(value).map(([key, property]) => [key, def.valueType, property]);
     case 'union': {
-      const option = def.options.find((each) => (each as z.ZodType).safeParse(value).success);
+      const option = def.options.find((candidate) => (candidate as z.ZodType).safeParse(value).success);
       return option ? partsOf(option, value) : [];
     }
     default:

@@ -155,7 +155,7 @@ function acquireSlots(
   { key, workspaceId }: FoundWebhook,
 ): () => void {
   const releases: (() => void)[] = [];
-  const release = (): void => releases.forEach((each) => each());
+  const release = (): void => releases.forEach((releaseOne) => releaseOne());
   for (const [subject, limit] of [
     [`trigger ${key}`, concurrency.perTrigger],
     [`workspace ${workspaceId}`, concurrency.perWorkspace],

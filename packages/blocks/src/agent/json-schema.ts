@@ -274,8 +274,10 @@ function moveUncheckedPatterns(
     checkedSchema = withNote(others, `(Pattern, not checked: ${pattern.slice(0, 200)})`);
   }
   const namePatterns = isJsonObject(patternProperties) ? Object.keys(patternProperties) : [];
-  const uncheckedPatterns = namePatterns.filter((each) => patternProblem(each, budget) !== undefined);
-  for (const each of uncheckedPatterns) onUnchecked(each);
+  const uncheckedPatterns = namePatterns.filter(
+    (namePattern) => patternProblem(namePattern, budget) !== undefined,
+  );
+  for (const uncheckedPattern of uncheckedPatterns) onUnchecked(uncheckedPattern);
   return uncheckedPatterns.length > 0 ? withoutNamePatterns(checkedSchema, uncheckedPatterns) : checkedSchema;
 }
 

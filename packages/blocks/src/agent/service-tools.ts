@@ -204,8 +204,8 @@ function selectionOf(context: Context, params: JsonObject): Selection {
   const [operations, tags] = ['operations', 'tags'].map((name) => {
     const value = getOwn(params, name);
     if (isEmpty(value)) return undefined;
-    const list = typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value;
-    if (Array.isArray(list) && list.every((each) => typeof each === 'string')) return list;
+    const list = typeof value === 'string' ? value.split(',').map((part) => part.trim()) : value;
+    if (Array.isArray(list) && list.every((item) => typeof item === 'string')) return list;
     throw invalidConfigError(context, `has a tool with an invalid "${name}": it must be a list of strings`);
   });
   const readOnly = getOwn(params, 'readOnly');

@@ -75,7 +75,7 @@ function choiceOf<T extends string>(
 ): T | undefined {
   const value = context.field(name) ?? null;
   if (value === null || value === '' || value === 'auto') return undefined;
-  const choice = choices.find((each) => each === value);
+  const choice = choices.find((candidate) => candidate === value);
   if (choice !== undefined) return choice;
   throw invalidConfigError(
     context,

@@ -87,9 +87,9 @@ export class ToolCalls {
     const others = tasks.filter((_, index) => !this.#tools.get(calls[index]?.toolName ?? '')?.callsWorkflow);
     this.#otherWorkDone = Promise.allSettled(others);
     const outcomes = await Promise.all(tasks);
-    const waitingCalls = outcomes.filter((each) => 'parameters' in each);
+    const waitingCalls = outcomes.filter((outcome) => 'parameters' in outcome);
     if (waitingCalls.length > 0 && this.#approvals) return { pause: await this.#approvals.ask(waitingCalls) };
-    const endedCalls = outcomes.filter((each) => 'callOutput' in each);
+    const endedCalls = outcomes.filter((outcome) => 'callOutput' in outcome);
     this.#endedCalls.push(...endedCalls.map(({ callOutput }) => callOutput));
     return { results: endedCalls.map((call) => this.#resultForModel(call)) };
   }

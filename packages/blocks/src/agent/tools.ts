@@ -41,21 +41,23 @@ export async function toolsOf(
   const tools = new Map<string, ReadyTool>();
   if (skills.tool) addTool(context, tools, { tool: skills.tool, config: {} });
   const workflowConfigs = usedConfigs.filter(({ config }) => isWorkflowToolConfig(config));
-  for (const each of usedConfigs.filter(({ config }) => !isMcpTool(config) && !isWorkflowToolConfig(config)))
-    for (const tool of await offeredTools(context, each, options))
-      addTool(context, tools, { tool, config: each.config });
+  for (const usedConfig of usedConfigs.filter(
+    ({ config }) => !isMcpTool(config) && !isWorkflowToolConfig(config),
+  ))
+    for (const tool of await offeredTools(context, usedConfig, options))
+      addTool(context, tools, { tool, config: usedConfig.config });
   const offeredWorkflows = await workflowTools(context, workflowConfigs, new Set(tools.keys()));
   for (const [index, tool] of offeredWorkflows.entries())
     addTool(context, tools, { tool, config: workflowConfigs[index]?.config as JsonObject });
   // MCP tools come last: a server must not take the name of another tool.
-  for (const each of usedConfigs.filter(({ config }) => isMcpTool(config)))
+  for (const usedConfig of usedConfigs.filter(({ config }) => isMcpTool(config)))
     for (const tool of await mcpTools(
       context,
       options,
-      withParsedParams(context, each),
+      withParsedParams(context, usedConfig),
       new Set(tools.keys()),
     ))
-      addTool(context, tools, { tool, config: each.config });
+      addTool(context, tools, { tool, config: usedConfig.config });
   if (tools.size > MAX_TOOLS)
     throw invalidConfigError(context, `has more than ${MAX_TOOLS} tools, including those of its MCP servers`);
   return tools;

@@ -157,7 +157,10 @@ function toLenientSchema(schema: JsonObject): JsonObject {
       anyOf: [{ enum: Array.isArray(values) ? values : [value as Json] }, REFERENCE_OR_EMPTY],
     };
   if (Array.isArray(anyOf))
-    return { ...rest, anyOf: anyOf.map((each) => (isJsonObject(each) ? toLenientSchema(each) : each)) };
+    return {
+      ...rest,
+      anyOf: anyOf.map((option) => (isJsonObject(option) ? toLenientSchema(option) : option)),
+    };
   // Every value becomes text.
   if (type === 'string') return anyValueSchema(rest);
   if (type === 'number' || type === 'integer')
@@ -180,9 +183,9 @@ function lenientParts(schema: JsonObject, key: 'items' | 'properties'): JsonObje
   const annotations = description === undefined ? {} : { description };
   if (!isJsonObject(parts)) return annotations;
   if (key === 'items') return { ...annotations, items: toLenientSchema(parts) };
-  const properties = Object.entries(parts).map(([name, each]) => [
+  const properties = Object.entries(parts).map(([name, part]) => [
     name,
-    isJsonObject(each) ? toLenientSchema(each) : {},
+    isJsonObject(part) ? toLenientSchema(part) : {},
   ]);
   return { ...annotations, properties: Object.fromEntries(properties) as JsonObject };
 }

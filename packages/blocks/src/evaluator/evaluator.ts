@@ -66,18 +66,18 @@ function metricsByKey(metrics: readonly Metric[], context: Context): Map<string,
   if (metrics.length === 0) throw invalidConfigError(context, 'has no metrics');
   if (metrics.length > MAX_METRICS) throw invalidConfigError(context, `has more than ${MAX_METRICS} metrics`);
   const metricMap = new Map<string, Metric>();
-  for (const each of metrics) {
-    const key = each.name.toLowerCase();
-    const quotedName = JSON.stringify(each.name);
+  for (const metricConfig of metrics) {
+    const key = metricConfig.name.toLowerCase();
+    const quotedName = JSON.stringify(metricConfig.name);
     if (RESERVED_KEYS.includes(key))
       throw invalidConfigError(
         context,
         `has a metric ${quotedName}, whose name is reserved for an output: rename it`,
       );
     if (metricMap.has(key)) throw invalidConfigError(context, `has two metrics ${quotedName}`);
-    if (each.range.min > each.range.max)
+    if (metricConfig.range.min > metricConfig.range.max)
       throw invalidConfigError(context, `has a metric ${quotedName} whose lowest score is above its highest`);
-    metricMap.set(key, each);
+    metricMap.set(key, metricConfig);
   }
   return metricMap;
 }

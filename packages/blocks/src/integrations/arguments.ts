@@ -67,7 +67,9 @@ export function missingFieldsProblem(
     ([name, { required }]) => required && getOwn(args, name) === undefined,
   );
   if (missingArguments.length === 0) return undefined;
-  const missingFields = missingArguments.map(([name, each]) => fieldsOf(name, each)[0] ?? name);
+  const missingFields = missingArguments.map(
+    ([name, missingArgument]) => fieldsOf(name, missingArgument)[0] ?? name,
+  );
   return `is missing required fields: ${missingFields.join(', ')}`;
 }
 

@@ -50,7 +50,7 @@ function splitRecipients(list: string): string[] {
     }
   }
   recipients.push(list.slice(start));
-  return recipients.map((each) => each.trim()).filter((each) => each !== '');
+  return recipients.map((recipient) => recipient.trim()).filter((recipient) => recipient !== '');
 }
 
 /** Returns the line of a header with email addresses; no line without a value. Encodes only the names of recipients. */

@@ -11,7 +11,7 @@ const eventId = text('Id of the event', { required: true });
 /** Returns the items of a list, or of a string with commas. */
 function listOf(value: Json | undefined): string[] {
   const list = Array.isArray(value) ? value.map(plainText) : plainText(value ?? '').split(',');
-  return list.map((each) => each.trim()).filter((each) => each !== '');
+  return list.map((item) => item.trim()).filter((item) => item !== '');
 }
 
 const withDefaultCalendar = (args: JsonObject): JsonObject => ({ calendarId: 'primary', ...args });

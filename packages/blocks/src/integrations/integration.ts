@@ -136,9 +136,11 @@ function serviceToolOf(integration: Integration, id: string, tool: IntegrationTo
   const { description, method, path, arguments: args, json, body } = tool;
   const isRead = method === 'GET' || method === 'HEAD';
   const parameters = Object.entries(args).flatMap(
-    ([argument, each]) => parameterOf(tool, argument, each) ?? [],
+    ([argument, declaration]) => parameterOf(tool, argument, declaration) ?? [],
   );
-  const required = Object.entries(args).flatMap(([name, each]) => (each.required ? [name] : []));
+  const required = Object.entries(args).flatMap(([name, declaration]) =>
+    declaration.required ? [name] : [],
+  );
   const { query, paging, keyHeader, accept, upload } = tool;
   const answer = integration.answer || tool.answer ? { ...integration.answer, ...tool.answer } : undefined;
   return {

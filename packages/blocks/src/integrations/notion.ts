@@ -48,7 +48,7 @@ function paragraphsOf(value: Json | undefined): Json[] | undefined {
   if (value === undefined || value === null) return undefined;
   const texts = plainText(value)
     .split(/\n[ \t]*\n/)
-    .filter((each) => each.trim() !== '');
+    .filter((part) => part.trim() !== '');
   const blocks = texts.flatMap(splitParagraph);
   if (blocks.length > MAX_BLOCKS)
     throw new ArgumentError(

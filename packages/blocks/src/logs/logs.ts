@@ -100,7 +100,7 @@ async function readRun(log: RunLog, runId: string, valueReader: ValueReader, con
     throw invalidConfigError(context, `reads a run "${runId.slice(0, 100)}", which does not exist`);
   const run = await runOutput(storedRun.record, valueReader);
   const blocks: JsonObject[] = [];
-  for (const each of storedRun.logs) blocks.push(await blockOutput(each, valueReader));
+  for (const blockLog of storedRun.logs) blocks.push(await blockOutput(blockLog, valueReader));
   return { run, blocks };
 }
 

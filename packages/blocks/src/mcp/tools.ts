@@ -9,7 +9,7 @@ import type { McpSession } from './session.ts';
 export function findTool(tools: readonly Tool[], server: string, name: string): Tool {
   const prefix = `${server}-`;
   const names = name.startsWith(prefix) ? [name, name.slice(prefix.length)] : [name];
-  const found = names.map((each) => tools.find((tool) => tool.name === each)).find((tool) => tool);
+  const found = names.map((candidate) => tools.find((tool) => tool.name === candidate)).find((tool) => tool);
   if (found) return found;
   throw new BlockError(
     'MCP_TOOL_UNKNOWN',

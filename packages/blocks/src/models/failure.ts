@@ -96,7 +96,7 @@ function requestedDelayMs(
 /** Returns the message of an error that was thrown, or that a provider has sent as JSON. */
 export function messageOf(error: unknown, secret: string | undefined): string {
   const { message } = (error ?? {}) as { message?: unknown };
-  const text = [error, message].find((each) => typeof each === 'string');
+  const text = [error, message].find((candidate) => typeof candidate === 'string');
   if (text === UNREADABLE_STREAM_MESSAGES.sdk) return UNREADABLE_STREAM_MESSAGES.text;
   return withoutSecret(text ?? JSON.stringify(error) ?? String(error), secret).slice(0, MAX_MESSAGE_CHARS);
 }

@@ -71,7 +71,7 @@ export class FallbackModels {
   /** Returns fields for the output of the block: the model that answers, and the models that were unavailable. */
   outputFields(): JsonObject {
     const { model } = this.#models[this.#unavailableModels.length] as ResolvedModel;
-    const unavailable = this.#unavailableModels.map((each) => ({ ...each }));
+    const unavailable = this.#unavailableModels.map((unavailableModel) => ({ ...unavailableModel }));
     return { model: model.modelId, ...(unavailable.length > 0 && { unavailable }) };
   }
 

@@ -81,7 +81,7 @@ function statusOfError(resolvedModel: ResolvedModel, document: Json): number {
   const error = document['error'] ?? (document['object'] === 'error' ? document : undefined);
   if (error === undefined || error === null) return 200;
   const { code, status }: JsonObject = isJsonObject(error) ? error : {};
-  const errorStatus = [code, status].map(Number).find((each) => each >= 400 && each < 600);
+  const errorStatus = [code, status].map(Number).find((candidate) => candidate >= 400 && candidate < 600);
   if (errorStatus !== undefined) return errorStatus;
   const message = messageOf(error, resolvedModel.secret);
   throw new BlockError('MODEL_FAILED', `${nameOfModel(resolvedModel)} responded with an error: ${message}`);

@@ -92,7 +92,7 @@ export function operationsOf(
 /** Returns the JSON Schema of the arguments of a tool. */
 export function argumentsSchema({ arguments: toolArguments }: NativeTool): JsonObject {
   const entries = Object.entries(toolArguments);
-  const required = entries.flatMap(([name, each]) => (each.required ? [name] : []));
+  const required = entries.flatMap(([name, entry]) => (entry.required ? [name] : []));
   return {
     type: 'object',
     properties: Object.fromEntries(entries.map(([name, { schema }]) => [name, schema])),

@@ -301,18 +301,18 @@ function inconsistenciesIn({ services, tools, code = [] }: ToolFile): string[] {
   const seenIds = new Set<string>();
   const isDuplicate = ({ id }: { id: string }): boolean => seenIds.size === seenIds.add(id).size;
   const duplicates = [...tools, ...code].filter(isDuplicate).map(({ id }) => `tools: "${id}" occurs twice`);
-  const toolsWithoutService = tools.filter((each) => !Object.hasOwn(services, each.service));
+  const toolsWithoutService = tools.filter((tool) => !Object.hasOwn(services, tool.service));
   return [
     ...duplicates,
     ...tools
-      .filter((each) => hasWrongPathKey(each))
+      .filter((tool) => hasWrongPathKey(tool))
       .map(
         ({ id }) =>
           `tools: "${id}" has a key in its path, but no placeholder in the path that only this key fills`,
       ),
-    ...tools.flatMap((each) => contradictionsIn(each).map((problem) => `tools: "${each.id}" ${problem}`)),
+    ...tools.flatMap((tool) => contradictionsIn(tool).map((problem) => `tools: "${tool.id}" ${problem}`)),
     ...toolsWithoutService.map(
-      (each) => `tools: "${each.id}" belongs to "${each.service}", which is not in services`,
+      (tool) => `tools: "${tool.id}" belongs to "${tool.service}", which is not in services`,
     ),
   ];
 }
@@ -367,7 +367,7 @@ function hasWrongPathKey({ path, credential, parameters = [] }: ServiceTool): bo
       key.type === 'key' &&
       key.in === 'path' &&
       (!path.includes(`{${key.name}}`) ||
-        parameters.some((each) => each.in === 'path' && each.name === key.name)),
+        parameters.some((candidate) => candidate.in === 'path' && candidate.name === key.name)),
   );
 }
 

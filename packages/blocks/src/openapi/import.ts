@@ -135,7 +135,7 @@ class Importer {
     const { schemes, isOptional } = securityOf(this.#document, operation);
     const keyHeader = this.#keyHeaderOf(operation);
     const parameters = operation.parameters.filter(
-      (each) => !this.#apiKeyLocations.has(locationOf(each)) && !isHeader(each, keyHeader),
+      (parameter) => !this.#apiKeyLocations.has(locationOf(parameter)) && !isHeader(parameter, keyHeader),
     );
     const names = argumentNames([...parameters, { in: 'request', name: 'body' }]);
     const service = this.#serviceOf(operation);
@@ -150,7 +150,9 @@ class Importer {
       path,
       arguments: args,
       ...(parameters.length > 0 && {
-        parameters: parameters.map((each, index) => serviceParameterOf(each, names[index] ?? each.name)),
+        parameters: parameters.map((parameter, index) =>
+          serviceParameterOf(parameter, names[index] ?? parameter.name),
+        ),
       }),
       ...(operation.body && { body: this.#bodyOf(operation.body, names.at(-1) ?? 'body') }),
       ...(responseMediaTypes.length > 0 && { accept: responseMediaTypes }),
@@ -407,7 +409,9 @@ function fieldOf(
   const [style, explode, contentType] = ['style', 'explode', 'contentType'].map((key) =>
     getOwn(options, key),
   );
-  const knownStyle = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'].find((each) => each === style);
+  const knownStyle = ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'].find(
+    (candidate) => candidate === style,
+  );
   const items = isJsonObject(schema) ? getOwn(schema, 'items') : undefined;
   const isMediaType = typeof contentType === 'string' && /^[\w.+-]+\/[\w.+-]+$/.test(contentType);
   return {

@@ -52,7 +52,9 @@ export function argumentNames(parameters: readonly { in: string; name: string }[
       `${base.slice(0, MAX_NAME_CHARS - 9)}_${digestOf(`${parameter.in} ${parameter.name}`)}`,
     ];
     const name =
-      candidates.find((each) => isArgumentName(each) && !usedNames.has(each)) ?? candidates[2] ?? base;
+      candidates.find((candidate) => isArgumentName(candidate) && !usedNames.has(candidate)) ??
+      candidates[2] ??
+      base;
     usedNames.add(name);
     return name;
   });

@@ -103,7 +103,7 @@ function* operationsAt(
     const operationKey = `${key.toUpperCase()} ${shorten(path)}`;
     if (UNSUPPORTED_METHODS.includes(key))
       yield { key: operationKey, reason: `uses the method ${key.toUpperCase()}` };
-    const method = METHODS.find((each) => each.toLowerCase() === key);
+    const method = METHODS.find((candidate) => candidate.toLowerCase() === key);
     if (!method) continue;
     try {
       if (!isJsonObject(value)) throw new UnsupportedDocumentError('is not an object');
@@ -128,7 +128,7 @@ function operationOf(
   checkPath(path);
   const { root } = document;
   const security = getOwn(value, 'security') ?? getOwn(root, 'security');
-  const servers = [value, item, root].map((each) => getOwn(each, 'servers'));
+  const servers = [value, item, root].map((source) => getOwn(source, 'servers'));
   const operationId = getOwn(value, 'operationId');
   return {
     method,
@@ -143,9 +143,9 @@ function operationOf(
     body: method === 'GET' || method === 'HEAD' ? undefined : bodyOf(document, getOwn(value, 'requestBody')),
     responseMediaTypes: responseMediaTypes(document, getOwn(value, 'responses')),
     security: Array.isArray(security)
-      ? security.slice(0, MAX_ALTERNATIVES).filter((each) => isJsonObject(each))
+      ? security.slice(0, MAX_ALTERNATIVES).filter((requirement) => isJsonObject(requirement))
       : undefined,
-    servers: listOrEmpty(servers.find((each) => listOrEmpty(each).length > 0))
+    servers: listOrEmpty(servers.find((server) => listOrEmpty(server).length > 0))
       .slice(0, 1)
       .filter((each) => isJsonObject(each)),
   };
@@ -167,7 +167,7 @@ function checkPath(path: string): void {
 function parametersOf(document: OpenApiDocument, path: string, sources: readonly JsonObject[]): Parameter[] {
   const placeholders = new Set([...path.matchAll(/\{([^{}]+)\}/g)].map(([, name = '']) => name));
   const parameters = new Map<string, Parameter>();
-  const values = sources.flatMap((each) => listOrEmpty(getOwn(each, 'parameters')));
+  const values = sources.flatMap((source) => listOrEmpty(getOwn(source, 'parameters')));
   if (values.length > MAX_PARAMETERS)
     throw new UnsupportedDocumentError(`has more than ${MAX_PARAMETERS} parameters`);
   for (const value of values) {
@@ -207,7 +207,7 @@ function parameterOf(document: OpenApiDocument, value: Json): Parameter | undefi
   if (!found) throw new UnsupportedDocumentError('has an invalid parameter: it must be an object');
   const { object } = found;
   const name = getOwn(object, 'name');
-  const location = LOCATIONS.find((each) => each === getOwn(object, 'in'));
+  const location = LOCATIONS.find((candidate) => candidate === getOwn(object, 'in'));
   if (typeof name !== 'string' || !location || !isParameterName(location, name)) {
     if (getOwn(object, 'required') !== true) return undefined;
     throw new UnsupportedDocumentError(
@@ -289,8 +289,9 @@ function mediaOf(
   const content = objectOrEmpty(getOwn(object, 'content'));
   const types = Object.keys(content).slice(0, MAX_MEDIA_TYPES).filter(isMediaType);
   const mediaType =
-    preferredTypes.map((each) => types.find((type) => each.test(type))).find((type) => type !== undefined) ??
-    types[0];
+    preferredTypes
+      .map((preferredType) => types.find((type) => preferredType.test(type)))
+      .find((type) => type !== undefined) ?? types[0];
   if (mediaType === undefined) return undefined;
   const found = resolve(document, content[mediaType]);
   if (!found) return { mediaType, object: {}, schema: undefined };

@@ -110,7 +110,9 @@ function fillPath(
   args: JsonObject,
   keys: CredentialParts['path'],
 ): string {
-  const byName = new Map(parameters.filter((each) => each.in === 'path').map((each) => [each.name, each]));
+  const byName = new Map(
+    parameters.filter((parameter) => parameter.in === 'path').map((parameter) => [parameter.name, parameter]),
+  );
   const filledPath = path.replaceAll(/\{([^{}]+)\}/g, (whole, name: string) => {
     const parameter = byName.get(name);
     if (!parameter) return (Object.hasOwn(keys, name) ? keys[name] : undefined) ?? percentEncode(whole);
@@ -148,7 +150,9 @@ function isQueryName({ parameters = [], credential }: ServiceTool, name: string)
   const keys = Object.values(credential?.schemes ?? {}).flatMap((scheme) =>
     scheme.type === 'key' ? [locationOf(scheme)] : [],
   );
-  return [...parameters.map((each) => locationOf(each)), ...keys].includes(locationOf({ in: 'query', name }));
+  return [...parameters.map((parameter) => locationOf(parameter)), ...keys].includes(
+    locationOf({ in: 'query', name }),
+  );
 }
 
 interface CredentialParts {
@@ -277,7 +281,7 @@ function formText(body: ServiceBody, value: JsonObject): string {
       const usedStyle = style ?? 'form';
       return queryPairs(name, item, { style: usedStyle, explode: explode ?? usedStyle === 'form' });
     }
-    if (Array.isArray(item) && item.every((each) => typeof each !== 'object'))
+    if (Array.isArray(item) && item.every((element) => typeof element !== 'object'))
       return queryPairs(name, item, { style: 'form', explode: true });
     return [{ name, text: plainText(item), isEncoded: false }];
   });
@@ -293,13 +297,13 @@ async function multipartBody(
   for (const [name, item] of Object.entries(value)) {
     if (item === null) continue;
     const field = fieldOf(body, name);
-    for (const each of Array.isArray(item) ? item : [item]) {
-      if (field.file === true || fileRecordOf(each)) {
-        const file = await fileOf(name, each, context);
+    for (const element of Array.isArray(item) ? item : [item]) {
+      if (field.file === true || fileRecordOf(element)) {
+        const file = await fileOf(name, element, context);
         form.append(name, new Blob([file.bytes], { type: field.mediaType ?? file.type }), file.name);
       } else if (field.mediaType !== undefined)
-        form.append(name, new Blob([plainText(each)], { type: field.mediaType }));
-      else form.append(name, plainText(each).toWellFormed());
+        form.append(name, new Blob([plainText(element)], { type: field.mediaType }));
+      else form.append(name, plainText(element).toWellFormed());
     }
   }
   const response = new Response(form);

@@ -97,7 +97,9 @@ function httpScheme(scheme: string): Scheme | string {
 
 function keyOf(scheme: JsonObject): Extract<Scheme, { type: 'key' }> | undefined {
   const name = getOwn(scheme, 'name');
-  const location = (['header', 'query', 'cookie'] as const).find((each) => each === getOwn(scheme, 'in'));
+  const location = (['header', 'query', 'cookie'] as const).find(
+    (candidate) => candidate === getOwn(scheme, 'in'),
+  );
   if (typeof name !== 'string' || !location || name === '') return undefined;
   return location !== 'query' && !HEADER.test(name) ? undefined : { type: 'key', in: location, name };
 }

@@ -30,7 +30,7 @@ export async function showBlock(
   options: { json: boolean; jsonSchema: boolean },
 ): Promise<number> {
   const descriptions = await blockDescriptions();
-  const block = descriptions.find((each) => each.type === type);
+  const block = descriptions.find((description) => description.type === type);
   if (!block) throw await unknownTypeError(type, descriptions);
   if (options.jsonSchema) {
     const { summary, fields } = block;
@@ -53,7 +53,9 @@ async function unknownTypeError(
   const reason = unsupportedReason(type);
   if (reason !== undefined)
     return new UsageError(`Heddle does not run blocks of the type "${type}": ${reason}.`, LIST_HINT);
-  const similar = new SimilarNames(descriptions.map((each) => each.type)).findNearest(type.toLowerCase());
+  const similar = new SimilarNames(descriptions.map((description) => description.type)).findNearest(
+    type.toLowerCase(),
+  );
   const hint = similar ? `Did you mean "${similar.name}"?` : LIST_HINT;
   return new UsageError(`There is no block of the type "${type}".`, hint);
 }

@@ -20,7 +20,7 @@ export function findTrigger(
   }
   if (matches.length > 1) {
     const ids = matches
-      .map((each) => `${stringAt(each, 'id')} (${sanitizeLine(stringAt(each, 'name'))})`)
+      .map((match) => `${stringAt(match, 'id')} (${sanitizeLine(stringAt(match, 'name'))})`)
       .join(', ');
     throw new UsageError(`"${sanitizeLine(idOrName)}" has several ${noun}s.`, `Use the id of one: ${ids}.`);
   }

@@ -112,7 +112,7 @@ function stateOf({ revoked_at: revokedAt, expires_at: expiresAt }: ApiKeyInfo): 
 export async function revokeKey(io: Io, idPrefix: string, options: KeysOptions): Promise<number> {
   requireDataFolder(options);
   const id = await withServiceStore(options, async (store) => {
-    const matches = (await store.keys.list()).filter((each) => each.id.startsWith(idPrefix));
+    const matches = (await store.keys.list()).filter((candidate) => candidate.id.startsWith(idPrefix));
     const [key] = matches;
     if (!key || idPrefix === '')
       throw new UsageError(`There is no key ${idPrefix}.`, 'heddle keys list shows all keys.');

@@ -41,7 +41,7 @@ export async function showTool(
 ): Promise<number> {
   const { describeTools } = await import('@heddle/blocks');
   const tools = await describeTools(await toolFilesOf(files, 'FILE'));
-  const tool = tools.find((each) => each.id === id);
+  const tool = tools.find((candidate) => candidate.id === id);
   if (!tool) throw unknownTool(id, tools);
   if (options.jsonSchema)
     writeJson(io, { $schema: DRAFT_7_URI, title: id, description: tool.description, ...tool.parameters });

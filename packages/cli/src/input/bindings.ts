@@ -156,7 +156,7 @@ async function fieldsOf(type: string): Promise<string[]> {
   const builtIn = BLOCK_FIELDS.get(type);
   if (builtIn) return Object.keys(builtIn.shape);
   const { describeBlocks } = await import('@heddle/blocks');
-  const description = (await describeBlocks()).find((each) => each.type === type);
+  const description = (await describeBlocks()).find((candidate) => candidate.type === type);
   return Object.keys((description?.fields['properties'] ?? {}) as object);
 }
 
@@ -201,7 +201,7 @@ function suggestion(name: string, names: readonly string[], noun: string): strin
 
 /** Returns the name that is most similar, without regard to case and white space; undefined if none is similar. */
 function nearestName(name: string, names: readonly string[]): string | undefined {
-  const byNormalizedName = new Map(names.map((each) => [normalizeName(each), each]));
+  const byNormalizedName = new Map(names.map((typeName) => [normalizeName(typeName), typeName]));
   const similar = new SimilarNames(byNormalizedName.keys()).findNearest(normalizeName(name));
   return similar && byNormalizedName.get(similar.name);
 }

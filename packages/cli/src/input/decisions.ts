@@ -22,7 +22,7 @@ export function decisionsOf(options: DecisionOptions): JsonObject | undefined {
       'It tells the model why a call is denied.',
     );
   const denial = { decision: 'deny', ...(reason !== undefined && { reason }) };
-  const optionValues = [approve, deny, ...edit].filter((each) => each !== undefined);
+  const optionValues = [approve, deny, ...edit].filter((option) => option !== undefined);
   if (optionValues.length === 0) return undefined;
   if (optionValues.length === 1 && approve === ALL) return { decision: 'approve' };
   if (optionValues.length === 1 && deny === ALL) return denial;

@@ -56,7 +56,7 @@ export class LiveView {
       mockedIds: options.mockedIds,
       nameWidth: Math.min(
         NAME_WIDTH,
-        nameWidths.reduce((widest, each) => Math.max(widest, each), 8),
+        nameWidths.reduce((widest, nameWidth) => Math.max(widest, nameWidth), 8),
       ),
       collectingParallelIds: new Set(collectingParallelIdsOf(options.plan.skeleton)),
     };

@@ -20,6 +20,6 @@ function typeOf(schema: Json): string {
   // Boolean fields also take the strings `true` and `false`: their type is "boolean or string", not "boolean or enum".
   if (Array.isArray(values))
     return values.every((value) => value === 'true' || value === 'false') ? 'string' : 'enum';
-  if (Array.isArray(anyOf)) return [...new Set(anyOf.map((each) => typeOf(each)))].join(' or ');
+  if (Array.isArray(anyOf)) return [...new Set(anyOf.map((option) => typeOf(option)))].join(' or ');
   return typeof type === 'string' ? type : 'any';
 }

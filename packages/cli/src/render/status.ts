@@ -32,5 +32,5 @@ function pauseText({ pauseKind, pauses }: Pick<RunDetail, 'pauseKind' | 'pauses'
   const dueTimes = pauses.flatMap(({ resumesAt }) => (resumesAt === null ? [] : [Date.parse(resumesAt)]));
   return dueTimes.length === 0
     ? 'waits'
-    : `until ${formatLocalTime(dueTimes.reduce((earliest, each) => Math.min(earliest, each)))}`;
+    : `until ${formatLocalTime(dueTimes.reduce((earliest, dueTime) => Math.min(earliest, dueTime)))}`;
 }

@@ -121,7 +121,7 @@ describe('the default start', () => {
   it('is never inside a container', () => {
     const blocks = { L: { type: 'loop', data: { count: 1 } }, s: start({ parentId: 'L' }) };
     const result = compileFile({ blocks, edges: ['L > s'] });
-    expect(result.diagnostics.map((each) => each.code)).toContain('START_MISSING');
+    expect(result.diagnostics.map((diagnostic) => diagnostic.code)).toContain('START_MISSING');
   });
 });
 

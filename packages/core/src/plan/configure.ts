@@ -90,7 +90,7 @@ const LANGUAGES = ['javascript', 'python', 'shell'] as const;
 function readCode(compilation: Compilation, block: Block): CodeTemplate | undefined {
   const location = fieldLocation(block, 'code');
   const value = getOwn(block.fields, 'language') ?? 'javascript';
-  const language = value === '' ? 'javascript' : LANGUAGES.find((each) => each === value);
+  const language = value === '' ? 'javascript' : LANGUAGES.find((candidate) => candidate === value);
   if (language === undefined) {
     compilation.sink.push(
       diagnostic('LANGUAGE_UNKNOWN', {

@@ -17,7 +17,9 @@ function compileContainer(block: BlockSettings, state: JsonObject = {}): Compile
   const blocks = { s: start(), p: code('return 1'), L: block, a: { parentId: 'L' } };
   const file = workflowFile({ blocks, edges: ['s > p', 'p > L', 'L > a'], state });
   const result = compile(parseWorkflow(file).workflow!);
-  const codes = result.diagnostics.filter(({ blockId }) => blockId === 'L').map((each) => each.code);
+  const codes = result.diagnostics
+    .filter(({ blockId }) => blockId === 'L')
+    .map((diagnostic) => diagnostic.code);
   if (!result.ok) return { config: undefined, subflow: undefined, codes };
   const { body: _, ...subflow } = result.plan.skeleton.nodes.find(({ id }) => id === 'L')!.subflow!;
   return { config: result.plan.blocks['L']!.container, subflow, codes };

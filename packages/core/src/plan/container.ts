@@ -149,7 +149,7 @@ export function readContainerKind(
 function readLoopKind(compilation: Compilation, block: Block): ContainerConfig['kind'] | undefined {
   const value = nonEmptyValue(compilation, block, 'loopType');
   if (value === undefined) return 'for';
-  const type = LOOP_TYPES.find((each) => each === value);
+  const type = LOOP_TYPES.find((loopType) => loopType === value);
   if (type) return type;
   compilation.sink.push(
     diagnostic('LOOP_TYPE_UNKNOWN', {

@@ -202,14 +202,16 @@ function followingBlock(text: string): Partial<WorkflowSettings> {
 describe('diagnostics', () => {
   it.each(Object.entries(EXAMPLES))('%s has a path, a message and a hint', (expected, example) => {
     const [input, path, options] = example;
-    const matches = diagnosticsOf(input, options).filter((each) => each.code === expected);
+    const matches = diagnosticsOf(input, options).filter((diagnostic) => diagnostic.code === expected);
     expect(matches).not.toEqual([]);
-    for (const each of matches) {
-      expect(each.severity).toBe(DIAGNOSTIC_CODES[expected as DiagnosticCode].severity);
-      expect(each.message).toMatch(/^.{8,}[.…]$/s);
-      expect(each.hint).toMatch(/^.{8,}[.?]$/s);
+    for (const match of matches) {
+      expect(match.severity).toBe(DIAGNOSTIC_CODES[expected as DiagnosticCode].severity);
+      expect(match.message).toMatch(/^.{8,}[.…]$/s);
+      expect(match.hint).toMatch(/^.{8,}[.?]$/s);
     }
-    expect(matches.map((each) => each.path.join('.')).find((each) => each.endsWith(path))).toBeDefined();
+    expect(
+      matches.map((match) => match.path.join('.')).find((candidate) => candidate.endsWith(path)),
+    ).toBeDefined();
   });
 
   it('are empty for a valid workflow', () => {
@@ -228,7 +230,7 @@ describe('diagnostics', () => {
       withBlock({ ...code(''), name: 'x' }, { blocks: { y: { type: 'odd' } }, edges: ['b > b'] }),
     );
     expect(diagnostics.map(({ severity }) => severity)).toEqual(['error', 'warning', 'warning', 'warning']);
-    expect(diagnosticsOf(input).map((each) => each.code)).toEqual([
+    expect(diagnosticsOf(input).map((diagnostic) => diagnostic.code)).toEqual([
       'REFERENCE_UNKNOWN_BLOCK',
       'REFERENCE_UNKNOWN_BLOCK',
       'EDGE_TO_SELF',

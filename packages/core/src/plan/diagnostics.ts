@@ -185,17 +185,17 @@ export class DiagnosticList implements DiagnosticSink {
   /** Returns the diagnostics, errors first, then by path, independent of the key order of the input. */
   allSorted(): Diagnostic[] {
     const sorted = [...this.#items].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    return [...sorted.map(([, each]) => each), ...this.#summary()];
+    return [...sorted.map(([, diagnostic]) => diagnostic), ...this.#summary()];
   }
 
   /** Returns the last diagnostic, which counts the discarded ones; nothing if none were discarded. */
   #summary(): Diagnostic[] {
     if (this.#discarded.size === 0) return [];
     const codes = [...this.#discarded].toSorted(([a], [b]) => (a < b ? -1 : 1));
-    const count = codes.reduce((sum, [, each]) => sum + each, 0);
+    const count = codes.reduce((sum, [, codeCount]) => sum + codeCount, 0);
     const summary = diagnostic('DIAGNOSTICS_MORE', {
       path: [],
-      message: `And ${count} more: ${codes.map(([code, each]) => `${code} (${each})`).join(', ')}.`,
+      message: `And ${count} more: ${codes.map(([code, codeCount]) => `${code} (${codeCount})`).join(', ')}.`,
       hint: 'Correct the ones above, then check again.',
       severity: this.#hasDiscardedErrors ? 'error' : 'warning',
     });

@@ -22,7 +22,7 @@ function check(block: BlockSettings, keys: { [key: string]: Json } = {}): string
   });
   const { workflow, diagnostics } = parseWorkflow(file);
   return [...diagnostics, ...checkWorkflow(workflow!)]
-    .filter((each) => FIELD_CODES.has(each.code))
+    .filter((diagnostic) => FIELD_CODES.has(diagnostic.code))
     .map(({ severity, code: diagnosticCode, path, hint }) => {
       expect(severity).toBe('warning');
       return `${diagnosticCode} ${path.slice(2).join('.')}: ${hint}`;
@@ -122,7 +122,7 @@ describe('a misspelled field', () => {
       { type: 'loop', data: { count: 2, width: 3, height: 4, type: 'x', extent: 'parent' } },
     ],
   ])('is not reported if it is %s', (_, block) => {
-    expect(check(block).filter((each) => each.startsWith('FIELD'))).toEqual([]);
+    expect(check(block).filter((diagnostic) => diagnostic.startsWith('FIELD'))).toEqual([]);
   });
 
   it('of a block in trigger mode is not checked', () => {

@@ -14,7 +14,7 @@ describe('hostile input', () => {
     fc.assert(
       fc.property(arbitraryFile, fc.array(mutation, { maxLength: 6 }), (file, mutations) => {
         const input = structuredClone(file);
-        for (const each of mutations) mutate(input, each);
+        for (const change of mutations) mutate(input, change);
         checkAndCompile(parseWorkflow(input));
       }),
       propertyOptions,

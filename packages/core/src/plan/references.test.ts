@@ -9,7 +9,7 @@ const UNKNOWN_BLOCK = 'REFERENCE_UNKNOWN_BLOCK';
 /** Returns the diagnostics of references as `severity CODE`, with the hint if it is a suggestion. */
 function check(file: WorkflowSettings, compat = false): string[] {
   return checkWorkflow(parseWorkflow(workflowFile(file)).workflow!, { compat })
-    .filter((each) => each.code.startsWith('REFERENCE'))
+    .filter((diagnostic) => diagnostic.code.startsWith('REFERENCE'))
     .map(
       ({ severity, code: diagnosticCode, hint }) =>
         `${severity} ${diagnosticCode}${hint.startsWith('Did') ? ` ${hint}` : ''}`,
@@ -203,7 +203,7 @@ describe('an output', () => {
     };
     const file = workflowFile({ blocks, edges: ['s > a', 'a > r'] });
     const diagnostics = checkWorkflow(parseWorkflow(file).workflow!);
-    expect(diagnostics.find((each) => each.code === 'REFERENCE_UNDECLARED_OUTPUT')?.hint).toMatch(
+    expect(diagnostics.find((diagnostic) => diagnostic.code === 'REFERENCE_UNDECLARED_OUTPUT')?.hint).toMatch(
       / and \d+ more\.$/,
     );
   });

@@ -14,7 +14,7 @@ function policyOf(
     .blocks[0]!;
   const diagnostics: Diagnostic[] = [];
   const policy = retryPolicy(block, dialect, diagnostics);
-  return [policy, diagnostics.map((each) => `${each.code} ${each.path.at(-1)}`)];
+  return [policy, diagnostics.map((diagnostic) => `${diagnostic.code} ${diagnostic.path.at(-1)}`)];
 }
 
 const DEFAULTS = { maxTries: 3, waitMs: 1000, backoff: 1, maxWaitMs: 1000, jitter: 0 };

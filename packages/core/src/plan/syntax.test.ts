@@ -14,7 +14,7 @@ function syntaxDiagnostics(block: BlockSettings): Pick<Diagnostic, 'severity' | 
     edges: ['s > f', 'f > b', ...Object.keys(inner).map((id) => `b:${block.type}-start-source > ${id}`)],
   });
   return checkWorkflow(parseWorkflow(file).workflow!)
-    .filter((each) => each.code === 'SYNTAX_INVALID')
+    .filter((diagnostic) => diagnostic.code === 'SYNTAX_INVALID')
     .map(({ severity, path, message }) => ({ severity, path, message }));
 }
 

@@ -75,7 +75,8 @@ export class RestartPath {
     const earlierNode = this.index.byId(id);
     const isSame =
       earlierNode?.node.kind === kind &&
-      earlierNode.containerIds.join('\n') === outerContainers.map((each) => each.id).join('\n');
+      earlierNode.containerIds.join('\n') ===
+        outerContainers.map((outerContainer) => outerContainer.id).join('\n');
     if (!isSame)
       throw this.#notRestartableError(`run ${runId} does not have the container "${this.nameOf(id)}" there.`);
   }

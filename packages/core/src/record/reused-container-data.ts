@@ -43,7 +43,7 @@ export function collectReusedContainerData(point: RestartPoint, source: SourceRu
   setStaticItems(ledger, path, point);
   return {
     frames,
-    blocks: new Set(keptData.endedBlocks.flatMap((each) => [...each])),
+    blocks: new Set(keptData.endedBlocks.flatMap((endedBlock) => [...endedBlock])),
     variables: ledger.variables,
     scopeWith: (replacements) => {
       for (const [id, value] of Object.entries(replacements)) replaceOutput(ledger, point, { id, value });
@@ -173,8 +173,8 @@ function withoutTopLevel(scope: SavedScope, { plan, block }: RestartPoint): Save
     (index.byId(id)?.containers.length ?? 0) > 0 || id === block.containers[0];
   return {
     ...scope,
-    outputs: scope.outputs.filter((each) => isInner(each.block) && each.block !== block.containers[0]),
-    loops: scope.loops.filter((each) => isInner(each.block)),
-    parallels: scope.parallels.filter((each) => isInner(each.block)),
+    outputs: scope.outputs.filter((output) => isInner(output.block) && output.block !== block.containers[0]),
+    loops: scope.loops.filter((loop) => isInner(loop.block)),
+    parallels: scope.parallels.filter((parallel) => isInner(parallel.block)),
   };
 }

@@ -253,7 +253,7 @@ describe('for arbitrary values and authored JSON', () => {
       fc.property(jsonShape, hostileValues, (value, values) => {
         fc.pre(!('bare' in value));
         const template = text('', ...partsOf(value), '');
-        const filledLookup = lookupOf(Object.fromEntries(values.map((each, index) => [String(index), each])));
+        const filledLookup = lookupOf(Object.fromEntries(values.map((item, index) => [String(index), item])));
         const expectedJson = JSON.parse(JSON.stringify(expectedValueOf(value, values))) as Json;
         const filledText = fillJsonText(template, filledLookup);
         expect(filledText === undefined ? undefined : JSON.parse(filledText)).toEqual(expectedJson);

@@ -89,7 +89,7 @@ describe('the table of names', () => {
       block('c'),
     ];
     const names = buildNames(blocks, []);
-    expect(blocks.map((each) => neverRuns(names, each))).toEqual([true, true, true, false]);
+    expect(blocks.map((candidate) => neverRuns(names, candidate))).toEqual([true, true, true, false]);
   });
 
   it('suggests the normalised name of the nearest block or variable', () => {

@@ -73,7 +73,7 @@ function readVariable(tag: Tag, names: NameTable): TagMeaning {
 
 /** Reads `<loop…>` and `<parallel…>`: the innermost container of that kind around the reader, at any depth. */
 function readGenericContainer(tag: Tag, kind: ContainerKind, context: TemplateContext): TagMeaning {
-  const container = visibleContainers(context).findLast((each) => each.type === kind);
+  const container = visibleContainers(context).findLast((candidate) => candidate.type === kind);
   if (container === undefined) return { kind: 'unknown-block' };
   const ref = enclosingContainerReference(tag, { ...container, type: kind }, context);
   if (ref.kind === 'container' || ref.kind === 'results') ref.generic = true;
@@ -85,7 +85,7 @@ function namedContainerReference(
   block: NamedBlock & { type: ContainerKind },
   context: TemplateContext,
 ): Reference {
-  if (visibleContainers(context).some((each) => each.id === block.id))
+  if (visibleContainers(context).some((container) => container.id === block.id))
     return enclosingContainerReference(tag, block, context);
   const { property, path } = splitProperty(tag);
   if (property === undefined) return resultsReference(tag, block, { whole: true, path: [] }, context);
@@ -167,8 +167,10 @@ function visibleContainers(context: TemplateContext): readonly NamedBlock[] {
 /** Returns the number of parallels between the reader and a container around it, without the container. */
 function countInnerParallels(container: NamedBlock, context: TemplateContext): number {
   const containers = visibleContainers(context);
-  const innerContainers = containers.slice(containers.findIndex((each) => each.id === container.id) + 1);
-  return innerContainers.filter((each) => each.type === 'parallel').length;
+  const innerContainers = containers.slice(
+    containers.findIndex((candidate) => candidate.id === container.id) + 1,
+  );
+  return innerContainers.filter((innerContainer) => innerContainer.type === 'parallel').length;
 }
 
 /**
@@ -185,6 +187,6 @@ function relativeScope(block: string, { names, reader }: TemplateContext): { up:
 
 function parallelsAround(names: NameTable, block: string): string[] {
   return (names.containers.get(block) ?? [])
-    .filter((each) => each.type === 'parallel')
-    .map((each) => each.id);
+    .filter((container) => container.type === 'parallel')
+    .map((container) => container.id);
 }

@@ -7,7 +7,8 @@ const file = workflowFile({
   blocks: { s: start(), f: code('return 1') },
   edges: ['s > f'],
 });
-const codesOf = (input: unknown): string[] => parseWorkflow(input).diagnostics.map((each) => each.code);
+const codesOf = (input: unknown): string[] =>
+  parseWorkflow(input).diagnostics.map((diagnostic) => diagnostic.code);
 const withBlock = (block: unknown): unknown => ({ state: { blocks: { b: block }, edges: [] } });
 
 describe('a workflow file', () => {

@@ -51,7 +51,7 @@ function readVariable(key: string | number, entry: Json, sink: DiagnosticSink): 
   const path = ['variables', key];
   const raw = parseShape(variableShape, entry, path, sink);
   if (!raw) return undefined;
-  const type = VARIABLE_TYPES.find((each) => each === (raw.type ?? 'string'));
+  const type = VARIABLE_TYPES.find((variableType) => variableType === (raw.type ?? 'string'));
   if (type === undefined) {
     sink.push(
       diagnostic('VARIABLE_TYPE_UNKNOWN', {

@@ -8,8 +8,8 @@ export function serializeWorkflow(workflow: Workflow): JsonObject {
   const serializeContainers = (kind: 'loop' | 'parallel'): JsonObject =>
     objectOf(
       workflow.storedContainers
-        .filter((each) => each.kind === kind)
-        .map((each) => [each.id, serializeStoredContainer(each)]),
+        .filter((storedContainer) => storedContainer.kind === kind)
+        .map((storedContainer) => [storedContainer.id, serializeStoredContainer(storedContainer)]),
     );
   return {
     version: '1.0',

@@ -74,7 +74,7 @@ function indexForms(values: SecretValues): {
   };
   for (const [key, value] of Object.entries(values)) {
     const name = key.replace(/[^\w.-]/g, '_');
-    for (const part of [value].flat().flatMap((each) => [...secretPartsOf(each)])) {
+    for (const part of [value].flat().flatMap((item) => [...secretPartsOf(item)])) {
       if (part.length < MIN_SECRET_CHARS || KEYWORDS.has(part)) continue;
       for (const form of encodingsOf(part)) add(form, name);
       const number = numberOf(part);

@@ -50,7 +50,7 @@ export function makeDataFolderPrivate(data: string, onError: (error: Error) => v
     if (FILES.includes(name)) reportProblem(restrict(path, PRIVATE_FILE));
     if (FOLDERS.includes(name)) reportProblem(restrictTree(path));
     if (name === IMAGES)
-      for (const each of IMAGE_FILES) reportProblem(restrict(join(path, each), PRIVATE_FILE));
+      for (const imageFile of IMAGE_FILES) reportProblem(restrict(join(path, imageFile), PRIVATE_FILE));
   }
 }
 

@@ -132,14 +132,14 @@ async function prepareFolders(
 ): Promise<{ project: string; home: string }> {
   const project = join(workArea.folder, `project-${randomUUID()}`);
   const home = join(workArea.folder, 'home');
-  for (const each of [project, home]) await mkdir(each, { recursive: true });
+  for (const path of [project, home]) await mkdir(path, { recursive: true });
   for (const name of ['package.json', LOCKFILE])
     if (existsSync(join(folder, name))) await copyFile(join(folder, name), join(project, name));
   // Removed first, so that links left by an earlier run are not followed.
   for (const name of ['.npmrc', 'global-npmrc']) await rm(join(home, name), { recursive: true, force: true });
   await writeFile(join(home, '.npmrc'), settingsText(settings), { flag: 'wx' });
   await writeFile(join(home, 'global-npmrc'), '', { flag: 'wx' });
-  if (uid !== undefined) for (const each of [project, home]) await chownTree(each, uid);
+  if (uid !== undefined) for (const path of [project, home]) await chownTree(path, uid);
   return { project, home };
 }
 

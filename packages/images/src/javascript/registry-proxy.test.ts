@@ -97,7 +97,8 @@ describe('the registry proxy', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\n');
         upstream.pipe(socket).pipe(upstream);
       });
-      for (const each of [upstream, socket]) each.on('error', () => (upstream.destroy(), socket.destroy()));
+      for (const stream of [upstream, socket])
+        stream.on('error', () => (upstream.destroy(), socket.destroy()));
     });
     // Only the proxy resolves the name.
     const registry = `${scheme}://registry.example.invalid/`;

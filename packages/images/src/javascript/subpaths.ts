@@ -41,8 +41,8 @@ function targetOf(entry: unknown): string | undefined {
     : Object.entries(entry)
         .filter(([condition]) => CONDITIONS.has(condition))
         .map(([, value]: [string, unknown]) => value);
-  for (const each of innerEntries) {
-    const nested = targetOf(each);
+  for (const innerEntry of innerEntries) {
+    const nested = targetOf(innerEntry);
     if (nested !== undefined) return nested;
   }
   return undefined;

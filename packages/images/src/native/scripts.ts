@@ -88,14 +88,21 @@ export async function runScripts(
   try {
     if (uid !== undefined) await chownTree(nodeModules, uid);
     const warnings: string[] = [];
-    for (const each of packages) {
-      context.reportProgress(`running the install script of ${each.name}`);
-      const end = await runScript(each, { ...environment, proxy, uid, signal: sizeWatcher.signal }, context);
+    for (const installedPackage of packages) {
+      context.reportProgress(`running the install script of ${installedPackage.name}`);
+      const end = await runScript(
+        installedPackage,
+        { ...environment, proxy, uid, signal: sizeWatcher.signal },
+        context,
+      );
       sizeWatcher.signal.throwIfAborted();
       if (end.exitCode === 0) continue;
-      const failure = failureOf(each, end, proxy.failureReason);
-      if (!each.optional) throw failure;
-      await rm(join(environment.root, environment.folder, each.path), { recursive: true, force: true });
+      const failure = failureOf(installedPackage, end, proxy.failureReason);
+      if (!installedPackage.optional) throw failure;
+      await rm(join(environment.root, environment.folder, installedPackage.path), {
+        recursive: true,
+        force: true,
+      });
       warnings.push(`${failure.message} It is optional and was not installed.`);
     }
     await reclaimTree(nodeModules);

@@ -96,8 +96,8 @@ export function parseDestinations(
     );
   });
   return (port) => {
-    const applicableDestinations = destinations.filter((each) =>
-      each.port === undefined ? isDefaultPort(port) : [port, 'any'].includes(each.port),
+    const applicableDestinations = destinations.filter((destination) =>
+      destination.port === undefined ? isDefaultPort(port) : [port, 'any'].includes(destination.port),
     );
     return {
       hasHost: (host) =>

@@ -69,7 +69,7 @@ function hierarchyOf(controller: keyof typeof LIMIT_FILES, rootFolder: string): 
   const version1Mount = mounts.find(
     (mount) => mount?.type === 'cgroup' && mount.controllers.includes(controller),
   );
-  const mount = version1Mount ?? mounts.find((each) => each?.type === 'cgroup2');
+  const mount = version1Mount ?? mounts.find((candidate) => candidate?.type === 'cgroup2');
   if (mount === undefined) return undefined;
   const version = mount === version1Mount ? 1 : 2;
   const group = groups.find(([id, names = '']) =>
@@ -105,7 +105,7 @@ export function readControlGroup(rootFolder = '/', machineBytes = totalmem()): C
   if (memory === undefined && pids === undefined) return undefined;
   const killsGroup =
     memory?.version === 2 &&
-    memory.folders.some((each) => readIfPresent(join(each, 'memory.oom.group')) === '1');
+    memory.folders.some((folder) => readIfPresent(join(folder, 'memory.oom.group')) === '1');
   return {
     memoryBytes: lowestLimit('memory', rootFolder, machineBytes),
     maxProcesses: lowestLimit('pids', rootFolder, Number.MAX_SAFE_INTEGER),

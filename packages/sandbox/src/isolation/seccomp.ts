@@ -102,7 +102,7 @@ function refusedNumbers({
     ...(mayOpenSockets ? [] : [SOCKET_CALLS]),
   ];
   const numbers = tables.flatMap((table) =>
-    Object.values(table).map((each) => callNumberOf(each, architecture)),
+    Object.values(table).map((name) => callNumberOf(name, architecture)),
   );
   return numbers.filter((number) => number !== undefined);
 }

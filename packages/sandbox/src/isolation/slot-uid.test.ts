@@ -52,7 +52,9 @@ describe.runIf(process.platform === 'linux')('the user ids of processes', () => 
     const uid = takeSlotUid(range);
     const folders = ['/run', tmpdir()].map((parent) => join(parent, `heddle-uids-${process.geteuid?.()}`));
     const isClaim = (name: string): boolean => name.startsWith(`${uid}-${process.pid}-`);
-    const folder = folders.find((each) => existsSync(each) && readdirSync(each).some(isClaim)) as string;
+    const folder = folders.find(
+      (candidate) => existsSync(candidate) && readdirSync(candidate).some(isClaim),
+    ) as string;
     freeSlotUid(uid);
     // No process can have this id.
     writeFileSync(join(folder, `${uid}-4194305`), '');

@@ -64,7 +64,7 @@ export function checkUsers(
       'set isolation.uids to existing users, or do not run the host as root',
     );
   }
-  for (const file of files.filter((each) => existsSync(each))) {
+  for (const file of files.filter((path) => existsSync(path))) {
     const unreadablePath = unreadablePart(realpathSync(file));
     if (unreadablePath === undefined) continue;
     const found = `Processes run as root, because no other user can read ${file}`;

@@ -27,14 +27,14 @@ const NON_CREDENTIAL_NAME = /^(?:maxTokens|idempotencyKey)$/i;
 export function propertiesOf(schema: JsonObject): [string, JsonObject][] {
   const properties = getOwn(schema, 'properties');
   if (!isJsonObject(properties)) return [];
-  return Object.entries(properties).map(([name, each]) => [name, isJsonObject(each) ? each : {}]);
+  return Object.entries(properties).map(([name, property]) => [name, isJsonObject(property) ? property : {}]);
 }
 
 /** Returns the fields of a block type. `schema` is the JSON Schema of all its fields: an object. */
 export function fieldsOf(schema: JsonObject): BlockField[] {
   const required = getOwn(schema, 'required');
   const requiredNames = new Set(Array.isArray(required) ? required : []);
-  return propertiesOf(schema).map(([id, each]) => fieldOf(id, each, requiredNames.has(id)));
+  return propertiesOf(schema).map(([id, property]) => fieldOf(id, property, requiredNames.has(id)));
 }
 
 /** Returns the type of the schema's values: a type of JSON Schema, several types joined by `|`, or `any`. */
@@ -43,7 +43,7 @@ export function valueTypeOf(schema: JsonObject): string {
   if (typeof type === 'string') return type;
   const anyOf = getOwn(schema, 'anyOf');
   if (!Array.isArray(anyOf)) return 'any';
-  const kinds = anyOf.map((each) => (isJsonObject(each) ? valueTypeOf(each) : 'any'));
+  const kinds = anyOf.map((option) => (isJsonObject(option) ? valueTypeOf(option) : 'any'));
   return kinds.includes('any') ? 'any' : [...new Set(kinds)].join('|');
 }
 
@@ -65,7 +65,7 @@ function fieldOf(id: string, schema: JsonObject, required: boolean): BlockField 
 function controlOf(id: string, schema: JsonObject): Omit<BlockField, 'id'> {
   const options = getOwn(schema, 'enum');
   if (Array.isArray(options))
-    return { type: 'dropdown', options: options.map((each) => ({ id: toOptionId(each) })) };
+    return { type: 'dropdown', options: options.map((option) => ({ id: toOptionId(option) })) };
   const kind = valueTypeOf(schema);
   if (kind.split('|').includes('boolean')) return { type: 'switch' };
   if (kind === 'number' || kind === 'number|string') return { type: 'short-input' };

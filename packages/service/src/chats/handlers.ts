@@ -202,7 +202,7 @@ class PageHandler {
       input: message,
       // Prefixed, so that a person cannot use the conversations of callers with a credential, or of other chats.
       conversationId: `${chat.id}:${conversationId}`,
-      ...(files.length > 0 && { files: files.map((each) => ({ type: 'file', ...each })) }),
+      ...(files.length > 0 && { files: files.map((upload) => ({ type: 'file', ...upload })) }),
     };
     const response = await this.#run(context, deployment, input);
     response.headers.set('X-Conversation-Id', conversationId);
@@ -287,7 +287,7 @@ function formInputOf(
   for (const [name, uploads] of Object.entries(files))
     values.set(
       name,
-      uploads.map((each) => ({ type: 'file', ...each })),
+      uploads.map((upload) => ({ type: 'file', ...upload })),
     );
   for (const name of values.keys()) {
     const isFile = fieldsByName.get(name)?.type === 'file[]';

@@ -9,7 +9,11 @@ function block(id: string, overrides: JsonObject = {}): JsonObject {
 }
 
 function graph(blocks: JsonObject[], overrides: Partial<ComparedGraph> = {}): ComparedGraph {
-  return { blocks: Object.fromEntries(blocks.map((each) => [each['id'], each])), edges: [], ...overrides };
+  return {
+    blocks: Object.fromEntries(blocks.map((draftBlock) => [draftBlock['id'], draftBlock])),
+    edges: [],
+    ...overrides,
+  };
 }
 
 function subBlocksWith(value: Json, type = 'code'): JsonObject {

@@ -178,7 +178,7 @@ function valuesByOperation(
   valueOf: (limits: OperationLimits) => number | undefined,
 ): { [operationId: string]: number } {
   const values = Object.entries(operations).map(([id, limits]) => [id, valueOf(limits)] as const);
-  return Object.fromEntries(values.filter((each): each is [string, number] => each[1] !== undefined));
+  return Object.fromEntries(values.filter((value): value is [string, number] => value[1] !== undefined));
 }
 
 /** Returns the time limits of a plan. */

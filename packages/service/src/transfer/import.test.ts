@@ -13,7 +13,10 @@ function block(id: string, fields: { [key: string]: [type: string, value: Json] 
 
 function fileOf(blocks: JsonObject[], otherProperties: JsonObject = {}): JsonObject {
   return {
-    state: { blocks: Object.fromEntries(blocks.map((each) => [each['id'], each])), edges: [] },
+    state: {
+      blocks: Object.fromEntries(blocks.map((draftBlock) => [draftBlock['id'], draftBlock])),
+      edges: [],
+    },
     ...otherProperties,
   };
 }

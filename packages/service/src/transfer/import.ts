@@ -73,7 +73,8 @@ export function requireCredentialBindingAllowed(
 ): void {
   if (kind !== 'workspace') return;
   const instructions = [...(mappings ?? []), ...(bindings ?? [])];
-  if (!instructions.some((each) => each.kind === 'credential' && each.targetId != null)) return;
+  if (!instructions.some((instruction) => instruction.kind === 'credential' && instruction.targetId != null))
+    return;
   throw new ApiError(403, 'A workspace key cannot bind credentials', {
     details: { code: 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED' },
   });

@@ -157,7 +157,7 @@ function requireBounded(value: Json): void {
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > MAX_DEPTH)
       throw new PayloadError(`The workflow is nested more than ${MAX_DEPTH} levels deep`);
-    level = level.flatMap((each) => (typeof each === 'object' && each !== null ? Object.values(each) : []));
+    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []));
     count += level.length;
     if (count > MAX_VALUES) throw new PayloadError(`The workflow has more than ${MAX_VALUES} values`);
   }

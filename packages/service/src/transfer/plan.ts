@@ -96,7 +96,12 @@ export async function planImport(
     unresolvedConfiguration: configuration.filter(({ required, configured }) => required && !configured),
     discovery: discoveryOf(unresolvedReferences, lookups),
     clearedBindings: resolvedReferences
-      .filter((each) => each.state === 'cleared' && each.reference.required && !isUnresolved(each))
+      .filter(
+        (resolvedReference) =>
+          resolvedReference.state === 'cleared' &&
+          resolvedReference.reference.required &&
+          !isUnresolved(resolvedReference),
+      )
       .map(toPlannedBinding),
   };
 }
@@ -166,7 +171,7 @@ function kindOf(slot: Slot): (typeof REFERENCE_KINDS)[number] | undefined {
 }
 
 function isRequired(kind: KindName, slot: Slot): boolean {
-  return REFERENCE_KINDS.find((each) => each.kind === kind)?.isRequired?.(slot) ?? false;
+  return REFERENCE_KINDS.find((referenceKind) => referenceKind.kind === kind)?.isRequired?.(slot) ?? false;
 }
 
 type ExistingIds = ReadonlyMap<KindName, ReadonlySet<string>>;
@@ -176,7 +181,7 @@ async function findExistingIds(
   { destination, lookups }: { destination: Destination; lookups: Lookups },
 ): Promise<ExistingIds> {
   const existingIdsByKind = new Map<KindName, ReadonlySet<string>>();
-  for (const [kind, ids] of Map.groupBy(references, (each) => each.kind)) {
+  for (const [kind, ids] of Map.groupBy(references, (reference) => reference.kind)) {
     const uniqueIds = [...new Set(ids.map(({ id }) => id))];
     existingIdsByKind.set(kind, (await lookups[kind]?.(uniqueIds, destination)) ?? new Set());
   }

@@ -82,7 +82,7 @@ const graphs: fc.Arbitrary<PortableGraph> = fc
             { ...each, id: ids[index], name: `Block ${index}`, data: { parentId } } as JsonObject,
           ]),
         ),
-        edges: edges.map((each, index) => ({ ...each, id: `${uuid('e', index)}` })),
+        edges: edges.map((item, index) => ({ ...item, id: `${uuid('e', index)}` })),
         variables: {},
       }));
   });
@@ -159,7 +159,7 @@ describe('export and import', () => {
         const remaining = [...referencesOf(cleared, REFERENCE_KINDS)].map(
           ({ kind, sourceId }) => `${kind} ${sourceId}`,
         );
-        expect(remaining.filter((each) => ids.has(each))).toEqual([]);
+        expect(remaining.filter((item) => ids.has(item))).toEqual([]);
       }),
     );
   });

@@ -21,7 +21,8 @@ describe('a copy of a draft', () => {
     const newIds = [...Object.keys(copy.blocks), ...copy.edges.map(({ id }) => id)];
     expect(newIds.filter((id) => oldIds.includes(id as string))).toEqual([]);
     expect(new Set(newIds).size).toBe(oldIds.length);
-    const idOf = (name: string) => Object.values(copy.blocks).find((each) => each['name'] === name)?.['id'];
+    const idOf = (name: string) =>
+      Object.values(copy.blocks).find((candidate) => candidate['name'] === name)?.['id'];
     expect(copy.loops).toMatchObject({ [idOf('Outer') as string]: { nodes: [idOf('Inner')] } });
     expect(copy.parallels).toMatchObject({ [idOf('Inner') as string]: { nodes: [idOf('leaf')] } });
     expect(copy.edges[0]).toMatchObject({ source: idOf('start'), target: idOf('Outer') });

@@ -93,6 +93,6 @@ export function encodeName(name: string): string {
   // encodeURIComponent does not encode these.
   return encodeURIComponent(name).replaceAll(
     /[!'()*]/g,
-    (each) => `%${(each.codePointAt(0) as number).toString(16).toUpperCase()}`,
+    (character) => `%${(character.codePointAt(0) as number).toString(16).toUpperCase()}`,
   );
 }

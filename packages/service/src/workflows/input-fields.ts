@@ -31,7 +31,7 @@ export function formFieldsOf(state: string): FormField[] {
   const formats = Object.values(readGraph(state).blocks)
     .filter(({ type }) => START_TYPES.has(type))
     .map((block) => formatOf(block));
-  return formFieldsOfFormat(formats.find((each) => inputFields(each).length > 0));
+  return formFieldsOfFormat(formats.find((format) => inputFields(format).length > 0));
 }
 
 /** Returns the fields of an input format. */

@@ -47,7 +47,7 @@ function redact(value: Json, depth = 0): Json {
   if (typeof value === 'string') return redactText(value, depth);
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= MAX_DEPTH) return null;
-  if (Array.isArray(value)) return value.map((each) => redact(each, depth + 1));
+  if (Array.isArray(value)) return value.map((item) => redact(item, depth + 1));
   const { Key, Value } = value;
   // A row of a table, for example of headers.
   if (typeof Key === 'string' && isCredential(Key)) return { ...value, Value: redactSecret(Value ?? null) };

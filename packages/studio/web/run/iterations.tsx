@@ -36,15 +36,15 @@ export function Iterations({ runId, state, openIteration }: IterationsProps) {
           >
             All {counts?.total}
           </button>
-          {STATUSES.filter((each) => (counts?.[each] ?? 0) > 0).map((each) => (
+          {STATUSES.filter((option) => (counts?.[option] ?? 0) > 0).map((option) => (
             <button
               type="button"
               className="button quiet"
-              key={each}
-              aria-pressed={status === each}
-              onClick={() => setStatus(each)}
+              key={option}
+              aria-pressed={status === option}
+              onClick={() => setStatus(option)}
             >
-              {each} {counts?.[each]}
+              {option} {counts?.[option]}
             </button>
           ))}
         </div>

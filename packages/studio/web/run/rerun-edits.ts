@@ -38,7 +38,7 @@ export const RUN_INPUT: EditTarget = {
 
 /** Returns the outermost container of a block; the block itself if it is at the top level. */
 export function topLevelBlockOf(graph: Graph, block: Block): Block {
-  const blockById = new Map(graph.blocks.map((each) => [each.id, each]));
+  const blockById = new Map(graph.blocks.map((graphBlock) => [graphBlock.id, graphBlock]));
   let container = block;
   // A corrupt draft may have containers that contain each other.
   for (let depth = 0; container.parentId !== null && depth < blockById.size; depth += 1)

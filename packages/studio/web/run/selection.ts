@@ -17,7 +17,7 @@ export function selectionOf(
   { span, block }: RunSearch,
 ): Selection {
   const blockId = block ?? (span === undefined ? undefined : blockIdOf(run.graph, span));
-  const state = states.find((each) => each.blockId === blockId);
+  const state = states.find((candidate) => candidate.blockId === blockId);
   return {
     spanId: span ?? '',
     block: run.graph.blocks.find(({ id }) => id === blockId),

@@ -15,7 +15,7 @@ interface FolderProps {
 /** Forms that create a folder in the selected folder, and rename, move or delete the selected folder. */
 export function FolderForms(props: FolderProps & { folders: readonly Folder[] }) {
   const { path, folders } = props;
-  const folder = folders.find((each) => each.path === path);
+  const folder = folders.find((candidate) => candidate.path === path);
   return (
     <div className="button-row" role="group" aria-label="Folder">
       <NewFolderForm key={`new ${path}`} {...props} />
@@ -80,7 +80,9 @@ function MoveFolderForm({ workspaceId, path, select, folder, folders }: FolderFo
     await refetch();
     select(destination);
   };
-  const destinations = folders.filter((each) => each.path !== path && !each.path.startsWith(`${path}/`));
+  const destinations = folders.filter(
+    (candidate) => candidate.path !== path && !candidate.path.startsWith(`${path}/`),
+  );
   return (
     <ConfirmButton label="Rename or move" title={`Rename or move ${folder.name}`} onConfirm={relocate}>
       <NameField name={name} setName={setName} />
@@ -102,9 +104,9 @@ function FolderSelect({ label, folders, path, setPath }: FolderSelectProps) {
       <span>{label}</span>
       <select value={path} onChange={({ target }) => setPath(target.value)}>
         <option value={ROOT}>No folder</option>
-        {folders.map((each) => (
-          <option key={each.path} value={each.path}>
-            {formatPath(each.path)}
+        {folders.map((folder) => (
+          <option key={folder.path} value={folder.path}>
+            {formatPath(folder.path)}
           </option>
         ))}
       </select>

@@ -96,7 +96,7 @@ function leftKeyAction(
   rows: readonly FolderRow[],
 ): TreeKeyAction | undefined {
   if (isOpen === true) return { isOpen: false };
-  const targetIndex = rows.findLastIndex((each, eachIndex) => eachIndex < index && each.level === level - 1);
+  const targetIndex = rows.findLastIndex((row, eachIndex) => eachIndex < index && row.level === level - 1);
   return targetIndex < 0 ? undefined : { targetIndex };
 }
 
@@ -105,7 +105,7 @@ export function subfolderPath(parentPath: string, name: string): string {
   // encodeURIComponent does not encode these characters.
   const encodedName = encodeURIComponent(name).replaceAll(
     /[!'()*]/g,
-    (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
   return parentPath === ROOT ? `/${encodedName}` : `${parentPath}/${encodedName}`;
 }

@@ -74,7 +74,7 @@ function GraphSection({ workflowId }: { workflowId: string }) {
   if (!versions.data || !deployment.data) return <Loading what="the graph" />;
   const liveVersion = deployment.data.activeDeployment?.version;
   const shownVersion = version ?? liveVersion ?? 'draft';
-  const loadedVersions = versions.data.pages.flatMap(({ data }) => data.map((each) => each.version));
+  const loadedVersions = versions.data.pages.flatMap(({ data }) => data.map((item) => item.version));
   const versionOptions =
     typeof shownVersion === 'number' && !loadedVersions.includes(shownVersion)
       ? [...loadedVersions, shownVersion]
@@ -94,10 +94,10 @@ function GraphSection({ workflowId }: { workflowId: string }) {
             }
           >
             <option value="draft">Draft</option>
-            {versionOptions.map((each) => (
-              <option key={each} value={each}>
-                Version {each}
-                {each === liveVersion && ' (live)'}
+            {versionOptions.map((versionOption) => (
+              <option key={versionOption} value={versionOption}>
+                Version {versionOption}
+                {versionOption === liveVersion && ' (live)'}
               </option>
             ))}
           </select>

@@ -60,7 +60,7 @@ type Finder = (options: FindOptions) => Promise<Attempt>;
 export async function findServer(options: FindOptions): Promise<FoundServer> {
   const { sources = SOURCES } = options;
   const reasons: string[] = [];
-  for (const source of SOURCES.filter((each) => sources.includes(each))) {
+  for (const source of SOURCES.filter((candidate) => sources.includes(candidate))) {
     const attempt = await FINDERS[source](options);
     if (attempt.kind !== 'unavailable') return attempt;
     reasons.push(`${source}: ${attempt.reason}`);

@@ -45,7 +45,7 @@ function workerMetrics(status: WorkerStatus): Metric[] {
   return [
     {
       ...{ name: 'heddle_worker_state', type: 'gauge', help: "1 for the worker's current state." },
-      samples: STATES.map((each) => ({ labels: { state: each }, value: each === state ? 1 : 0 })),
+      samples: STATES.map((label) => ({ labels: { state: label }, value: label === state ? 1 : 0 })),
     },
     toGauge('heddle_activities_running', 'Running activities.', activityCount),
     toGauge('heddle_workflow_tasks_running', 'Running workflow tasks.', workflowTaskCount),

@@ -56,7 +56,9 @@ export const listPausedExecutions = defineOperation({
       }),
     );
     const { status } = query;
-    const pausedExecutions = executions.filter((each) => status === undefined || each.status === status);
+    const pausedExecutions = executions.filter(
+      (execution) => status === undefined || execution.status === status,
+    );
     return { raw: Response.json({ pausedExecutions }) };
   },
 });
@@ -172,7 +174,7 @@ function scopesOf(logs: LogDetail[], blockId: string, scope: readonly number[]) 
   const containers = logs
     .filter((log) => log.blockId === blockId)
     .map(({ parents, container }) => (container ? [...parents, container] : []))
-    .find((each) => each.map(({ index }) => index).join() === scope.join());
+    .find((candidate) => candidate.map(({ index }) => index).join() === scope.join());
   const branch = containers?.findLast(({ kind }) => kind === 'parallel');
   const iteration = containers?.findLast(({ kind }) => kind === 'loop');
   return {

@@ -142,7 +142,7 @@ describe('a draft', () => {
     const path = `/api/v2/workflows/${id}`;
     const first = await call<RunResponse>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
     const { data } = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
-    const [replyId] = Object.entries(data.blocks).find(([, each]) => each.name === 'Reply') ?? [];
+    const [replyId] = Object.entries(data.blocks).find(([, candidate]) => candidate.name === 'Reply') ?? [];
     const runFromBlock = (sourceRunId: string, blockId = replyId) =>
       call('POST', `${path}/execute`, {
         body: { run: { source: 'manual', entry: { type: 'block', blockId, sourceRunId } } },

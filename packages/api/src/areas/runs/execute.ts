@@ -266,7 +266,7 @@ async function enqueue(services: AreaContext, runOrigin: RunOrigin, call: Admitt
   if (!queue) throw new TypeError('There is no queue.');
   const via = callChainOf(headers);
   const timeoutsInSeconds = [services.timeouts.asyncSeconds, body.executionTimeoutSeconds].filter(
-    (each) => each !== undefined,
+    (part) => part !== undefined,
   );
   const version = runOrigin.workflow.liveVersion ?? 0;
   const start: QueuedStart = {

@@ -44,7 +44,7 @@ export class FairQueue implements Queue<Task, FairQueueOptions> {
 
   remove(id: string): void {
     for (const [group, entries] of this.#groups) {
-      const index = entries.findIndex((each) => each.id === id);
+      const index = entries.findIndex((entry) => entry.id === id);
       if (index === -1) continue;
       entries.splice(index, 1);
       this.#size -= 1;

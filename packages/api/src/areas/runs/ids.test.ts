@@ -237,7 +237,7 @@ describe('a run with an id that the caller chose', () => {
     const reservation = (await api.store.reservations.findByRunId(runId, [api.workspaceId]))[0];
     expect(reservation?.engineRunId).toMatch(/^[\da-f-]{36}$/);
     for (const text of responses) expect(text).not.toContain(reservation?.engineRunId);
-    for (const text of responses.filter((each) => !each.includes('/files/')))
+    for (const text of responses.filter((response) => !response.includes('/files/')))
       expect(text.split('\n').slice(1).join('\n')).toContain(runId);
     // The id that the run's own blocks see.
     expect(responses[1]).toContain(`"executionId":"${runId}"`);
@@ -343,8 +343,8 @@ describe('options of an execution', () => {
       async: true,
       executionTimeoutSeconds,
     }));
-    for (const each of outOfBoundsBodies)
-      expect(await call('POST', `${path}/execute`, { body: each })).toMatchObject({ status: 400 });
+    for (const outOfBoundsBody of outOfBoundsBodies)
+      expect(await call('POST', `${path}/execute`, { body: outOfBoundsBody })).toMatchObject({ status: 400 });
   });
 
   it('are checked after the call chain and before the workflow lookup', async () => {

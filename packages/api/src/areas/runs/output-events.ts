@@ -96,9 +96,9 @@ export class OutputEvents {
     const text = this.#textOf(blockId);
     const streamedValue = values.find(({ value }) => text.hasSent(scope, value));
     const texts: string[] = [];
-    for (const each of values) {
-      if (each !== streamedValue) texts.push(asText(await inlineFiles(each.value)));
-      this.sentSelectors.add(each.selector);
+    for (const outputValue of values) {
+      if (outputValue !== streamedValue) texts.push(asText(await inlineFiles(outputValue.value)));
+      this.sentSelectors.add(outputValue.selector);
     }
     yield* eventsOf(blockId, text.end(scope, texts, { hasText: streamedValue !== undefined }));
   }
@@ -110,7 +110,7 @@ export class OutputEvents {
   }
 
   #isSelected(blockId: string): boolean {
-    return this.#options.selectors.some((each) => each.blockId === blockId);
+    return this.#options.selectors.some((selector) => selector.blockId === blockId);
   }
 
   #textOf(blockId: string): BlockText {

@@ -46,7 +46,9 @@ export async function findPause(
     throw error;
   });
   if (!foundRun?.run) return undefined;
-  const pause = foundRun.run.pauses.find((each) => each.kind === 'human' && isSameToken(each.token, token));
+  const pause = foundRun.run.pauses.find(
+    (candidate) => candidate.kind === 'human' && isSameToken(candidate.token, token),
+  );
   return pause && { workflow, foundRun, pause };
 }
 

@@ -90,7 +90,7 @@ describe('a synchronous run', () => {
       'GET',
       `/api/v2/workflows/${id}/state`,
     );
-    const [wordsId] = Object.entries(data.blocks).find(([, each]) => each.name === 'Words') ?? [];
+    const [wordsId] = Object.entries(data.blocks).find(([, block]) => block.name === 'Words') ?? [];
     const response = await call('POST', `/api/v2/workflows/${id}/execute`, {
       body: { stopAfterBlockId: wordsId },
     });

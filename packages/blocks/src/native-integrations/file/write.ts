@@ -46,7 +46,7 @@ async function newContent(
   { args, context }: Pick<NativeToolCall, 'args' | 'context'>,
   name: string,
 ): Promise<{ type: string; chunks: Chunks }> {
-  const [content, file] = ['content', 'file'].map((each) => getOwn(args, each));
+  const [content, file] = ['content', 'file'].map((key) => getOwn(args, key));
   if ((content === undefined) === (file === undefined))
     throw invalidCallError(
       content === undefined ? 'has neither text nor a file to store' : 'has both text and a file to store',
@@ -170,7 +170,7 @@ async function findTargetId(args: JsonObject, files: RunTenantFiles): Promise<st
 
 function idOf(value: Json): string {
   const ids = isJsonObject(value) ? ['workspaceFileId', 'id'].map((name) => getOwn(value, name)) : [];
-  const id = ids.find((each) => typeof each === 'string');
+  const id = ids.find((candidate) => typeof candidate === 'string');
   if (typeof id === 'string') return id;
   throw invalidCallError('does not name the file to change by its id or its name');
 }

@@ -59,7 +59,7 @@ function conditionOf({ args, values }: NativeToolCall, quotedTable: string): Con
       if (value === null) parts.push(`${column} IS NULL`);
       else {
         // The types of the values come from the table.
-        const rows = (Array.isArray(value) ? value : [value]).map((each) => ({ [name]: each }));
+        const rows = (Array.isArray(value) ? value : [value]).map((item) => ({ [name]: item }));
         parameters.push(JSON.stringify(rows));
         parts.push(
           `${column} IN (SELECT ${column} FROM json_populate_recordset(NULL::${quotedTable}, $${parameters.length}::json))`,

@@ -52,7 +52,7 @@ export function parserOf(oid: number): Parser {
 }
 
 function parseItems(value: unknown, parse: Parser): Json {
-  if (Array.isArray(value)) return value.map((each) => parseItems(each, parse));
+  if (Array.isArray(value)) return value.map((item) => parseItems(item, parse));
   return typeof value === 'string' ? parse(value) : null;
 }
 

@@ -137,7 +137,7 @@ function handlerFor(
   const handle = async (request: SdkRequest): Promise<unknown> => {
     const { protocol, hostname, port, path, query = {}, headers, method, body } = request;
     const pairs = Object.entries(query).flatMap(([name, value]) =>
-      [value].flat().map((each) => `${percentEncode(name)}=${percentEncode(each ?? '')}`),
+      [value].flat().map((item) => `${percentEncode(name)}=${percentEncode(item ?? '')}`),
     );
     const host = port === undefined ? hostname : `${hostname}:${port}`;
     const options = {

@@ -147,7 +147,7 @@ export class GmailClient {
     const lines = (Array.isArray(headers) ? headers : []).flatMap((header) =>
       isJsonObject(header) ? [`${singleLine(header['name'])}: ${singleLine(header['value'])}`] : [],
     );
-    const otherHeaders = lines.filter((each) => !/^content-/i.test(each));
+    const otherHeaders = lines.filter((line) => !/^content-/i.test(line));
     const body = typeof snippet === 'string' ? snippet : '';
     const message = [...otherHeaders, 'Content-Type: text/plain; charset=utf-8', '', body].join('\r\n');
     return Buffer.from(message).subarray(0, TRUNCATED_BYTES);

@@ -199,7 +199,7 @@ function enclosureOf({ type, length }: Element['attributes'], url = ''): JsonObj
 /** Returns the item with its id: its guid, its link, or its title and date. Drops an item without any of them. */
 function withId({ guid, elementCount: _elementCount, ...item }: Fields): ParsedItem[] {
   const id = [guid, item.link, [item.title, item.date].join(' ').trim()].find(
-    (each) => each !== undefined && each !== '',
+    (candidate) => candidate !== undefined && candidate !== '',
   );
   return id === undefined ? [] : [{ id, ...item }];
 }

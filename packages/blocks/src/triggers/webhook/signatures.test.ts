@@ -149,7 +149,7 @@ describe.each(Object.entries(VECTORS))('a request with the signature scheme "%s"
     const shortened = value.replace(/..(?=,v0|$)/, '');
     const otherDigits = value.replaceAll(/[0-9]/g, (digit) => String(9 - Number(digit)));
     const otherValues = ['', 'x', shortened, otherDigits];
-    for (const other of otherValues.filter((each) => each !== value))
+    for (const other of otherValues.filter((otherValue) => otherValue !== value))
       expect(problemOf({ ...vector, headers: { ...vector.headers, [name]: other } }), other).toMatch(
         /^SIGNATURE_/,
       );

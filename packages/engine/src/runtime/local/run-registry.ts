@@ -257,7 +257,7 @@ export class RunRegistry {
   async close(graceElapsed: Promise<void>): Promise<void> {
     this.#isClosing = true;
     await Promise.allSettled(
-      [...this.#runs.values()].flatMap((each) => (each.state === 'opening' ? [each.openedRun] : [])),
+      [...this.#runs.values()].flatMap((run) => (run.state === 'opening' ? [run.openedRun] : [])),
     );
     const runs = this.#activeRuns();
     await Promise.race([Promise.all(runs.map((run) => run.drain())), graceElapsed]);
@@ -331,7 +331,7 @@ export class RunRegistry {
   }
 
   #activeRuns(): ActiveRun[] {
-    return [...this.#runs.values()].flatMap((each) => (each.state === 'active' ? [each.run] : []));
+    return [...this.#runs.values()].flatMap((run) => (run.state === 'active' ? [run.run] : []));
   }
 
   #throwIfClosing(): void {

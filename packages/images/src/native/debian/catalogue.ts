@@ -53,7 +53,9 @@ export class PackageCatalogue {
     const cached = this.#parsedPackages.get(name);
     if (cached !== undefined) return cached;
     const all = (this.#paragraphs.get(name) ?? []).flatMap(({ text, root }) => readPackage(text, root) ?? []);
-    const unique = new Map(all.map((each) => [`${each.version} ${each.architecture}`, each]));
+    const unique = new Map(
+      all.map((candidate) => [`${candidate.version} ${candidate.architecture}`, candidate]),
+    );
     const sorted = [...unique.values()].sort((a, b) => compareVersions(b.version, a.version));
     this.#parsedPackages.set(name, sorted);
     return sorted;
@@ -64,11 +66,11 @@ export class PackageCatalogue {
    * name.
    */
   candidates(relation: Relation): DebianPackage[] {
-    const namedPackages = this.versions(relation.name).filter((each) => satisfies(each, relation));
+    const namedPackages = this.versions(relation.name).filter((candidate) => satisfies(candidate, relation));
     const providers = [...(this.#providers.get(relation.name) ?? [])].sort();
     const providingPackages = providers
       .flatMap((name) => this.versions(name))
-      .filter((each) => each.name !== relation.name && satisfies(each, relation));
+      .filter((candidate) => candidate.name !== relation.name && satisfies(candidate, relation));
     return [...namedPackages, ...providingPackages];
   }
 

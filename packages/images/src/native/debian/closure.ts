@@ -127,7 +127,7 @@ function isSatisfied(alternatives: Alternatives, selection: Selection): boolean 
   return alternatives.some((relation) => {
     const sameNamedPackage = selection.get(relation.name);
     if (sameNamedPackage !== undefined && satisfies(sameNamedPackage, relation)) return true;
-    return [...selection.values()].some((each) => satisfies(each, relation));
+    return [...selection.values()].some((selected) => satisfies(selected, relation));
   });
 }
 
@@ -152,7 +152,7 @@ function checkRequest(relation: Relation, catalogue: PackageCatalogue): void {
   if (!catalogue.has(name))
     throw new ImageError('package_not_found', `There is no system package ${name} in the Debian archive.`);
   if (version === undefined || catalogue.candidates(relation).length > 0) return;
-  const versions = catalogue.versions(name).map((each) => each.version);
+  const versions = catalogue.versions(name).map((candidate) => candidate.version);
   const availability =
     versions.length === 0 ? 'it is a virtual package' : `available: ${versions.join(', ')}`;
   throw new ImageError(

@@ -17,7 +17,7 @@ export async function lockWheels(
   context: BuildContext,
 ): Promise<Lock> {
   const versionOf = (name: string): string =>
-    packages.find((each) => each.name === name)?.version.replace(/^\d+:/, '') ?? '';
+    packages.find((candidate) => candidate.name === name)?.version.replace(/^\d+:/, '') ?? '';
   const python = /^\d+\.\d+(?:\.\d+)?/.exec(versionOf('python3'))?.[0] ?? '3.0';
   const glibc = /^\d+\.\d+/.exec(versionOf('libc6'))?.[0] ?? '2.17';
   const spec = { language: 'python', dependencies, cliTools: [], systemPackages: [] } as const;

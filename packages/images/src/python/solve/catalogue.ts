@@ -93,7 +93,7 @@ export class ReleaseCatalogue {
       if (source.kind === 'index') {
         const mirrors = this.#sources.filter(({ kind }) => kind === 'pyodide');
         for (const mirror of mirrors)
-          projects.push(...[await mirror.find(name)].filter((each) => each !== undefined));
+          projects.push(...[await mirror.find(name)].filter((project) => project !== undefined));
         break;
       }
     }

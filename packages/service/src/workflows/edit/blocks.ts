@@ -97,7 +97,7 @@ function checkType(context: OperationContext, type: string, parent: string | und
     return skip(context, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
   }
   const exists =
-    SINGLETON_TRIGGER_TYPES.has(type) && [...editor.blocks.values()].some((each) => each['type'] === type);
+    SINGLETON_TRIGGER_TYPES.has(type) && [...editor.blocks.values()].some((block) => block['type'] === type);
   return (
     !exists || skip(context, 'duplicate_trigger', `The draft has a trigger of the type "${type}" already.`)
   );
@@ -136,7 +136,9 @@ export function checkFit(
 /** Records a skip and returns true if the block, or an enclosing container, is locked. */
 export function skipIfLocked(context: OperationContext, id: string): boolean {
   const { editor } = context.batch;
-  const lockedId = [id, ...editor.ancestors(id)].find((each) => editor.find(each)?.['locked'] === true);
+  const lockedId = [id, ...editor.ancestors(id)].find(
+    (ancestorId) => editor.find(ancestorId)?.['locked'] === true,
+  );
   if (lockedId === undefined) return false;
   const subject = lockedId === id ? 'The block' : `The container "${lockedId}" of the block`;
   skip(context, 'block_locked', `${subject} is locked.`);

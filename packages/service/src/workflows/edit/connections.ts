@@ -79,7 +79,7 @@ function portReaderOf({ batch, blockId }: OperationContext, block: JsonObject): 
   const { conditions, routes } = objectOrEmpty(block['subBlocks']);
   const values = [block['type'], conditions, routes];
   const cachedReader = batch.portReaders.get(blockId);
-  if (cachedReader?.values.every((each, index) => each === values[index])) return cachedReader.read;
+  if (cachedReader?.values.every((value, index) => value === values[index])) return cachedReader.read;
   const read = portReader(toRowBlock(blockId, block));
   batch.portReaders.set(blockId, { values, read });
   return read;

@@ -97,11 +97,11 @@ function toolsProblem(value: Json): string | undefined {
   if (typeof value === 'string') return undefined;
   if (!Array.isArray(value)) return 'expected a list of tools';
   if (value.length > MAX_TOOLS) return `expected at most ${MAX_TOOLS} tools, received ${value.length}`;
-  const invalidIndex = value.findIndex((each) => {
-    const parsed = tool.safeParse(each);
+  const invalidIndex = value.findIndex((item) => {
+    const parsed = tool.safeParse(item);
     if (!parsed.success) return true;
     const { type } = parsed.data;
-    return Object.hasOwn(toolRequirements, type) && toolRequirements[type]?.safeParse(each).success === false;
+    return Object.hasOwn(toolRequirements, type) && toolRequirements[type]?.safeParse(item).success === false;
   });
   return invalidIndex < 0 ? undefined : `tool ${invalidIndex + 1} lacks a field that its type requires`;
 }

@@ -157,8 +157,10 @@ function nestedBlockCountOf(operation: DraftOperation): number {
 function edgeCountOf(operation: DraftOperation): number {
   const params = operation.params as EditBlockParams | undefined;
   const nestedParams = Object.values(params?.nestedNodes ?? {});
-  const sizes = [params, ...nestedParams].flatMap((each) =>
-    Object.values(each?.connections ?? {}).map((targets) => (Array.isArray(targets) ? targets.length : 1)),
+  const sizes = [params, ...nestedParams].flatMap((blockParams) =>
+    Object.values(blockParams?.connections ?? {}).map((targets) =>
+      Array.isArray(targets) ? targets.length : 1,
+    ),
   );
   return sizes.reduce((sum, size) => sum + size, params?.removeEdges?.length ?? 0);
 }

@@ -44,12 +44,12 @@ export interface Findings {
 export function createLintReport(graph: Graph, findings: Findings): LintReport {
   const { diagnostics, emptyFields, missingResources, context } = findings;
   const diagnosticsWithCodes: CodeFilter = (codes) => diagnostics.filter(({ code }) => codes.has(code));
-  const unresolvedOutputs = diagnosticsWithCodes(REFERENCE_CODES).map((each) => ({
-    ...blockRefOf(graph, each.blockId ?? ''),
-    field: fieldOf(each),
-    value: /<[^>]+>/.exec(each.message)?.[0] ?? '',
+  const unresolvedOutputs = diagnosticsWithCodes(REFERENCE_CODES).map((diagnostic) => ({
+    ...blockRefOf(graph, diagnostic.blockId ?? ''),
+    field: fieldOf(diagnostic),
+    value: /<[^>]+>/.exec(diagnostic.message)?.[0] ?? '',
     kind: 'block-output' as const,
-    reason: each.message,
+    reason: diagnostic.message,
   }));
   return {
     checks: checksOf(diagnostics, context),
@@ -57,20 +57,20 @@ export function createLintReport(graph: Graph, findings: Findings): LintReport {
     emptyOutgoingPorts: emptyOutgoingPorts(graph),
     ...edgeIssues(graph, diagnosticsWithCodes),
     fieldIssues: fieldIssues(graph, [
-      ...diagnosticsWithCodes(FIELD_CODES).map((each) => ({
-        blockId: each.blockId ?? '',
-        field: fieldOf(each),
+      ...diagnosticsWithCodes(FIELD_CODES).map((diagnostic) => ({
+        blockId: diagnostic.blockId ?? '',
+        field: fieldOf(diagnostic),
       })),
       ...emptyFields,
     ]),
     unresolvedReferences: [...unresolvedOutputs, ...missingResources].slice(0, MAX_LISTED_ITEMS),
-    codeIssues: diagnosticsWithCodes(SYNTAX_CODES).map((each) => ({
-      ...blockRefOf(graph, each.blockId ?? ''),
-      field: fieldOf(each),
+    codeIssues: diagnosticsWithCodes(SYNTAX_CODES).map((diagnostic) => ({
+      ...blockRefOf(graph, diagnostic.blockId ?? ''),
+      field: fieldOf(diagnostic),
       language: 'javascript' as const,
-      message: each.message,
-      line: each.line ?? null,
-      column: each.column ?? null,
+      message: diagnostic.message,
+      line: diagnostic.line ?? null,
+      column: diagnostic.column ?? null,
     })),
     tableFieldIssues: [],
     diagnostics: diagnostics.map(({ code, severity, blockId, path, message, hint }) => ({
@@ -93,20 +93,20 @@ function edgeIssues(
   diagnosticsWithCodes: CodeFilter,
 ): Pick<LintReport, 'invalidBranchPorts' | 'invalidConnectionTargets'> {
   return {
-    invalidBranchPorts: diagnosticsWithCodes(PORT_CODES).map((each) => ({
-      ...blockRefOf(graph, each.blockId ?? ''),
-      sourceHandle: textOrNull(edgeOf(graph, each)['sourceHandle']),
-      reason: each.message,
+    invalidBranchPorts: diagnosticsWithCodes(PORT_CODES).map((diagnostic) => ({
+      ...blockRefOf(graph, diagnostic.blockId ?? ''),
+      sourceHandle: textOrNull(edgeOf(graph, diagnostic)['sourceHandle']),
+      reason: diagnostic.message,
     })),
-    invalidConnectionTargets: diagnosticsWithCodes(TARGET_CODES).map((each) => {
-      const edge = edgeOf(graph, each);
+    invalidConnectionTargets: diagnosticsWithCodes(TARGET_CODES).map((diagnostic) => {
+      const edge = edgeOf(graph, diagnostic);
       const sourceBlockId = stringOrDefault(edge['source']);
       return {
         sourceBlockId,
         sourceBlockName: blockRefOf(graph, sourceBlockId).blockName,
         sourceHandle: textOrNull(edge['sourceHandle']),
         targetBlockId: stringOrDefault(edge['target']),
-        reason: each.message,
+        reason: diagnostic.message,
       };
     }),
   };

@@ -26,7 +26,7 @@ interface WorkspaceContext {
 
 const KINDS = REFERENCE_KINDS.filter(({ kind }) => kind === 'workflow' || kind === 'skill');
 const KINDS_WITH_SANDBOXES = REFERENCE_KINDS.filter(
-  ({ kind }) => kind === 'sandbox' || KINDS.some((each) => each.kind === kind),
+  ({ kind }) => kind === 'sandbox' || KINDS.some((known) => known.kind === kind),
 );
 
 /**
@@ -75,10 +75,10 @@ export async function findUnresolvedResources(
 
 function* limitReferences(references: Iterable<FoundReference>): Generator<FoundReference> {
   let count = 0;
-  for (const each of references) {
+  for (const reference of references) {
     if (count === MAX_OCCURRENCES) return;
     count += 1;
-    yield each;
+    yield reference;
   }
 }
 

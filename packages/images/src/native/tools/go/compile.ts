@@ -131,9 +131,9 @@ async function prepareFolders(
     string,
     string,
   ];
-  for (const each of [join(home, 'tmp'), programs, sources]) await mkdir(each, { recursive: true });
+  for (const path of [join(home, 'tmp'), programs, sources]) await mkdir(path, { recursive: true });
   // The compiler's user must be able to traverse them.
-  for (const each of [buildFolder, sources]) await chmod(each, 0o755);
+  for (const path of [buildFolder, sources]) await chmod(path, 0o755);
   for (const module of locked.modules)
     await unpackModule(module, { folder: join(sources, module.folder) }, context);
   const { folder } = locked.modules[0];
@@ -142,7 +142,7 @@ async function prepareFolders(
     await mkdir(dirname(target), { recursive: true });
     await writeFile(target, text, { flag: 'wx', mode: 0o644 });
   }
-  if (uid !== undefined) for (const each of [home, programs]) await chownTree(each, uid);
+  if (uid !== undefined) for (const path of [home, programs]) await chownTree(path, uid);
   return { toolchain, sources, folder, home, programs, uid };
 }
 

@@ -21,7 +21,7 @@ async function requestThroughProxy(proxies: readonly string[], requests: readonl
     async resolve(_spec, context) {
       const proxy = await GoModuleProxy.open(context);
       try {
-        for (const each of requests) responses.push(await send(proxy.path, each));
+        for (const requestOptions of requests) responses.push(await send(proxy.path, requestOptions));
         lastError = proxy.lastError && `${proxy.lastError.code}: ${proxy.lastError.message}`;
       } finally {
         await proxy.close();

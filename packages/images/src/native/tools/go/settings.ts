@@ -12,7 +12,7 @@ function readValue(path: string, name: string): string | undefined {
     // The file is missing or unreadable.
     return undefined;
   }
-  const line = text.split(/\r?\n/).find((each) => each.startsWith(`${name}=`));
+  const line = text.split(/\r?\n/).find((candidate) => candidate.startsWith(`${name}=`));
   return line?.slice(name.length + 1).trim();
 }
 
