@@ -11,7 +11,7 @@ const CONCURRENCY = 9;
 
 /**
  * Kills a server and its three workers repeatedly while runs are in flight. Expects that no call is lost and none is
- * recorded twice. Returns the stats.
+ * recorded twice. Returns the statistics.
  */
 export async function runScenario({
   server,

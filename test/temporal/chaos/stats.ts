@@ -35,15 +35,15 @@ export interface ChaosStats {
 }
 
 /**
- * Writes the stats to the file that HEDDLE_CHAOS_FIGURES names, if it is set. docs/reliability.md has the stats
- * of a full run.
+ * Writes the statistics to the file that HEDDLE_CHAOS_FIGURES names, if it is set. docs/reliability.md has the
+ * statistics of a full run.
  */
 export function writeStats(stats: ChaosStats): void {
   const { HEDDLE_CHAOS_FIGURES: file } = process.env;
   if (file !== undefined) writeFileSync(file, `${JSON.stringify(stats, null, 2)}\n`);
 }
 
-/** Expects that no call was lost or recorded twice. Returns the stats. */
+/** Expects that no call was lost or recorded twice. Returns the statistics. */
 export async function expectNothingLost({
   stores,
   fleet,
