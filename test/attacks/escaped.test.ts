@@ -14,7 +14,7 @@ const PROGRAM = `
   const writeRaw = (bytes) => { for (let offset = 0; offset < bytes.length; ) try { offset += writeSync(3, bytes, offset) } catch (e) { if (e.code !== 'EAGAIN') throw e } };
   const writeFrame = (bytes, length = bytes.length) => { const head = Buffer.alloc(4); head.writeUInt32BE(length); writeRaw(Buffer.concat([head, bytes])) };
   const send = (message) => process.send(message);
-  const done = (job, more) => ({ t: 'done', id: job.id, code: 'OK', text: '1', stdout: '', cpuMs: 1, wallMs: 1, late: false, next: 0, rssMiB: 1, ...more });
+  const done = (job, more) => ({ t: 'done', id: job.id, code: 'OK', text: '1', stdout: '', cpuMs: 1, wallMs: 1, waitedForContext: false, next: 0, rssMiB: 1, ...more });
   process.on('message', (order) => {
     if (order.t === 'boot') send({ t: 'ready', snapshot: null });
     if (order.t !== 'run') return;

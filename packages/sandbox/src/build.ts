@@ -7,7 +7,7 @@ export type { Program } from './isolation/program.ts';
 export { setprivArguments, findTool, prlimitArguments } from './isolation/host-tools.ts';
 export { unreadablePart } from './isolation/users.ts';
 export { bareRoot } from './isolation/libraries.ts';
-export { killOrphanedProcesses, freeSlotUid, takeSlotUid } from './isolation/slot-uid.ts';
+export { killOrphanedProcesses, freeProcessUid, takeProcessUid } from './isolation/process-uid.ts';
 export { NativeHost } from './native/host.ts';
 export { BOOT_FILES } from './native/jail.ts';
 export { JAIL_PATHS, jailEnvironment, PROXY_PORT } from './native/layout.ts';

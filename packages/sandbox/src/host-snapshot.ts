@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { poolKeyOf } from './pool/job.ts';
-import type { Slot } from './pool/slot.ts';
+import type { PoolWorker } from './pool/pool-worker.ts';
 import { Starter, type StarterOptions } from './pool/starter.ts';
 import { PYTHON_STAMP, pythonMemoryProgram } from './programs.ts';
 
@@ -12,7 +12,7 @@ const DELAY_MS = 10_000;
 
 const SNAPSHOT_NAME = /^python-[0-9a-f]{32}\.snap$/;
 
-const TARGET = { tenant: '', poolKey: poolKeyOf(''), image: undefined };
+const WORKER_KEY = { tenant: '', poolKey: poolKeyOf(''), image: undefined };
 
 /** Time limit for the process that makes the snapshot, in milliseconds. No job waits for it. */
 const MAKE_TIMEOUT_MS = 300_000;
@@ -67,19 +67,19 @@ export class HostSnapshot {
     const ended = Promise.withResolvers<void>();
     const fail = (reason: string): void =>
       ended.reject(new Error(`The memory snapshot of Python was not made: ${reason}.`));
-    const slot = this.#starter.start(TARGET, {
-      onReady: (readySlot: Slot) => {
-        memory = readySlot.snapshot;
-        readySlot.kill('finished');
+    const worker = this.#starter.start(WORKER_KEY, {
+      onReady: (readyWorker: PoolWorker) => {
+        memory = readyWorker.snapshot;
+        readyWorker.kill('finished');
       },
-      onExit: (_slot, reason) => (memory === undefined ? fail(reason) : ended.resolve()),
-      onMalformed: (malformedSlot: Slot) => malformedSlot.kill('invalid_message'),
+      onExit: (_worker, reason) => (memory === undefined ? fail(reason) : ended.resolve()),
+      onMalformed: (malformedWorker: PoolWorker) => malformedWorker.kill('invalid_message'),
       // This process gets no jobs.
       onDone: () => undefined,
       onCall: () => undefined,
-      onOverdue: () => undefined,
+      onUnresponsive: () => undefined,
     });
-    this.#making = { ended: ended.promise, stop: () => slot.kill('closed') };
+    this.#making = { ended: ended.promise, stop: () => worker.kill('closed') };
     await ended.promise;
     if (memory !== undefined && this.#file !== undefined) await this.#save(memory, this.#file);
   }

@@ -30,7 +30,7 @@ function readResult(
     stdout,
     cpuMs: 1,
     wallMs: 2,
-    late: false,
+    waitedForContext: false,
     next: 0,
     rssMiB: 60,
   };
@@ -89,7 +89,7 @@ describe('the result of a job', () => {
       stdout: '',
       cpuMs: 1,
       wallMs: 1,
-      late: false,
+      waitedForContext: false,
       next: 0,
       rssMiB: 1,
     };

@@ -92,8 +92,8 @@ export type ChildMessage =
       readonly stdout: string;
       readonly cpuMs: number;
       readonly wallMs: number;
-      /** True if the job arrived before its context was ready. */
-      readonly late: boolean;
+      /** True if the job had to wait for its context. */
+      readonly waitedForContext: boolean;
       /** The next job to be entered; 0 if there is none. */
       readonly next: number;
       readonly rssMiB: number;

@@ -10,7 +10,7 @@ import { resolveOptions, type SandboxOptions, type Share } from './options.ts';
 import type { ExpressionOutcome, FunctionOutcome, SandboxFailure } from './outcome.ts';
 import { Job, poolKeyOf } from './pool/job.ts';
 import type { PoolMetrics } from './pool/meter.ts';
-import type { ProcessTarget } from './pool/slot.ts';
+import type { WorkerKey } from './pool/pool-worker.ts';
 import type { NativePoolOptions } from './native/native-pool.ts';
 import { createNativeRunners } from './native/runners.ts';
 import { routeJob, type AllRunners } from './route-job.ts';
@@ -119,7 +119,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const execute = async <T>(runner: Runner, request: PreparedJob<T>): Promise<JobResult<T>> => {
     const { job, image, args } = request;
     const willNotRun = 'code' in args || job.signal?.aborted === true;
-    if (!isolation.isProbed && !willNotRun) await waitForIsolation(runner, targetFor(job.tenant, image));
+    if (!isolation.isProbed && !willNotRun) await waitForIsolation(runner, workerKeyFor(job.tenant, image));
     const result = await submit(runner, request, isolation.refusal);
     const code = result.ok ? 'OK' : result.error.code;
     totals[code] = (totals[code] ?? 0) + 1;
@@ -148,10 +148,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     },
     async warm(job) {
       const { runner, image, refusal } = await routeJob({ runId: '', code: '', ...job }, options, allRunners);
-      const target = targetFor(job.tenant, image);
+      const workerKey = workerKeyFor(job.tenant, image);
       if (refusal !== undefined) return;
-      if (!isolation.isProbed) await waitForIsolation(runner, target);
-      else if (isolation.refusal === undefined) runner.pool.warm(target);
+      if (!isolation.isProbed) await waitForIsolation(runner, workerKey);
+      else if (isolation.refusal === undefined) runner.pool.warm(workerKey);
     },
     release: (runId) => releaseRun(runners, runId),
     stats: () => statsOf(allRunners, { totals: { ...totals }, isolation: isolation.level, share }),
@@ -190,18 +190,18 @@ function flattenFunction(job: FunctionJob, limits: JobLimits): ReturnType<typeof
   return toFlatArguments(job.globals, [unit], limits);
 }
 
-function targetFor(tenant = 'default', image: LoadedImage | undefined): ProcessTarget {
+function workerKeyFor(tenant = 'default', image: LoadedImage | undefined): WorkerKey {
   return { tenant, poolKey: poolKeyOf(tenant, image), image };
 }
 
 /**
- * Creates a function that waits until the isolation is determined. In the meantime, it starts a process for the target.
+ * Creates a function that waits until the isolation is determined. In the meantime, it starts a process for the key.
  * This process gets no job before the end of the wait, and is replaced if its confinement does not match the isolation.
  */
-function createIsolationWait(isolation: Isolation): (runner: Runner, target: ProcessTarget) => Promise<void> {
+function createIsolationWait(isolation: Isolation): (runner: Runner, workerKey: WorkerKey) => Promise<void> {
   const waits = new Map<Runner, Promise<void>>();
-  return (runner, target) => {
-    if (isolation.startProbe()) runner.pool.warm(target);
+  return (runner, workerKey) => {
+    if (isolation.startProbe()) runner.pool.warm(workerKey);
     const wait =
       waits.get(runner) ??
       isolation.waitForProbe().then((isConfinementCorrect) => {

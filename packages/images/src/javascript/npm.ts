@@ -3,7 +3,7 @@ import { copyFile, lstat, mkdir, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IsolationOptions } from '@heddle/sandbox';
-import { unreadablePart, type Confinement, freeSlotUid, takeSlotUid } from '@heddle/sandbox/build';
+import { unreadablePart, type Confinement, freeProcessUid, takeProcessUid } from '@heddle/sandbox/build';
 import type { BuildContext } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { ConfinedProcesses } from '../confined-processes.ts';
@@ -65,7 +65,7 @@ export class Npm {
   async run(args: readonly string[], folder: string, context: BuildContext): Promise<void> {
     const { program } = this;
     const confinement = await this.#processes.confinement();
-    const uid = confinement.uids === undefined ? undefined : takeSlotUid(confinement.uids);
+    const uid = confinement.uids === undefined ? undefined : takeProcessUid(confinement.uids);
     try {
       if (uid !== undefined) requireReadable(program);
       const workArea = await openWorkArea(context.workFolder, uid !== undefined);
@@ -75,7 +75,7 @@ export class Npm {
         await workArea.remove();
       }
     } finally {
-      if (uid !== undefined) freeSlotUid(uid);
+      if (uid !== undefined) freeProcessUid(uid);
     }
   }
 

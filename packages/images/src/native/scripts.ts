@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import {
-  freeSlotUid,
+  freeProcessUid,
   JAIL_PATHS,
   jailEnvironment,
   runTree,
-  takeSlotUid,
+  takeProcessUid,
   type TreeEnd,
 } from '@heddle/sandbox/build';
 import type { BuildContext } from '../builder.ts';
@@ -82,7 +82,7 @@ export async function runScripts(
   if (packages.length === 0) return [];
   const { uids } = await environment.checker.confinement();
   const nodeModules = join(environment.root, environment.folder, 'node_modules');
-  const uid = uids === undefined ? undefined : takeSlotUid(uids);
+  const uid = uids === undefined ? undefined : takeProcessUid(uids);
   const proxy = await RegistryProxy.open(context.registries.npm ?? {});
   const sizeWatcher = watchSize(nodeModules, environment.npm.maxSize, context.signal);
   try {
@@ -111,7 +111,7 @@ export async function runScripts(
   } finally {
     sizeWatcher.stop();
     await proxy.close();
-    if (uid !== undefined) freeSlotUid(uid);
+    if (uid !== undefined) freeProcessUid(uid);
   }
 }
 

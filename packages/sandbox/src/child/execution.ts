@@ -12,10 +12,10 @@ export interface ProcessContext {
   busyMs: number;
   send(message: ChildMessage): void;
   /** Tells the supervisor which job's code runs next, unless it already knows. */
-  announce(id: number): void;
+  reportEntered(id: number): void;
   reportEnd(
     id: number,
-    report: Omit<Extract<ChildMessage, { t: 'done' }>, 't' | 'late' | 'next' | 'rssMiB'>,
+    report: Omit<Extract<ChildMessage, { t: 'done' }>, 't' | 'waitedForContext' | 'next' | 'rssMiB'>,
   ): void;
 }
 
@@ -134,7 +134,7 @@ export class Execution implements RealmUser {
   #enter(invocation: (string | number | boolean)[]): void {
     if (this.#isReported) return;
     const { cpuMs } = this.#request.limits;
-    this.#context.announce(this.id);
+    this.#context.reportEntered(this.id);
     const startMs = performance.now();
     this.#isInInvocation = true;
     try {

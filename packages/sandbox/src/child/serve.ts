@@ -24,12 +24,12 @@ const executions = new Map<number, Execution>();
 const queue: RunRequest[] = [];
 /** True if a realm was just prepared and the event loop has not turned since: requests that arrived had to wait. */
 let isPreparing = false;
-/** Ids of the jobs that arrived before their realm was ready. */
-const lateJobs = new Set<number>();
+/** Ids of the jobs that had to wait for their realm. */
+const coldStartIds = new Set<number>();
 /** The job that the supervisor believes to be running. */
-let announcedId = 0;
+let reportedJobId = 0;
 let isScheduled = false;
-let servedJobCount = 0;
+let completedJobCount = 0;
 let rssMiB = 0;
 
 /** Number of jobs between measurements of the process size. */
@@ -41,16 +41,16 @@ const processContext: { -readonly [K in keyof ProcessContext]: ProcessContext[K]
   realms: undefined as never,
   busyMs: 0,
   send,
-  announce(id) {
-    if (id === announcedId || executions.size + queue.length < 2) return;
-    announcedId = id;
+  reportEntered(id) {
+    if (id === reportedJobId || executions.size + queue.length < 2) return;
+    reportedJobId = id;
     send({ t: 'enter', id });
   },
   reportEnd(id, report) {
     executions.delete(id);
-    announcedId = queue[0]?.id ?? 0;
-    if (servedJobCount++ % jobsPerMeasurement === 0) rssMiB = measureRssMiB();
-    send({ t: 'done', ...report, late: lateJobs.delete(id), next: announcedId, rssMiB });
+    reportedJobId = queue[0]?.id ?? 0;
+    if (completedJobCount++ % jobsPerMeasurement === 0) rssMiB = measureRssMiB();
+    send({ t: 'done', ...report, waitedForContext: coldStartIds.delete(id), next: reportedJobId, rssMiB });
     schedule();
   },
 };
@@ -67,7 +67,7 @@ function startNext(): void {
   }
   const execution = new Execution(request, processContext);
   executions.set(request.id, execution);
-  if (!execution.isPrebuilt) lateJobs.add(request.id);
+  if (!execution.isPrebuilt) coldStartIds.add(request.id);
   execution.start();
   if (queue.length > 0) schedule();
 }
@@ -99,7 +99,7 @@ export function serve(
       }
       case 'run':
         queue.push(request);
-        if (isPreparing) lateJobs.add(request.id);
+        if (isPreparing) coldStartIds.add(request.id);
         return schedule();
       case 'answer':
         return executions.get(request.id)?.deliver(request);

@@ -11,7 +11,7 @@ import { isReadableByOthers } from '../../../../test/support/other-users.ts';
 import { confine, type Confinement } from './confine.ts';
 import { findHostTools } from './host-tools.ts';
 import type { Program } from './program.ts';
-import { DEFAULT_UIDS } from './slot-uid.ts';
+import { DEFAULT_UIDS } from './process-uid.ts';
 import { spawnConfined } from './spawn.ts';
 
 // These tests cover the layers below Node.js's permission model, so the attackers run without it.

@@ -10,7 +10,7 @@ import type { IsolationLevel } from './options.ts';
 import { librariesOf, customFolders } from './libraries.ts';
 import type { Program } from './program.ts';
 import { seccompFilter } from './seccomp.ts';
-import { takeSlotUid, type UidRange } from './slot-uid.ts';
+import { takeProcessUid, type UidRange } from './process-uid.ts';
 import type { Architecture } from './syscalls.ts';
 
 /** How the processes of a sandbox are confined. */
@@ -110,7 +110,7 @@ export function confine(
   let commandLine = [nodePath, ...nodeArguments(program, usesPermissions)];
   if (level === 'strict') commandLine = jailCommand(tools, nodePath, program, commandLine);
   if (level !== 'basic') commandLine = withLimits(confinement, program, commandLine);
-  const uid = uids === undefined ? undefined : takeSlotUid(uids);
+  const uid = uids === undefined ? undefined : takeProcessUid(uids);
   if (level !== 'basic' && tools.setpriv !== undefined)
     commandLine = [tools.setpriv, ...setprivArguments(uid, process.geteuid?.() === 0), ...commandLine];
   const [command = nodePath, ...args] = commandLine;

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { findBubblewrap } from '../../../../test/support/bubblewrap.ts';
 import { confine } from './confine.ts';
 import { findHostTools } from './host-tools.ts';
-import { DEFAULT_UIDS } from './slot-uid.ts';
+import { DEFAULT_UIDS } from './process-uid.ts';
 import { spawnConfined } from './spawn.ts';
 import {
   CONDITIONAL_CALLS,

@@ -1,5 +1,5 @@
 import { SandboxError } from '../error.ts';
-import { DEFAULT_UIDS, type UidRange } from './slot-uid.ts';
+import { DEFAULT_UIDS, type UidRange } from './process-uid.ts';
 
 /**
  * How the operating system confines a process. `strict`: its own file system, network, user ids and processes, and a

@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import type { Invocation } from './confine.ts';
-import { killOrphanedProcesses, freeSlotUid } from './slot-uid.ts';
+import { killOrphanedProcesses, freeProcessUid } from './process-uid.ts';
 
 const CLOSE_ON_EXEC = 0o2000000;
 
@@ -62,7 +62,7 @@ export function spawnConfined({
     for (const file of files) descriptors.push(openSync(file, 'r'));
   } catch (error) {
     for (const descriptor of descriptors) closeSync(descriptor);
-    if (uid !== undefined) freeSlotUid(uid);
+    if (uid !== undefined) freeProcessUid(uid);
     throw error;
   }
   const child = spawn(command, args, {
@@ -84,7 +84,7 @@ export function spawnConfined({
     // Both events: a command that cannot be started causes no `exit`.
     const free = (): void => {
       if (mayLeaveProcesses) killOrphanedProcesses(uid);
-      freeSlotUid(uid);
+      freeProcessUid(uid);
     };
     child.once('exit', free).once('error', free);
   }

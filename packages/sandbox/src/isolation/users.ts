@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { checkTool, failedCheck, passedCheck, type IsolationCheck } from './report.ts';
-import type { UidRange } from './slot-uid.ts';
+import type { UidRange } from './process-uid.ts';
 
 const READ_BY_OTHERS = 0o004;
 const ENTER_BY_OTHERS = 0o001;

@@ -121,7 +121,7 @@ export function toRawOutcome(
       stdout,
       cpuMs,
       wallMs,
-      late: false,
+      waitedForContext: false,
       next: 0,
       rssMiB: end.peakMemoryMiB,
     },

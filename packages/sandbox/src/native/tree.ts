@@ -4,7 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { endProcess } from '../end-process.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
 import type { Confinement } from '../isolation/confine.ts';
-import { freeSlotUid, takeSlotUid } from '../isolation/slot-uid.ts';
+import { freeProcessUid, takeProcessUid } from '../isolation/process-uid.ts';
 import { nativeInvocation, JAIL_FDS, type NativeJail } from './jail.ts';
 import { RESULT_FD } from './layout.ts';
 import { readProcessStat } from '../process-stat.ts';
@@ -105,9 +105,9 @@ const CPU_SLACK_SECONDS = 2;
  */
 export function runTree(confinement: Confinement, options: TreeOptions): Promise<TreeEnd> {
   if (options.uid !== undefined) return new Tree(confinement, options.uid, options).completion;
-  const uid = confinement.uids === undefined ? undefined : takeSlotUid(confinement.uids);
+  const uid = confinement.uids === undefined ? undefined : takeProcessUid(confinement.uids);
   const freeUid = (): void => {
-    if (uid !== undefined) freeSlotUid(uid);
+    if (uid !== undefined) freeProcessUid(uid);
   };
   try {
     const { completion } = new Tree(confinement, uid, options);

@@ -1,120 +1,119 @@
 import { describe, expect, it } from 'vitest';
-import { MAX_LATE_JOB_EXCESS, planGrowth, assignHelper } from './assignment.ts';
-import type { Slot } from './slot.ts';
+import { MAX_COLD_START_BALANCE, planGrowth, assignHelper } from './assignment.ts';
+import type { PoolWorker } from './pool-worker.ts';
 
-type AssignedSlot = Parameters<typeof assignHelper>[1];
+type AssignedWorker = Parameters<typeof assignHelper>[1];
 
-function slotWith(fields: Partial<AssignedSlot> = {}): AssignedSlot {
+function workerWith(fields: Partial<AssignedWorker> = {}): AssignedWorker {
   return {
     poolKey: 't',
     ready: true,
     retiring: false,
     isolateKeys: new Set<string>(),
-    lateJobExcess: 0,
+    coldStartBalance: 0,
     ...fields,
   };
 }
 
-const lateSlot = () => slotWith({ isolateKeys: new Set(['run']), lateJobExcess: MAX_LATE_JOB_EXCESS });
+const coldWorker = () =>
+  workerWith({ isolateKeys: new Set(['run']), coldStartBalance: MAX_COLD_START_BALANCE });
 
 describe('a process whose jobs arrive faster than it creates contexts', () => {
   it('shares the jobs of the run with another process of its pool key', () => {
-    const [slot, otherKeySlot, retiringSlot, helper] = [
-      lateSlot(),
-      slotWith({ poolKey: 'u' }),
-      slotWith({ retiring: true }),
-      slotWith(),
+    const [worker, otherKeyWorker, retiringWorker, helper] = [
+      coldWorker(),
+      workerWith({ poolKey: 'u' }),
+      workerWith({ retiring: true }),
+      workerWith(),
     ];
-    expect(assignHelper([slot, otherKeySlot, retiringSlot, helper], slot, 'run')).toBe(false);
-    expect([otherKeySlot, retiringSlot, helper].map(({ isolateKeys }) => isolateKeys.has('run'))).toEqual([
-      false,
-      false,
-      true,
-    ]);
-    expect(slot.lateJobExcess).toBe(0);
+    expect(assignHelper([worker, otherKeyWorker, retiringWorker, helper], worker, 'run')).toBe(false);
+    expect([otherKeyWorker, retiringWorker, helper].map(({ isolateKeys }) => isolateKeys.has('run'))).toEqual(
+      [false, false, true],
+    );
+    expect(worker.coldStartBalance).toBe(0);
   });
 
   it('gets a new helper for jobs with their own isolates, unless there is one already', () => {
-    const [slot, helper] = [slotWith({ lateJobExcess: MAX_LATE_JOB_EXCESS }), slotWith()];
-    expect(assignHelper([slot, slotWith({ poolKey: 'u' })], slot, '')).toBe(true);
-    expect(slot.lateJobExcess).toBe(0);
-    slot.lateJobExcess = MAX_LATE_JOB_EXCESS;
-    expect(assignHelper([slot, helper], slot, '')).toBe(false);
+    const [worker, helper] = [workerWith({ coldStartBalance: MAX_COLD_START_BALANCE }), workerWith()];
+    expect(assignHelper([worker, workerWith({ poolKey: 'u' })], worker, '')).toBe(true);
+    expect(worker.coldStartBalance).toBe(0);
+    worker.coldStartBalance = MAX_COLD_START_BALANCE;
+    expect(assignHelper([worker, helper], worker, '')).toBe(false);
     expect(helper.isolateKeys.size).toBe(0);
   });
 
   it('gets a new helper if all others of its pool key help already', () => {
-    const slot = lateSlot();
+    const worker = coldWorker();
     expect(
       assignHelper(
-        [slot, slotWith({ poolKey: 'u' }), slotWith({ isolateKeys: new Set(['run']) })],
-        slot,
+        [worker, workerWith({ poolKey: 'u' }), workerWith({ isolateKeys: new Set(['run']) })],
+        worker,
         'run',
       ),
     ).toBe(true);
   });
 
   it('waits for a helper that is starting', () => {
-    const [slot, startingSlot] = [lateSlot(), slotWith({ ready: false })];
-    expect(assignHelper([slot, startingSlot], slot, 'run')).toBe(false);
-    expect(startingSlot.isolateKeys.size).toBe(0);
+    const [worker, startingWorker] = [coldWorker(), workerWith({ ready: false })];
+    expect(assignHelper([worker, startingWorker], worker, 'run')).toBe(false);
+    expect(startingWorker.isolateKeys.size).toBe(0);
   });
 
-  it('gets no helper with too few late jobs, for a released run, or while it is retiring', () => {
-    const helper = slotWith();
-    const slotWithFewLateJobs = slotWith({
+  it('gets no helper if too few of its jobs had to wait for their contexts, for a released run, or while it is retiring', () => {
+    const helper = workerWith();
+    const workerBelowThreshold = workerWith({
       isolateKeys: new Set(['run']),
-      lateJobExcess: MAX_LATE_JOB_EXCESS - 1,
+      coldStartBalance: MAX_COLD_START_BALANCE - 1,
     });
-    expect(assignHelper([slotWithFewLateJobs, helper], slotWithFewLateJobs, 'run')).toBe(false);
-    const slotOfReleasedRun = slotWith({ lateJobExcess: MAX_LATE_JOB_EXCESS });
-    expect(assignHelper([slotOfReleasedRun, helper], slotOfReleasedRun, 'run')).toBe(false);
-    const retiringSlot = { ...lateSlot(), retiring: true };
-    expect(assignHelper([retiringSlot, helper], retiringSlot, 'run')).toBe(false);
-    expect(assignHelper([retiringSlot], retiringSlot, 'run')).toBe(false);
+    expect(assignHelper([workerBelowThreshold, helper], workerBelowThreshold, 'run')).toBe(false);
+    const workerOfReleasedRun = workerWith({ coldStartBalance: MAX_COLD_START_BALANCE });
+    expect(assignHelper([workerOfReleasedRun, helper], workerOfReleasedRun, 'run')).toBe(false);
+    const retiringWorker = { ...coldWorker(), retiring: true };
+    expect(assignHelper([retiringWorker, helper], retiringWorker, 'run')).toBe(false);
+    expect(assignHelper([retiringWorker], retiringWorker, 'run')).toBe(false);
     expect(helper.isolateKeys.size).toBe(0);
   });
 });
 
 /** Returns a busy process that is old enough to be drained. */
-const busySlot = (tenant: string, image: string, fields: Partial<Slot> = {}): Slot =>
+const busyWorker = (tenant: string, image: string, fields: Partial<PoolWorker> = {}): PoolWorker =>
   ({
     ...{ tenant, poolKey: `${tenant}/${image}`, ready: true, retiring: false, idleSinceMs: 0 },
     ...{ startedAtMs: -1_000_000, assignments: new Map([[1, {}]]) },
     ...fields,
-  }) as unknown as Slot;
+  }) as unknown as PoolWorker;
 
 describe('one more process for a pool key', () => {
-  const target = { tenant: 'a', poolKey: 'a/2' };
+  const workerKey = { tenant: 'a', poolKey: 'a/2' };
 
   it('is started only once, if there is room', () => {
-    expect(planGrowth([busySlot('a', '1')], target, 2)).toEqual({ mustStart: true, isStarting: false });
-    expect(planGrowth([busySlot('a', '2', { ready: false })], target, 2)).toEqual({
+    expect(planGrowth([busyWorker('a', '1')], workerKey, 2)).toEqual({ mustStart: true, isStarting: false });
+    expect(planGrowth([busyWorker('a', '2', { ready: false })], workerKey, 2)).toEqual({
       mustStart: false,
       isStarting: true,
     });
   });
 
   it('replaces an idle process, even of its own tenant', () => {
-    const idleSlot = busySlot('a', '1', { assignments: new Map() });
-    expect(planGrowth([busySlot('b', '1'), idleSlot], target, 2)).toEqual({
+    const idleWorker = busyWorker('a', '1', { assignments: new Map() });
+    expect(planGrowth([busyWorker('b', '1'), idleWorker], workerKey, 2)).toEqual({
       mustStart: true,
       isStarting: false,
-      slotToStop: idleSlot,
+      workerToStop: idleWorker,
     });
   });
 
   it('drains a busy process of its own tenant rather than the only process of another tenant', () => {
-    const ownSlot = busySlot('a', '1');
-    expect(planGrowth([busySlot('b', '1'), ownSlot], target, 2).slotToDrain).toBe(ownSlot);
-    const otherSlot = busySlot('b', '1');
+    const ownWorker = busyWorker('a', '1');
+    expect(planGrowth([busyWorker('b', '1'), ownWorker], workerKey, 2).workerToDrain).toBe(ownWorker);
+    const otherWorker = busyWorker('b', '1');
     expect(
-      planGrowth([otherSlot, busySlot('c', '1', { startedAtMs: Infinity })], target, 2).slotToDrain,
-    ).toBe(otherSlot);
+      planGrowth([otherWorker, busyWorker('c', '1', { startedAtMs: Infinity })], workerKey, 2).workerToDrain,
+    ).toBe(otherWorker);
   });
 
   it('waits if the pool key has a busy process', () => {
-    expect(planGrowth([busySlot('b', '1'), busySlot('a', '2')], target, 2)).toEqual({
+    expect(planGrowth([busyWorker('b', '1'), busyWorker('a', '2')], workerKey, 2)).toEqual({
       mustStart: false,
       isStarting: false,
     });

@@ -1,5 +1,5 @@
 import type { Job } from './job.ts';
-import type { Slot } from './slot.ts';
+import type { PoolWorker } from './pool-worker.ts';
 
 /** Limits and rules for assigning jobs to processes. */
 export interface AssignmentRules {
@@ -16,42 +16,49 @@ export interface AssignmentRules {
 export const STUCK_MS = 10;
 
 /** Returns whether code has held the process's thread for more than STUCK_MS without sending a message. */
-export function isStuck(slot: Slot): boolean {
-  return slot.runnableCount > 0 && performance.now() - slot.progressAtMs > STUCK_MS;
+export function isStuck(worker: PoolWorker): boolean {
+  return worker.runnableCount > 0 && performance.now() - worker.lastActivityMs > STUCK_MS;
 }
 
 /** Returns whether the process can take the job now. */
-function canTake(slot: Slot, job: Job, { maxRunnableJobs, maxJobsPerProcess }: AssignmentRules): boolean {
-  if (slot.poolKey !== job.poolKey || !slot.ready || slot.retiring || slot.hasExited) return false;
-  return slot.runnableCount < maxRunnableJobs && slot.assignments.size < maxJobsPerProcess && !isStuck(slot);
+function canTake(
+  worker: PoolWorker,
+  job: Job,
+  { maxRunnableJobs, maxJobsPerProcess }: AssignmentRules,
+): boolean {
+  if (worker.poolKey !== job.poolKey || !worker.ready || worker.retiring || worker.hasExited) return false;
+  return (
+    worker.runnableCount < maxRunnableJobs && worker.assignments.size < maxJobsPerProcess && !isStuck(worker)
+  );
 }
 
 /**
  * Returns the process for a job: the least busy one with the job's pool key; among equals, one that has the
  * isolate that the job shares; among those, the one that has been idle for longest.
  */
-export function chooseSlot(slots: Iterable<Slot>, job: Job, rules: AssignmentRules): Slot | undefined {
+export function chooseWorker(
+  workers: Iterable<PoolWorker>,
+  job: Job,
+  rules: AssignmentRules,
+): PoolWorker | undefined {
   const key = rules.isolateKeyOf(job);
-  let best: Slot | undefined;
+  let best: PoolWorker | undefined;
   let minLoad = Infinity;
-  for (const slot of slots) {
-    if (!canTake(slot, job, rules)) continue;
-    const hasIsolate = slot.isolateKeys.has(key);
-    const load = 2 * slot.runnableCount - (hasIsolate ? 1 : 0);
+  for (const worker of workers) {
+    if (!canTake(worker, job, rules)) continue;
+    const hasIsolate = worker.isolateKeys.has(key);
+    const load = 2 * worker.runnableCount - (hasIsolate ? 1 : 0);
     const isAsGood = load === minLoad && (hasIsolate || key === '');
-    const isIdleLonger = isAsGood && slot.idleSinceMs < (best?.idleSinceMs ?? 0);
-    if (load < minLoad || isIdleLonger) [best, minLoad] = [slot, load];
+    const isIdleLonger = isAsGood && worker.idleSinceMs < (best?.idleSinceMs ?? 0);
+    if (load < minLoad || isIdleLonger) [best, minLoad] = [worker, load];
   }
   return best;
 }
 
-/**
- * A job is late if it arrives before its context is ready. A process gets a helper once its late jobs outnumber its
- * other jobs by this many.
- */
-export const MAX_LATE_JOB_EXCESS = 32;
+/** A process gets a helper once the jobs that had to wait for their contexts outnumber its other jobs by this many. */
+export const MAX_COLD_START_BALANCE = 32;
 
-type Helper = Pick<Slot, 'poolKey' | 'ready' | 'retiring' | 'isolateKeys'>;
+type Helper = Pick<PoolWorker, 'poolKey' | 'ready' | 'retiring' | 'isolateKeys'>;
 
 /**
  * Adds a helper to a process if a run's jobs arrive faster than it creates contexts for them. The two then take turns:
@@ -59,16 +66,20 @@ type Helper = Pick<Slot, 'poolKey' | 'ready' | 'retiring' | 'isolateKeys'>;
  * in turn. Returns whether a new process has to be started.
  */
 export function assignHelper(
-  slots: Iterable<Helper>,
-  slot: Helper & Pick<Slot, 'lateJobExcess'>,
+  workers: Iterable<Helper>,
+  worker: Helper & Pick<PoolWorker, 'coldStartBalance'>,
   key: string,
 ): boolean {
   const servesKey = ({ isolateKeys }: Helper): boolean => key !== '' && isolateKeys.has(key);
-  if (slot.retiring || slot.lateJobExcess < MAX_LATE_JOB_EXCESS || (key !== '' && !servesKey(slot)))
+  if (
+    worker.retiring ||
+    worker.coldStartBalance < MAX_COLD_START_BALANCE ||
+    (key !== '' && !servesKey(worker))
+  )
     return false;
-  slot.lateJobExcess = 0;
-  for (const other of slots) {
-    if (other === slot || other.poolKey !== slot.poolKey || other.retiring || servesKey(other)) continue;
+  worker.coldStartBalance = 0;
+  for (const other of workers) {
+    if (other === worker || other.poolKey !== worker.poolKey || other.retiring || servesKey(other)) continue;
     if (other.ready && key !== '') other.isolateKeys.add(key);
     return false;
   }
@@ -85,9 +96,9 @@ export interface Growth {
   /** True if one is already starting. */
   readonly isStarting: boolean;
   /** An idle process of another pool key to stop first. */
-  readonly slotToStop?: Slot;
+  readonly workerToStop?: PoolWorker;
   /** A busy process of another pool key to stop after its jobs. */
-  readonly slotToDrain?: Slot;
+  readonly workerToDrain?: PoolWorker;
 }
 
 /**
@@ -96,40 +107,41 @@ export interface Growth {
  * tenant or image with a steady load must not keep every process.
  */
 export function planGrowth(
-  slots: readonly Slot[],
-  { tenant, poolKey }: Pick<Slot, 'tenant' | 'poolKey'>,
+  workers: readonly PoolWorker[],
+  { tenant, poolKey }: Pick<PoolWorker, 'tenant' | 'poolKey'>,
   max: number,
 ): Growth {
-  const servingSlots = slots.filter((slot) => !slot.retiring);
-  const isStarting = servingSlots.some((slot) => slot.poolKey === poolKey && !slot.ready);
-  if (isStarting || servingSlots.length < max) return { mustStart: !isStarting, isStarting };
-  const otherSlots = servingSlots.filter((slot) => slot.poolKey !== poolKey);
-  const slotToStop = longestIdleSlot(otherSlots);
-  if (slotToStop !== undefined) return { mustStart: true, isStarting, slotToStop };
-  const hasNoProcess = otherSlots.length === servingSlots.length;
-  const drainingCount = slots.length - servingSlots.length;
-  const ownSlots = otherSlots.filter((slot) => slot.tenant === tenant);
-  const slotToDrain =
+  const servingWorkers = workers.filter((worker) => !worker.retiring);
+  const isStarting = servingWorkers.some((worker) => worker.poolKey === poolKey && !worker.ready);
+  if (isStarting || servingWorkers.length < max) return { mustStart: !isStarting, isStarting };
+  const otherWorkers = servingWorkers.filter((worker) => worker.poolKey !== poolKey);
+  const workerToStop = longestIdleWorker(otherWorkers);
+  if (workerToStop !== undefined) return { mustStart: true, isStarting, workerToStop };
+  const hasNoProcess = otherWorkers.length === servingWorkers.length;
+  const drainingCount = workers.length - servingWorkers.length;
+  const ownWorkers = otherWorkers.filter((worker) => worker.tenant === tenant);
+  const workerToDrain =
     hasNoProcess && drainingCount < max
-      ? slotToDrainOf(ownSlots.length > 0 ? ownSlots : otherSlots)
+      ? workerToDrainOf(ownWorkers.length > 0 ? ownWorkers : otherWorkers)
       : undefined;
-  return slotToDrain === undefined
+  return workerToDrain === undefined
     ? { mustStart: false, isStarting }
-    : { mustStart: true, isStarting, slotToDrain };
+    : { mustStart: true, isStarting, workerToDrain };
 }
 
 /** Returns the process that has been idle for the longest time. */
-function longestIdleSlot(slots: readonly Slot[]): Slot | undefined {
-  return slots
-    .filter((slot) => slot.ready && slot.assignments.size === 0)
+function longestIdleWorker(workers: readonly PoolWorker[]): PoolWorker | undefined {
+  return workers
+    .filter((worker) => worker.ready && worker.assignments.size === 0)
     .sort((a, b) => a.idleSinceMs - b.idleSinceMs)[0];
 }
 
 /** Returns the busy process to drain: from the tenant with the most processes, the oldest one. */
-function slotToDrainOf(slots: readonly Slot[]): Slot | undefined {
+function workerToDrainOf(workers: readonly PoolWorker[]): PoolWorker | undefined {
   const now = performance.now();
-  const processCountOf = (slot: Slot): number => slots.filter((other) => other.tenant === slot.tenant).length;
-  return slots
-    .filter((slot) => slot.ready && now - slot.startedAtMs >= MIN_SERVICE_MS)
+  const processCountOf = (worker: PoolWorker): number =>
+    workers.filter((other) => other.tenant === worker.tenant).length;
+  return workers
+    .filter((worker) => worker.ready && now - worker.startedAtMs >= MIN_SERVICE_MS)
     .sort((a, b) => processCountOf(b) - processCountOf(a) || a.startedAtMs - b.startedAtMs)[0];
 }

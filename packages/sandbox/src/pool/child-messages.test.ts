@@ -9,7 +9,7 @@ const done = {
   stdout: '',
   cpuMs: 1,
   wallMs: 1,
-  late: false,
+  waitedForContext: false,
   next: 0,
   rssMiB: 60,
 };

@@ -29,7 +29,7 @@ const SHAPES: { readonly [T in ChildMessage['t']]: Checks } = {
     stdout: isString,
     cpuMs: isNumber,
     wallMs: isNumber,
-    late: isBoolean,
+    waitedForContext: isBoolean,
     next: isNumber,
     rssMiB: isNumber,
   },

@@ -312,14 +312,14 @@ describe('cancelling', () => {
 });
 
 const RECYCLE = { jobs: 10, rssMiB: 420, ageMs: 1_000 };
-const processBelowLimits = { servedJobCount: 9, rssMiB: 419, startedAtMs: 0, image: undefined };
+const processBelowLimits = { completedJobCount: 9, rssMiB: 419, startedAtMs: 0, image: undefined };
 const blob = { path: '/x', sha256: '', size: 30 * 2 ** 20 };
 const image = { id: 'i', blobs: { 'site.zip': blob, 'memory.snap': blob } } as unknown as LoadedImage;
 
 describe('a process of a pool', () => {
   it('is replaced at limits of jobs, age and memory', () => {
     expect(recycleReasonOf(processBelowLimits, RECYCLE, 999)).toBeUndefined();
-    expect(recycleReasonOf({ ...processBelowLimits, servedJobCount: 10 }, RECYCLE, 999)).toBe('jobs');
+    expect(recycleReasonOf({ ...processBelowLimits, completedJobCount: 10 }, RECYCLE, 999)).toBe('jobs');
     expect(recycleReasonOf({ ...processBelowLimits, rssMiB: 420 }, RECYCLE, 999)).toBe('memory');
     expect(recycleReasonOf(processBelowLimits, RECYCLE, 1_000)).toBe('age');
   });

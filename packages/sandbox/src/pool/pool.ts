@@ -5,15 +5,15 @@ import type { HostCall, ChildMessage } from '../protocol.ts';
 import type { RawOutcome, Job } from './job.ts';
 import { type EndReason, Meter, type PoolMetrics } from './meter.ts';
 import type { PoolOptions } from './options.ts';
-import { chooseSlot, isStuck, planGrowth, assignHelper, STUCK_MS } from './assignment.ts';
+import { chooseWorker, isStuck, planGrowth, assignHelper, STUCK_MS } from './assignment.ts';
 import { FairQueue } from './queue.ts';
-import type { Assignment, ProcessTarget, Slot, SlotEvents } from './slot.ts';
+import type { Assignment, WorkerKey, PoolWorker, PoolWorkerEvents } from './pool-worker.ts';
 import { Starter } from './starter.ts';
 
 /**
  * Returns the failure of a job whose process did not respond in time. `isCpuOnly`: all of that time was CPU time.
  */
-function overdueFailure({ job, isCpuOnly }: { job: Job; isCpuOnly: boolean }): SandboxFailure {
+function unresponsiveFailure({ job, isCpuOnly }: { job: Job; isCpuOnly: boolean }): SandboxFailure {
   const { cpuMs, wallMs } = job.limits;
   const suffix = 'and could not be interrupted; its process was killed.';
   return isCpuOnly
@@ -28,28 +28,28 @@ function imageMiBOf(image: LoadedImage | undefined): number {
   return Math.ceil((2 * bytes) / 2 ** 20);
 }
 
-type ProcessUsage = Pick<Slot, 'servedJobCount' | 'rssMiB' | 'startedAtMs' | 'image'>;
+type ProcessUsage = Pick<PoolWorker, 'completedJobCount' | 'rssMiB' | 'startedAtMs' | 'image'>;
 
 /** Returns which limit a process has reached, so that it has to be replaced; undefined if none. */
 export function recycleReasonOf(
-  { servedJobCount, rssMiB, startedAtMs, image }: ProcessUsage,
+  { completedJobCount, rssMiB, startedAtMs, image }: ProcessUsage,
   limits: PoolOptions['recycle'],
   nowMs = performance.now(),
 ): Extract<EndReason, 'jobs' | 'age' | 'memory'> | undefined {
-  if (servedJobCount >= limits.jobs) return 'jobs';
+  if (completedJobCount >= limits.jobs) return 'jobs';
   if (nowMs - startedAtMs >= limits.ageMs) return 'age';
   return rssMiB >= limits.rssMiB + imageMiBOf(image) ? 'memory' : undefined;
 }
 
-/** Time that a process has to obey a cancellation before it is killed, in milliseconds. */
+/** Time that a process has to confirm a cancellation before it is killed, in milliseconds. */
 const CANCEL_GRACE_MS = 250;
 const QUEUE_CHECK_MS = 1_000;
 
 /** Assigns jobs to child processes, and starts, recycles and ends the processes. */
-export class Pool implements SlotEvents {
+export class Pool implements PoolWorkerEvents {
   readonly #options: PoolOptions;
   readonly #queue = new FairQueue();
-  readonly #slots = new Set<Slot>();
+  readonly #workers = new Set<PoolWorker>();
   readonly #starter: Starter;
   readonly #meter = new Meter();
   #stuckTimer: NodeJS.Timeout | undefined;
@@ -64,8 +64,8 @@ export class Pool implements SlotEvents {
   }
 
   get counts(): { processes: number; queued: number; running: number } {
-    const running = [...this.#slots].reduce((sum, slot) => sum + slot.assignments.size, 0);
-    return { processes: this.#slots.size, queued: this.#queue.size, running };
+    const running = [...this.#workers].reduce((sum, worker) => sum + worker.assignments.size, 0);
+    return { processes: this.#workers.size, queued: this.#queue.size, running };
   }
 
   get metrics(): PoolMetrics {
@@ -84,25 +84,28 @@ export class Pool implements SlotEvents {
   cancel(job: Job): void {
     const wasQueued = this.#queue.remove(job);
     job.end({ failure: failure('CANCELLED', 'The job was cancelled.') });
-    const slotAssignment = wasQueued ? undefined : this.#findAssignment(job);
-    if (slotAssignment === undefined) return;
-    const { slot, assignment } = slotAssignment;
-    if (slot.currentAssignment === assignment && !assignment.waiting) return slot.kill('cancelled');
-    slot.cancel(assignment);
-    slot.setDeadline(assignment, CANCEL_GRACE_MS);
+    const workerAssignment = wasQueued ? undefined : this.#findAssignment(job);
+    if (workerAssignment === undefined) return;
+    const { worker, assignment } = workerAssignment;
+    if (worker.currentAssignment === assignment && !assignment.waiting) return worker.kill('cancelled');
+    worker.cancel(assignment);
+    worker.setDeadline(assignment, CANCEL_GRACE_MS);
   }
 
   /** Starts a process for a pool key before its first job, if there is room. */
-  warm(target: ProcessTarget): void {
-    const hasProcess = [...this.#slots].some((slot) => slot.poolKey === target.poolKey && !slot.retiring);
-    if (!this.#isClosed && !hasProcess && this.#slots.size < this.#options.maxProcesses) this.#start(target);
+  warm(workerKey: WorkerKey): void {
+    const hasProcess = [...this.#workers].some(
+      (worker) => worker.poolKey === workerKey.poolKey && !worker.retiring,
+    );
+    if (!this.#isClosed && !hasProcess && this.#workers.size < this.#options.maxProcesses)
+      this.#start(workerKey);
   }
 
   /** Ends processes that were started before the isolation was determined. */
-  readonly endEarlyProcesses = (): void => this.#slots.forEach((slot) => slot.kill('isolation'));
+  readonly endEarlyProcesses = (): void => this.#workers.forEach((worker) => worker.kill('isolation'));
 
   release(key: string): void {
-    for (const slot of this.#slots) slot.release(key);
+    for (const worker of this.#workers) worker.release(key);
   }
 
   async close(): Promise<void> {
@@ -111,69 +114,69 @@ export class Pool implements SlotEvents {
     // From here on, no process may be started for waiting jobs.
     clearTimeout(this.#stuckTimer);
     this.#failQueuedJobs(this.#queue.allJobs(), failure('SANDBOX_UNAVAILABLE', 'The sandbox was closed.'));
-    if (this.#slots.size === 0) return;
+    if (this.#workers.size === 0) return;
     const allExited = new Promise<void>((resolve) => (this.#onEmpty = resolve));
-    for (const slot of this.#slots) {
-      for (const { job } of slot.assignments.values())
+    for (const worker of this.#workers) {
+      for (const { job } of worker.assignments.values())
         job.fail('SANDBOX_UNAVAILABLE', 'The sandbox was closed.');
-      slot.kill('closed');
+      worker.kill('closed');
     }
     await allExited;
   }
 
-  onReady(slot: Slot): void {
-    this.#starter.recordReady(slot);
-    this.#meter.recordStartTime(slot.startedAtMs);
+  onReady(worker: PoolWorker): void {
+    this.#starter.recordReady(worker);
+    this.#meter.recordStartTime(worker.startedAtMs);
     this.#pump();
   }
 
-  onDone(slot: Slot, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void {
-    slot.remove(assignment);
+  onDone(worker: PoolWorker, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void {
+    worker.remove(assignment);
     this.#meter.recordDone(report);
     if (report.code === 'LOST') this.#retry(assignment.job, report.text);
     else assignment.job.end({ done: report } satisfies RawOutcome);
     // The guest runtime never sends a malformed message, so user code has taken over its connection to the host.
-    if (report.code === 'PROTOCOL') slot.retire('invalid_message');
+    if (report.code === 'PROTOCOL') worker.retire('invalid_message');
     if (
-      assignHelper(this.#slots, slot, this.#options.isolateKeyOf(assignment.job)) &&
-      this.#slots.size < this.#options.maxProcesses
+      assignHelper(this.#workers, worker, this.#options.isolateKeyOf(assignment.job)) &&
+      this.#workers.size < this.#options.maxProcesses
     )
-      this.#start(slot);
-    this.#recycle(slot);
+      this.#start(worker);
+    this.#recycle(worker);
     this.#pump();
   }
 
-  onCall(slot: Slot, assignment: Assignment, hostCall: HostCall): void {
+  onCall(worker: PoolWorker, assignment: Assignment, hostCall: HostCall): void {
     // The process enforces this limit too; one that does not is compromised.
-    if (++assignment.job.hostCallCount > assignment.job.limits.hostCalls) return this.onMalformed(slot);
+    if (++assignment.job.hostCallCount > assignment.job.limits.hostCalls) return this.onMalformed(worker);
     void this.#options
       .handleHostCall(assignment.job, hostCall)
-      .then((response) => slot.answer(assignment, { call: hostCall.call, ...response }));
+      .then((response) => worker.answer(assignment, { call: hostCall.call, ...response }));
   }
 
-  onOverdue(slot: Slot, assignment: Assignment): void {
-    const { currentAssignment } = slot;
+  onUnresponsive(worker: PoolWorker, assignment: Assignment): void {
+    const { currentAssignment } = worker;
     // The job that runs has its own deadline, and the process does not count this wait as time of the job.
     if (currentAssignment !== undefined && currentAssignment !== assignment && !currentAssignment.waiting) {
-      return slot.setDeadline(assignment, assignment.job.limits.killGraceMs);
+      return worker.setDeadline(assignment, assignment.job.limits.killGraceMs);
     }
-    assignment.job.end({ failure: overdueFailure(assignment) });
-    slot.kill('unresponsive');
+    assignment.job.end({ failure: unresponsiveFailure(assignment) });
+    worker.kill('unresponsive');
   }
 
-  onMalformed(slot: Slot): void {
-    slot.currentAssignment?.job.fail(
+  onMalformed(worker: PoolWorker): void {
+    worker.currentAssignment?.job.fail(
       'SANDBOX_PROTOCOL',
       'The sandbox process sent a malformed message; it was killed.',
     );
-    slot.kill('invalid_message');
+    worker.kill('invalid_message');
   }
 
-  onExit(slot: Slot, reason: string): void {
-    this.#slots.delete(slot);
-    this.#meter.recordEnd(slot.killReason ?? (slot.ready ? 'died' : 'failed'));
-    const crashedAssignment = slot.killReason === undefined ? slot.currentAssignment : undefined;
-    for (const assignment of slot.assignments.values()) {
+  onExit(worker: PoolWorker, reason: string): void {
+    this.#workers.delete(worker);
+    this.#meter.recordEnd(worker.killReason ?? (worker.ready ? 'died' : 'failed'));
+    const crashedAssignment = worker.killReason === undefined ? worker.currentAssignment : undefined;
+    for (const assignment of worker.assignments.values()) {
       if (assignment !== crashedAssignment)
         this.#retry(assignment.job, `The sandbox process ended because of another job (${reason}).`);
       else if (reason === 'out of memory')
@@ -183,12 +186,12 @@ export class Pool implements SlotEvents {
         );
       else assignment.job.fail('SANDBOX_CRASHED', `The sandbox process ended (${reason}).`);
     }
-    if (!slot.ready && slot.killReason === undefined && this.#starter.recordFailedStart(slot))
+    if (!worker.ready && worker.killReason === undefined && this.#starter.recordFailedStart(worker))
       this.#failQueuedJobs(
-        this.#queue.jobsOfKey(slot),
+        this.#queue.jobsOfKey(worker),
         failure('SANDBOX_UNAVAILABLE', `Sandbox processes do not start (${reason}).`),
       );
-    if (this.#slots.size === 0) {
+    if (this.#workers.size === 0) {
       clearInterval(this.#idleTimer);
       this.#idleTimer = undefined;
       this.#onEmpty?.();
@@ -202,12 +205,12 @@ export class Pool implements SlotEvents {
       hasPlaced = false;
       for (const tenant of this.#queue.tenants()) {
         for (const job of this.#queue.heads(tenant)) {
-          const slot = this.#place(job);
-          if (slot === undefined) continue;
+          const worker = this.#place(job);
+          if (worker === undefined) continue;
           this.#queue.take(job);
           this.#meter.recordQueueTime(job.queuedAtMs);
-          if (slot.runnableCount > 0) this.#watchStuckJobs();
-          slot.assign(job, this.#options.isolateKeyOf(job));
+          if (worker.runnableCount > 0) this.#watchStuckJobs();
+          worker.assign(job, this.#options.isolateKeyOf(job));
           hasPlaced = true;
           break;
         }
@@ -246,26 +249,26 @@ export class Pool implements SlotEvents {
   }
 
   /** Returns the process for a job. Without one, starts a process if possible and returns undefined. */
-  #place(job: Job): Slot | undefined {
-    const slot = chooseSlot(this.#slots, job, this.#options);
-    if (slot === undefined) this.#grow(job);
-    return slot;
+  #place(job: Job): PoolWorker | undefined {
+    const worker = chooseWorker(this.#workers, job, this.#options);
+    if (worker === undefined) this.#grow(job);
+    return worker;
   }
 
   /** Starts a process for the pool key if there is room or can be made. Returns whether one is starting. */
-  #grow(target: ProcessTarget): boolean {
-    const growth = planGrowth([...this.#slots], target, this.#options.maxProcesses);
-    growth.slotToStop?.kill('evicted');
-    growth.slotToDrain?.retire('drained');
-    return growth.mustStart ? this.#start(target) : growth.isStarting;
+  #grow(workerKey: WorkerKey): boolean {
+    const growth = planGrowth([...this.#workers], workerKey, this.#options.maxProcesses);
+    growth.workerToStop?.kill('evicted');
+    growth.workerToDrain?.retire('drained');
+    return growth.mustStart ? this.#start(workerKey) : growth.isStarting;
   }
 
-  #start(target: ProcessTarget): boolean {
+  #start(workerKey: WorkerKey): boolean {
     if (this.#isClosed) return false;
     try {
-      this.#slots.add(this.#starter.start(target, this));
+      this.#workers.add(this.#starter.start(workerKey, this));
     } catch (error) {
-      this.#failQueuedJobs(this.#queue.jobsOfKey(target), startFailure(error, target.image));
+      this.#failQueuedJobs(this.#queue.jobsOfKey(workerKey), startFailure(error, workerKey.image));
       return false;
     }
     this.#idleTimer ??= setInterval(() => this.#stopIdleProcesses(), this.#options.idleMs / 2).unref();
@@ -290,18 +293,18 @@ export class Pool implements SlotEvents {
     this.#putBack([job]);
   }
 
-  #findAssignment(job: Job): { slot: Slot; assignment: Assignment } | undefined {
-    for (const slot of this.#slots) {
-      for (const assignment of slot.assignments.values())
-        if (assignment.job === job) return { slot, assignment };
+  #findAssignment(job: Job): { worker: PoolWorker; assignment: Assignment } | undefined {
+    for (const worker of this.#workers) {
+      for (const assignment of worker.assignments.values())
+        if (assignment.job === job) return { worker, assignment };
     }
     return undefined;
   }
 
-  #recycle(slot: Slot): void {
-    const reason = recycleReasonOf(slot, this.#options.recycle);
-    if (reason !== undefined) slot.retire(reason);
-    if (slot.retireReason !== undefined && slot.assignments.size === 0) slot.kill(slot.retireReason);
+  #recycle(worker: PoolWorker): void {
+    const reason = recycleReasonOf(worker, this.#options.recycle);
+    if (reason !== undefined) worker.retire(reason);
+    if (worker.retireReason !== undefined && worker.assignments.size === 0) worker.kill(worker.retireReason);
   }
 
   #watchStuckJobs(): void {
@@ -314,25 +317,25 @@ export class Pool implements SlotEvents {
 
   /** Moves jobs that wait for a long-running one to another process, if one can take them. */
   #moveStuckJobs(): void {
-    for (const slot of [...this.#slots]) {
-      if (slot.runnableCount < 2) continue;
+    for (const worker of [...this.#workers]) {
+      if (worker.runnableCount < 2) continue;
       this.#watchStuckJobs();
-      if (!isStuck(slot)) continue;
-      const hasFreeProcess = [...this.#slots].some(
+      if (!isStuck(worker)) continue;
+      const hasFreeProcess = [...this.#workers].some(
         (other) =>
-          other.poolKey === slot.poolKey && other.ready && !other.retiring && other.runnableCount === 0,
+          other.poolKey === worker.poolKey && other.ready && !other.retiring && other.runnableCount === 0,
       );
-      if (hasFreeProcess || this.#grow(slot)) this.#putBack(slot.cancelWaitingJobs());
+      if (hasFreeProcess || this.#grow(worker)) this.#putBack(worker.cancelQueuedJobs());
     }
     this.#pump();
   }
 
   #stopIdleProcesses(): void {
     const now = performance.now();
-    for (const slot of [...this.#slots]) {
-      if (this.#slots.size <= this.#options.minProcesses) return;
-      if (slot.ready && slot.assignments.size === 0 && now - slot.idleSinceMs >= this.#options.idleMs)
-        slot.kill('idle');
+    for (const worker of [...this.#workers]) {
+      if (this.#workers.size <= this.#options.minProcesses) return;
+      if (worker.ready && worker.assignments.size === 0 && now - worker.idleSinceMs >= this.#options.idleMs)
+        worker.kill('idle');
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { LoadedImage } from '../image.ts';
 import type { StartupPackages } from '../protocol.ts';
 import { launch, type LaunchOptions, type Program } from './launch.ts';
-import { Slot, type ProcessTarget, type SlotEvents } from './slot.ts';
+import { PoolWorker, type WorkerKey, type PoolWorkerEvents } from './pool-worker.ts';
 
 export interface StarterOptions extends LaunchOptions {
   readonly programOf: (image: LoadedImage | undefined) => Program;
@@ -31,23 +31,23 @@ export class Starter {
    * Starts a process.
    * @throws SandboxError NOT_BUILT, SLOTS_EXHAUSTED.
    */
-  start(target: ProcessTarget, events: SlotEvents): Slot {
+  start(workerKey: WorkerKey, events: PoolWorkerEvents): PoolWorker {
     const { memoryMiB, startTimeoutMs, programOf, startupPackagesOf } = this.#options;
-    const packages = target.image === undefined ? undefined : startupPackagesOf?.(target.image);
-    const child = launch(this.#options, programOf(target.image));
+    const packages = workerKey.image === undefined ? undefined : startupPackagesOf?.(workerKey.image);
+    const child = launch(this.#options, programOf(workerKey.image));
     const boot = {
       t: 'boot',
       snapshot: this.#snapshot ?? null,
       memoryMiB,
       ...(packages && { image: packages }),
     } as const;
-    const slot = new Slot(target, child, boot, events);
-    slot.limitStartTime(startTimeoutMs);
-    return slot;
+    const worker = new PoolWorker(workerKey, child, boot, events);
+    worker.limitStartTime(startTimeoutMs);
+    return worker;
   }
 
   /** Records that a process is ready. Later processes get the snapshot of the first one that has no image. */
-  recordReady({ poolKey, image, snapshot }: Slot): void {
+  recordReady({ poolKey, image, snapshot }: PoolWorker): void {
     this.#failedStartCounts.delete(poolKey);
     // Processes with an image have run package code, which must not influence the snapshot that other tenants start
     // from.
@@ -55,7 +55,7 @@ export class Starter {
   }
 
   /** Records a process that ended before it was ready. Returns whether its pool key has failed too often. */
-  recordFailedStart({ poolKey }: Pick<ProcessTarget, 'poolKey'>): boolean {
+  recordFailedStart({ poolKey }: Pick<WorkerKey, 'poolKey'>): boolean {
     const failureCount = (this.#failedStartCounts.get(poolKey) ?? 0) + 1;
     this.#failedStartCounts.delete(poolKey);
     if (failureCount >= MAX_FAILED_STARTS) return true;

@@ -13,7 +13,7 @@ import { UNCONFINED } from '../../../../test/support/unconfined.ts';
  * a snapshot with the name of its image.
  */
 const SERVING_PROGRAM = `
-const usage = { stdout: '', cpuMs: 0, wallMs: 0, late: false, next: 0, rssMiB: 1 };
+const usage = { stdout: '', cpuMs: 0, wallMs: 0, waitedForContext: false, next: 0, rssMiB: 1 };
 const ownSnapshot = new Uint8Array(Buffer.from(process.argv[2]));
 let initial;
 process.on('message', ({ t, id, snapshot }) => {

@@ -53,7 +53,7 @@ export class SyncCallPipe {
     this.#pipe = pipe;
     this.#events = events;
     pipe.on('data', (data: Buffer) => this.#receive(data));
-    // An ended process needs no answer; its exit is handled by the slot.
+    // An ended process needs no answer; its exit is handled by the PoolWorker.
     pipe.on('error', () => undefined);
     (pipe as Duplex & { unref?: () => void }).unref?.();
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chmod, lstat, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ImageBlob } from '@heddle/sandbox';
-import { freeSlotUid, takeSlotUid } from '@heddle/sandbox/build';
+import { freeProcessUid, takeProcessUid } from '@heddle/sandbox/build';
 import type { BuildContext } from '../../../builder.ts';
 import { ImageError } from '../../../error.ts';
 import { logLines } from '../../../log.ts';
@@ -58,7 +58,7 @@ async function compile(
   const toolchain = await findOrFetchToolchain(build.locked.toolchain, context);
   const confinement = await checker.confinement();
   const buildFolder = await mkdtemp(join(context.workFolder, 'go-'));
-  const uid = confinement.uids === undefined ? undefined : takeSlotUid(confinement.uids);
+  const uid = confinement.uids === undefined ? undefined : takeProcessUid(confinement.uids);
   const sizeWatcher = watchSize(buildFolder, MAX_BUILD_SIZE, context.signal, { factor: 1, pollMs: POLL_MS });
   try {
     const folders = await prepareFolders(build, { buildFolder, toolchain: toolchain.path, uid }, context);
@@ -82,7 +82,7 @@ async function compile(
       await moveProgram(build.id, join(folders.programs, name), join(target, name));
   } finally {
     sizeWatcher.stop();
-    if (uid !== undefined) freeSlotUid(uid);
+    if (uid !== undefined) freeProcessUid(uid);
     await rm(buildFolder, { recursive: true, force: true });
   }
 }

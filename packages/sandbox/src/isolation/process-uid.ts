@@ -96,12 +96,12 @@ function processesByUser(): Map<number, number[]> {
 }
 
 /**
- * Takes a user id for one process until `freeSlotUid`: processes with the same user id could signal and trace each
+ * Takes a user id for one process until `freeProcessUid`: processes with the same user id could signal and trace each
  * other. An id is reused as late as possible, and never while any process runs with it or another host process has
  * claimed it.
  * @throws SandboxError SLOTS_EXHAUSTED if every id is in use.
  */
-export function takeSlotUid({ from, to }: UidRange): number {
+export function takeProcessUid({ from, to }: UidRange): number {
   const count = to - from + 1;
   const processIdsByUid = processesByUser();
   for (let step = 0; step < count; step++) {
@@ -117,7 +117,7 @@ export function takeSlotUid({ from, to }: UidRange): number {
 }
 
 /** Frees a user id. */
-export function freeSlotUid(uid: number): void {
+export function freeProcessUid(uid: number): void {
   usedUids.delete(uid);
   releaseUid(uid);
 }

@@ -20,21 +20,21 @@ export interface Assignment {
 }
 
 /** The jobs that a process serves: those of a tenant with a common image. */
-export type ProcessTarget = Pick<Job, 'tenant' | 'poolKey' | 'image'>;
+export type WorkerKey = Pick<Job, 'tenant' | 'poolKey' | 'image'>;
 
-export interface SlotEvents {
-  onReady(slot: Slot): void;
-  onDone(slot: Slot, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void;
-  onCall(slot: Slot, assignment: Assignment, hostCall: HostCall): void;
+export interface PoolWorkerEvents {
+  onReady(worker: PoolWorker): void;
+  onDone(worker: PoolWorker, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void;
+  onCall(worker: PoolWorker, assignment: Assignment, hostCall: HostCall): void;
   /** The process did not respond by a job's deadline. */
-  onOverdue(slot: Slot, assignment: Assignment): void;
+  onUnresponsive(worker: PoolWorker, assignment: Assignment): void;
   /** The process sent a message that our processes never send. */
-  onMalformed(slot: Slot): void;
-  onExit(slot: Slot, reason: string): void;
+  onMalformed(worker: PoolWorker): void;
+  onExit(worker: PoolWorker, reason: string): void;
 }
 
 /** One child process and the jobs inside it. */
-export class Slot {
+export class PoolWorker {
   readonly tenant: string;
   readonly poolKey: string;
   readonly image: LoadedImage | undefined;
@@ -49,34 +49,31 @@ export class Slot {
   killReason: EndReason | undefined;
   hasExited = false;
   /** Number of jobs that it has ended. */
-  servedJobCount = 0;
-  /**
-   * Incremented for each late job (one that arrived before its context was ready), and decremented for each other job;
-   * at least 0.
-   */
-  lateJobExcess = 0;
+  completedJobCount = 0;
+  /** Incremented for each job that had to wait for its context, and decremented for each other job; at least 0. */
+  coldStartBalance = 0;
   rssMiB = 0;
   idleSinceMs = 0;
   /** When the process last sent a message or got its first job. */
-  progressAtMs = 0;
+  lastActivityMs = 0;
   /** The snapshot that this process made at its start for later ones. */
   snapshot: Uint8Array | undefined;
   readonly #child: ChildProcess;
-  readonly #events: SlotEvents;
+  readonly #events: PoolWorkerEvents;
   readonly #syncCallPipe: SyncCallPipe | undefined;
   /** Id of the job that the process last reported as the one whose code runs, or runs next. */
-  #announcedId = 0;
+  #reportedJobId = 0;
   #startTimer: NodeJS.Timeout | undefined;
   /** Why it was ended before it was ready. */
-  #startFault: string | undefined;
+  #startError: string | undefined;
   #stderr = '';
   #lastId = 0;
 
   constructor(
-    { tenant, poolKey, image }: ProcessTarget,
+    { tenant, poolKey, image }: WorkerKey,
     child: ChildProcess,
     bootRequest: ChildRequest,
-    events: SlotEvents,
+    events: PoolWorkerEvents,
   ) {
     this.tenant = tenant;
     this.poolKey = poolKey;
@@ -104,7 +101,7 @@ export class Slot {
   /** Ends the process if it is not ready in time: a hanging start would occupy its slot permanently. */
   limitStartTime(ms: number): void {
     this.#startTimer = setTimeout(() => {
-      this.#startFault = `not ready within ${ms} ms`;
+      this.#startError = `not ready within ${ms} ms`;
       endProcess(this.#child);
     }, ms);
   }
@@ -122,8 +119,8 @@ export class Slot {
 
   /** Returns the job whose code holds the thread, as far as is known. */
   get currentAssignment(): Assignment | undefined {
-    const announcedAssignment = this.assignments.get(this.#announcedId);
-    if (announcedAssignment !== undefined) return announcedAssignment;
+    const reportedAssignment = this.assignments.get(this.#reportedJobId);
+    if (reportedAssignment !== undefined) return reportedAssignment;
     for (const assignment of this.assignments.values()) if (!assignment.waiting) return assignment;
     return this.assignments.values().next().value;
   }
@@ -132,8 +129,8 @@ export class Slot {
     const id = ++this.#lastId;
     const assignment: Assignment = { id, job, waiting: false, isCpuOnly: false, deadlineTimer: undefined };
     if (this.assignments.size === 0) {
-      this.#announcedId = id;
-      this.progressAtMs = performance.now();
+      this.#reportedJobId = id;
+      this.lastActivityMs = performance.now();
       this.#keepHostAlive(true);
     }
     this.assignments.set(id, assignment);
@@ -147,10 +144,10 @@ export class Slot {
     this.#send({ t: 'run', id, key, mode: job.mode, args: job.args, limits: job.limits });
   }
 
-  /** Sets the time after which an unresponsive process is overdue for this job. */
+  /** Sets the time after which an unresponsive process is killed because of this job. */
   setDeadline(assignment: Assignment, ms: number): void {
     clearTimeout(assignment.deadlineTimer);
-    assignment.deadlineTimer = setTimeout(() => this.#events.onOverdue(this, assignment), ms);
+    assignment.deadlineTimer = setTimeout(() => this.#events.onUnresponsive(this, assignment), ms);
   }
 
   /** Sends the host's answer to a call. */
@@ -160,13 +157,13 @@ export class Slot {
     else this.#send({ t: 'answer', id: assignment.id, ...response });
   }
 
-  /** Asks the process to stop a job. The assignment remains until the process obeys or is killed. */
+  /** Asks the process to stop a job. The assignment remains until the process confirms or is killed. */
   cancel(assignment: Assignment): void {
     this.#send({ t: 'cancel', id: assignment.id });
   }
 
   /** Cancels the jobs that wait for the thread and have made no host calls. Returns them, for other processes. */
-  cancelWaitingJobs(): Job[] {
+  cancelQueuedJobs(): Job[] {
     const { currentAssignment } = this;
     const cancelledJobs: Job[] = [];
     for (const assignment of [...this.assignments.values()]) {
@@ -235,7 +232,7 @@ export class Slot {
   #receive(message: unknown): void {
     const report = readChildMessage(message);
     if (report === undefined) return this.#events.onMalformed(this);
-    this.progressAtMs = performance.now();
+    this.lastActivityMs = performance.now();
     if (report.t === 'ready') {
       if (this.ready) return this.#events.onMalformed(this);
       this.ready = true;
@@ -247,13 +244,13 @@ export class Slot {
     }
     const assignment = this.assignments.get(report.id);
     if (report.t === 'done') {
-      this.#announcedId = report.next;
+      this.#reportedJobId = report.next;
       this.rssMiB = report.rssMiB;
-      this.servedJobCount++;
-      this.lateJobExcess = Math.max(0, this.lateJobExcess + (report.late ? 1 : -1));
+      this.completedJobCount++;
+      this.coldStartBalance = Math.max(0, this.coldStartBalance + (report.waitedForContext ? 1 : -1));
     }
     if (assignment === undefined) return;
-    if (report.t === 'enter') this.#announcedId = report.id;
+    if (report.t === 'enter') this.#reportedJobId = report.id;
     else if (report.t === 'waiting') this.#onWaiting(assignment);
     else if (report.t === 'call') this.#events.onCall(this, assignment, report);
     else this.#events.onDone(this, assignment, report);
@@ -269,7 +266,7 @@ export class Slot {
   }
 
   #onSyncCall({ id, op, head, body }: SyncCall): void {
-    this.progressAtMs = performance.now();
+    this.lastActivityMs = performance.now();
     const assignment = this.assignments.get(id);
     if (assignment === undefined) return;
     this.#events.onCall(this, assignment, { t: 'call', id, call: SYNC_CALL, op, head, body });
@@ -279,7 +276,7 @@ export class Slot {
   #exitReason(code: number | null, signal: NodeJS.Signals | null): string {
     const isOutOfMemory = /heap out of memory|out of memory|is_heap_oom/i.test(this.#stderr);
     if (isOutOfMemory) return 'out of memory';
-    const reason = this.#startFault ?? (signal !== null ? `signal ${signal}` : `exit code ${String(code)}`);
+    const reason = this.#startError ?? (signal !== null ? `signal ${signal}` : `exit code ${String(code)}`);
     const output = this.ready || this.killReason !== undefined ? '' : this.#stderr.trim().slice(0, 1_000);
     if (output !== '') warnOperator(`A sandbox process did not start (${reason}): ${output}`);
     return reason;

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { killOrphanedProcesses, freeSlotUid, takeSlotUid } from './slot-uid.ts';
+import { killOrphanedProcesses, freeProcessUid, takeProcessUid } from './process-uid.ts';
 import { spawnConfined } from './spawn.ts';
 import { isMapped } from './users.ts';
 
@@ -13,28 +13,28 @@ const isRootOnLinux = process.platform === 'linux' && process.geteuid?.() === 0;
 describe.runIf(process.platform === 'linux')('the user ids of processes', () => {
   it('are in the range, and belong to one process until they are freed', () => {
     const range = { from: 61_000, to: 61_002 };
-    const uids = [takeSlotUid(range), takeSlotUid(range), takeSlotUid(range)];
+    const uids = [takeProcessUid(range), takeProcessUid(range), takeProcessUid(range)];
     expect(new Set(uids)).toEqual(new Set([61_000, 61_001, 61_002]));
-    expect(() => takeSlotUid(range)).toThrow(expect.objectContaining({ code: 'SLOTS_EXHAUSTED' }));
-    freeSlotUid(61_001);
-    expect(takeSlotUid(range)).toBe(61_001);
-    for (const uid of uids) freeSlotUid(uid);
+    expect(() => takeProcessUid(range)).toThrow(expect.objectContaining({ code: 'SLOTS_EXHAUSTED' }));
+    freeProcessUid(61_001);
+    expect(takeProcessUid(range)).toBe(61_001);
+    for (const uid of uids) freeProcessUid(uid);
   });
 
   it('are used in turn, freed ones last', () => {
     const range = { from: 61_010, to: 61_013 };
     const seenUids = [];
     for (let i = 0; i < 4; i++) {
-      const uid = takeSlotUid(range);
+      const uid = takeProcessUid(range);
       seenUids.push(uid);
-      freeSlotUid(uid);
+      freeProcessUid(uid);
     }
     expect(new Set(seenUids).size).toBe(4);
   });
 
   it("are freed if a process's files cannot be opened", () => {
     const range = { from: 61_040, to: 61_040 };
-    const uid = takeSlotUid(range);
+    const uid = takeProcessUid(range);
     const command = {
       command: '/bin/true',
       args: [],
@@ -43,30 +43,30 @@ describe.runIf(process.platform === 'linux')('the user ids of processes', () => 
       hasSyncPipe: false,
     };
     expect(() => spawnConfined({ ...command, uid, files: ['/', '/nowhere/site.zip'] })).toThrow(/ENOENT/);
-    expect(takeSlotUid(range)).toBe(uid);
-    freeSlotUid(uid);
+    expect(takeProcessUid(range)).toBe(uid);
+    freeProcessUid(uid);
   });
 
   it('are not held by a claim without the start time of its process', () => {
     const range = { from: 61_045, to: 61_045 };
-    const uid = takeSlotUid(range);
+    const uid = takeProcessUid(range);
     const folders = ['/run', tmpdir()].map((parent) => join(parent, `heddle-uids-${process.geteuid?.()}`));
     const isClaim = (name: string): boolean => name.startsWith(`${uid}-${process.pid}-`);
     const folder = folders.find(
       (candidate) => existsSync(candidate) && readdirSync(candidate).some(isClaim),
     ) as string;
-    freeSlotUid(uid);
+    freeProcessUid(uid);
     // No process can have this id.
     writeFileSync(join(folder, `${uid}-4194305`), '');
-    expect(takeSlotUid(range)).toBe(uid);
-    freeSlotUid(uid);
+    expect(takeProcessUid(range)).toBe(uid);
+    freeProcessUid(uid);
   });
 
   it('are held by one host process at a time, even if unused, and are freed when it dies', async () => {
     const script = `
-      import { takeSlotUid } from ${JSON.stringify(new URL('./slot-uid.ts', import.meta.url).href)};
+      import { takeProcessUid } from ${JSON.stringify(new URL('./process-uid.ts', import.meta.url).href)};
       const uids = [];
-      try { for (;;) uids.push(takeSlotUid({ from: 61050, to: 61069 })); } catch {}
+      try { for (;;) uids.push(takeProcessUid({ from: 61050, to: 61069 })); } catch {}
       console.log(JSON.stringify(uids));
       process.stdin.resume();`;
     const hosts = Array.from({ length: 4 }, () =>
@@ -84,29 +84,29 @@ describe.runIf(process.platform === 'linux')('the user ids of processes', () => 
     const exits = hosts.map((host) => once(host, 'exit'));
     for (const host of hosts) host.kill('SIGKILL');
     await Promise.all(exits);
-    const ownUids = Array.from({ length: 20 }, () => takeSlotUid({ from: 61_050, to: 61_069 }));
+    const ownUids = Array.from({ length: 20 }, () => takeProcessUid({ from: 61_050, to: 61_069 }));
     expect(new Set(ownUids).size).toBe(20);
-    ownUids.forEach(freeSlotUid);
+    ownUids.forEach(freeProcessUid);
   });
 
   it.runIf(isRootOnLinux)('are not used while anything else runs with them', async () => {
     const range = { from: 61_020, to: 61_021 };
     const otherProcess = spawn('/bin/sleep', ['60'], { uid: 61_020, gid: 61_020, stdio: 'ignore' });
     await once(otherProcess, 'spawn');
-    const uid = takeSlotUid(range);
+    const uid = takeProcessUid(range);
     expect(uid).toBe(61_021);
-    expect(() => takeSlotUid(range)).toThrow(expect.objectContaining({ code: 'SLOTS_EXHAUSTED' }));
+    expect(() => takeProcessUid(range)).toThrow(expect.objectContaining({ code: 'SLOTS_EXHAUSTED' }));
     otherProcess.kill('SIGKILL');
-    freeSlotUid(uid);
+    freeProcessUid(uid);
   });
 
   it.runIf(isRootOnLinux)('have no processes left after killOrphanedProcesses', async () => {
     const range = { from: 61_030, to: 61_030 };
-    const uid = takeSlotUid(range);
+    const uid = takeProcessUid(range);
     const leftover = spawn('/bin/sleep', ['60'], { uid, gid: uid, stdio: 'ignore' });
     await once(leftover, 'spawn');
     killOrphanedProcesses(uid);
-    freeSlotUid(uid);
+    freeProcessUid(uid);
     expect(await once(leftover, 'exit')).toEqual([null, 'SIGKILL']);
   });
 });
