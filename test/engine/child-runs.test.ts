@@ -25,7 +25,7 @@ async function addOldParent(data: string, header: Partial<RunHeader> = {}) {
   const stores = openStores({ data });
   const workerResources = createWorkerResources(stores, {});
   onTestFinished(() => workerResources.close());
-  const { definitions } = workerResources.parts;
+  const { definitions } = workerResources.dependencies;
   const { plan } = definitions.compile(PARENT);
   await stores.definitions.putPlan(plan.hash, plan as unknown as Json);
   await definitions.deploy(CHILD, {});
@@ -107,7 +107,7 @@ describe('a run with the id of a child run', () => {
       startedEntry(),
       completedRecord(childId),
     );
-    const segments = new Segments(workerResources.parts);
+    const segments = new Segments(workerResources.dependencies);
     const node = plan.skeleton.nodes.findIndex(({ id }) => id === callId);
     const { entries, calls } = await segments.run({
       runId: 'old-parent',

@@ -1,5 +1,5 @@
 import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
-import { createRuntimeParts } from '../../packages/engine/src/assemble.ts';
+import { createRuntimeDependencies } from '../../packages/engine/src/assemble.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import { HostSnapshot } from '../../packages/sandbox/src/host-snapshot.ts';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { UNCONFINED } from '../support/unconfined.ts';
 
 /** Returns Python's hash of a string in an engine with these options. It identifies the interpreter's hash seed. */
 async function pythonHashIn(options: EngineOptions): Promise<unknown> {
-  const { codeService } = createRuntimeParts(openStores(), createRegistry([], []), options);
+  const { codeService } = createRuntimeDependencies(openStores(), createRegistry([], []), options);
   onTestFinished(() => codeService.close());
   const sandbox = await codeService.limitedSandbox((work) => work(), undefined);
   return valueIn(await sandbox.run({ runId: 'r', language: 'python', code: 'return hash("a text")' }));

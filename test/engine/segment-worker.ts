@@ -24,8 +24,8 @@ export function openWorker(
   const blocks = [{ ...scriptedExecutor.executor, class: 'compute' as const }];
   const resources = createWorkerResources(stores, { blocks, ...(clock && { clock }) });
   onTestFinished(() => resources.close());
-  const segments = new Segments(resources.parts, stallDetector);
-  const remoteRuns = new RemoteRuns(resources.parts);
+  const segments = new Segments(resources.dependencies, stallDetector);
+  const remoteRuns = new RemoteRuns(resources.dependencies);
   return {
     stores,
     /** Records a run of a workflow with these blocks and edges. Returns its id and the command of its start block. */
@@ -34,7 +34,7 @@ export function openWorker(
         names.map((name) => work(name)),
         edges,
       );
-      const { plan } = resources.parts.definitions.compile(definition);
+      const { plan } = resources.dependencies.definitions.compile(definition);
       const runId = randomUUID();
       await remoteRuns.recordStart({
         runId,

@@ -39,7 +39,7 @@ describe('RemoteRuns', () => {
     await stores.runs.create(newRun('r'), startedEntry());
     const resources = createWorkerResources(storesWithWriter(stores, 'r'), {});
     onTestFinished(() => resources.close());
-    const state = await new RemoteRuns(resources.parts).readRun('r', { withLogs: true });
+    const state = await new RemoteRuns(resources.dependencies).readRun('r', { withLogs: true });
     expect(state?.logs).toHaveLength(state?.record.seq ?? 0);
   });
 });

@@ -14,7 +14,7 @@ import { CodeService } from './execution/code-service.ts';
 import { Connections } from './execution/run-connections.ts';
 import { Environments } from './execution/run-environment.ts';
 import { capsOf } from './execution/spending-caps.ts';
-import type { RuntimeParts } from './execution/runtime-parts.ts';
+import type { RuntimeDependencies } from './execution/runtime-dependencies.ts';
 import { Values } from './records/values.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { EngineOptions } from './options.ts';
@@ -30,15 +30,15 @@ const MAX_RUN_FILE_BYTES = 1024 * 1024 * 1024;
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 
 /**
- * Returns the parts that all runs share, from the engine's options and open stores. `codeService`: by default, a new
- * one with these options.
+ * Returns the dependencies that all runs share, from the engine's options and open stores. `codeService`: by default, a
+ * new one with these options.
  */
-export function createRuntimeParts(
+export function createRuntimeDependencies(
   stores: SharedStores,
   registry: Registry,
   options: EngineOptions,
   codeService = new CodeService(sandboxOptions(options)),
-): RuntimeParts {
+): RuntimeDependencies {
   const { clock = systemClock, onError = reportAsWarning } = options;
   const values = new Values(stores.values);
   const { env = {}, environments: tenantEnvironments, tenant = () => undefined } = options;
@@ -79,29 +79,36 @@ function featuresOf({ tenantFiles, tenantKnowledge }: EngineOptions): HostFeatur
   return [...(tenantFiles ? ['files' as const] : []), ...(tenantKnowledge ? ['knowledge' as const] : [])];
 }
 
-function notifierOf(blocks: readonly BlockExecutor[]): RuntimeParts['notify'] {
+function notifierOf(blocks: readonly BlockExecutor[]): RuntimeDependencies['notify'] {
   const notifier = blocks.find((executor) => executor.notify !== undefined);
   return notifier && (async (context) => (await notifier.notify?.(context)) ?? []);
 }
 
-/** The parts that workers of other runtimes need to run blocks without an engine. */
+/** The dependencies that workers of other runtimes need to run blocks without an engine. */
 export interface WorkerResources {
-  parts: RuntimeParts;
+  dependencies: RuntimeDependencies;
   /** Stops the sandbox and waits for connections that are being closed. The stores stay open. */
   close(): Promise<void>;
 }
 
-/** Returns the parts of an engine with these options, over open stores. Throws EXECUTOR_DUPLICATE, OPTIONS_INVALID. */
+/**
+ * Returns the dependencies of an engine with these options, over open stores. Throws EXECUTOR_DUPLICATE,
+ * OPTIONS_INVALID.
+ */
 export function createWorkerResources(
   stores: SharedStores,
   options: Omit<EngineOptions, 'runtime' | 'postgres' | 'durability'>,
 ): WorkerResources {
-  const parts = createRuntimeParts(stores, createRegistry(builtInExecutors, options.blocks), options);
-  return { parts, close: () => closeParts(parts) };
+  const dependencies = createRuntimeDependencies(
+    stores,
+    createRegistry(builtInExecutors, options.blocks),
+    options,
+  );
+  return { dependencies, close: () => closeDependencies(dependencies) };
 }
 
 /** Stops the sandbox, and waits for connections that are being closed. */
-export async function closeParts({ codeService, connections }: RuntimeParts): Promise<void> {
+export async function closeDependencies({ codeService, connections }: RuntimeDependencies): Promise<void> {
   await Promise.all([codeService.close(), connections.waitUntilClosed()]);
 }
 

@@ -11,7 +11,12 @@ import { serveControlRequests } from './runtime/local/control.ts';
 import { LocalRuntime } from './runtime/local/local-runtime.ts';
 import { exclusiveOwnership } from './runtime/local/run-ownership.ts';
 import { RunRegistry } from './runtime/local/run-registry.ts';
-import { closeParts, fileHttpClientLoader, createRuntimeParts, reportAsWarning } from './assemble.ts';
+import {
+  closeDependencies,
+  fileHttpClientLoader,
+  createRuntimeDependencies,
+  reportAsWarning,
+} from './assemble.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import { openStores } from './store/open.ts';
 import { openLeasedStores } from './store/open-postgres.ts';
@@ -65,17 +70,17 @@ export async function createEngineOn(
   codeService?: CodeService,
 ): Promise<Engine> {
   const { recover = true } = options;
-  const parts = createRuntimeParts(stores, registry, options, codeService);
+  const dependencies = createRuntimeDependencies(stores, registry, options, codeService);
   const onAcquire = recover ? undefined : openedRunsRecorder(stores);
-  const runs = new RunRegistry(parts, exclusiveOwnership(stores.runs, onAcquire));
-  const localParts = { ...parts, stores, runs };
-  const stopControlRequests = await serveControlRequests(localParts, recover);
+  const runs = new RunRegistry(dependencies, exclusiveOwnership(stores.runs, onAcquire));
+  const localDependencies = { ...dependencies, stores, runs };
+  const stopControlRequests = await serveControlRequests(localDependencies, recover);
   const close = async (graceMs: number): Promise<void> => {
     await stopControlRequests();
-    const grace = timeLimit(parts.clock, graceMs);
+    const grace = timeLimit(dependencies.clock, graceMs);
     await runs.close(grace.elapsed);
     grace.cancel();
-    await (codeService ? parts.connections.waitUntilClosed() : closeParts(parts));
+    await (codeService ? dependencies.connections.waitUntilClosed() : closeDependencies(dependencies));
     stores.close();
   };
   try {
@@ -84,8 +89,13 @@ export async function createEngineOn(
     await close(0);
     throw error;
   }
-  const runtime = new LocalRuntime(localParts);
-  return new HeddleEngine({ ...localParts, runtime, httpClient: fileHttpClientLoader(options), close });
+  const runtime = new LocalRuntime(localDependencies);
+  return new HeddleEngine({
+    ...localDependencies,
+    runtime,
+    httpClient: fileHttpClientLoader(options),
+    close,
+  });
 }
 
 /**
@@ -109,15 +119,15 @@ async function createOnRuntime(
   options: EngineOptions,
 ): Promise<Engine> {
   const stores = await provider.openStores(options);
-  const parts = createRuntimeParts(stores, registry, options);
+  const dependencies = createRuntimeDependencies(stores, registry, options);
   const closeStores = async (): Promise<void> => {
-    await closeParts(parts);
+    await closeDependencies(dependencies);
     await stores.close();
   };
   try {
-    const openRuntime = await provider.open(parts);
+    const openRuntime = await provider.open(dependencies);
     return new HeddleEngine({
-      ...parts,
+      ...dependencies,
       runtime: openRuntime.runtime,
       httpClient: fileHttpClientLoader(options),
       close: async (graceMs) => {

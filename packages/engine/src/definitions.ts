@@ -46,7 +46,7 @@ export class Definitions {
   readonly #versions = new Map<string, VersionedPlan>();
   readonly #now: () => number;
 
-  constructor(parts: {
+  constructor(dependencies: {
     stores: Pick<SharedStores, 'definitions'>;
     registry: Registry;
     limits: Partial<PlanLimits> | undefined;
@@ -54,12 +54,12 @@ export class Definitions {
     features: readonly HostFeature[];
     now: () => number;
   }) {
-    this.#stores = parts.stores;
-    this.#now = parts.now;
-    const { limits, triggers } = parts;
+    this.#stores = dependencies.stores;
+    this.#now = dependencies.now;
+    const { limits, triggers } = dependencies;
     this.#options = {
-      blockTypes: blockTypeInfos(parts.registry),
-      features: parts.features,
+      blockTypes: blockTypeInfos(dependencies.registry),
+      features: dependencies.features,
       ...(limits && { limits }),
       ...(triggers && { triggers }),
     };

@@ -11,7 +11,7 @@ import type { StoreFilesOptions } from './files/ingest.ts';
 import { copyCallerJson } from './json-copy.ts';
 import { isChildRunId } from './execution/child-runs.ts';
 import { findBlock } from './execution/plan-queries.ts';
-import type { RuntimeParts } from './execution/runtime-parts.ts';
+import type { RuntimeDependencies } from './execution/runtime-dependencies.ts';
 import type { HttpClient } from './executors/services.ts';
 import { readChanges } from './records/run-changes.ts';
 import { readDefinition, readHeader } from './records/read-run.ts';
@@ -46,8 +46,8 @@ interface Selection {
   select?: readonly string[];
 }
 
-interface EngineParts extends Pick<
-  RuntimeParts,
+interface EngineDependencies extends Pick<
+  RuntimeDependencies,
   | 'stores'
   | 'values'
   | 'clock'
@@ -66,15 +66,15 @@ interface EngineParts extends Pick<
 
 /** An engine over a runtime and its stores. */
 export class HeddleEngine implements Engine {
-  readonly #parts: EngineParts;
+  readonly #dependencies: EngineDependencies;
   #closed: Promise<void> | undefined;
 
-  constructor(parts: EngineParts) {
-    this.#parts = parts;
+  constructor(dependencies: EngineDependencies) {
+    this.#dependencies = dependencies;
   }
 
   get separatesTenants(): boolean {
-    return this.#parts.separatesTenants;
+    return this.#dependencies.separatesTenants;
   }
 
   async deploy(
@@ -82,11 +82,11 @@ export class HeddleEngine implements Engine {
     options: { fileName?: string; compat?: boolean } = {},
   ): Promise<DeployedVersion> {
     this.#requireOpen();
-    return this.#parts.definitions.deploy(workflow, options);
+    return this.#dependencies.definitions.deploy(workflow, options);
   }
 
   check(workflow: unknown, options: { fileName?: string; compat?: boolean } = {}): Diagnostic[] {
-    return this.#parts.definitions.check(workflow, options);
+    return this.#dependencies.definitions.check(workflow, options);
   }
 
   async execute(
@@ -112,7 +112,7 @@ export class HeddleEngine implements Engine {
     { version, start }: ExecuteOptions,
   ): Promise<{ target: VersionedPlan; start: string }> {
     this.#requireOpen();
-    const target = await this.#parts.definitions.resolve(workflow, version);
+    const target = await this.#dependencies.definitions.resolve(workflow, version);
     return { target, start: start === undefined ? target.plan.start : startBlockId(target.plan, start) };
   }
 
@@ -126,7 +126,7 @@ export class HeddleEngine implements Engine {
     const { target, start } = await this.#resolveStart(workflow, options);
     const block = target.plan.blocks[start];
     if (!block?.trigger) return input;
-    const { stores, httpClient, tenant } = this.#parts;
+    const { stores, httpClient, tenant } = this.#dependencies;
     const owner = () => tenant(target.plan.workflow.id);
     const { signal, limits, onStored, fields } = options;
     return ingestFiles(block, input, {
@@ -140,7 +140,7 @@ export class HeddleEngine implements Engine {
     { version }: Pick<ExecuteOptions, 'version'> = {},
   ): Promise<WorkflowBlock[]> {
     this.#requireOpen();
-    const { plan } = await this.#parts.definitions.resolve(workflow, version);
+    const { plan } = await this.#dependencies.definitions.resolve(workflow, version);
     return startCandidates(plan).flatMap((id) => {
       const block = plan.blocks[id];
       return block ? [{ blockId: id, name: block.name, type: block.type }] : [];
@@ -152,7 +152,7 @@ export class HeddleEngine implements Engine {
     { version }: Pick<ExecuteOptions, 'version'> = {},
   ): Promise<WorkflowBlock[]> {
     this.#requireOpen();
-    const { plan } = await this.#parts.definitions.resolve(workflow, version);
+    const { plan } = await this.#dependencies.definitions.resolve(workflow, version);
     return Object.values(plan.blocks).map(({ id, name, type }) => ({ blockId: id, name, type }));
   }
 
@@ -162,20 +162,20 @@ export class HeddleEngine implements Engine {
     { version, secrets = new Map() }: Parameters<Engine['redact']>[2] = {},
   ): Promise<Json> {
     this.#requireOpen();
-    const { plan } = await this.#parts.definitions.resolve(workflow, version);
-    const environment = await this.#parts.environments.open(plan);
+    const { plan } = await this.#dependencies.definitions.resolve(workflow, version);
+    const environment = await this.#dependencies.environments.open(plan);
     for (const [name, secret] of secrets) environment.addSecret(name, secret);
     return environment.redactJson(value);
   }
 
   async fileReader(runId: string, limits: ReadLimits = {}): Promise<FileReader> {
     this.#requireOpen();
-    return fileReader(this.#parts, await readHeader(this.#parts, runId), limits);
+    return fileReader(this.#dependencies, await readHeader(this.#dependencies, runId), limits);
   }
 
   async openFile(runId: string, file: Pick<FileRecord, 'id' | 'key'>): Promise<FileContent | undefined> {
     this.#requireOpen();
-    return openFile(this.#parts, await readHeader(this.#parts, runId), file);
+    return openFile(this.#dependencies, await readHeader(this.#dependencies, runId), file);
   }
 
   #launch(
@@ -183,7 +183,7 @@ export class HeddleEngine implements Engine {
     request: { start: string; input: Json; options: ExecuteOptions; reused?: ReusedData },
   ): Promise<LiveRun> {
     const { start, input, options, reused } = request;
-    return this.#parts.runtime.start({
+    return this.#dependencies.runtime.start({
       runId: chosenRunId(options.runId) ?? newRunId(),
       ...(options.callerId !== undefined && { callerId: options.callerId }),
       plan,
@@ -220,11 +220,11 @@ export class HeddleEngine implements Engine {
 
   async #resource(runId: string, { select }: Selection): Promise<RunResource> {
     const { record, logs } = await this.#read(runId, select !== undefined);
-    return resourceOf(record, this.#parts.values, { select, logs });
+    return resourceOf(record, this.#dependencies.values, { select, logs });
   }
 
   async #read(runId: string, withLogs: boolean): Promise<RunState> {
-    const run = await this.#parts.runtime.readRun(runId, { withLogs });
+    const run = await this.#dependencies.runtime.readRun(runId, { withLogs });
     if (!run) throw runNotFound(runId);
     return run;
   }
@@ -232,13 +232,13 @@ export class HeddleEngine implements Engine {
   async getRun(runId: string, { select }: Selection = {}): Promise<RunDetail> {
     this.#requireOpen();
     const { record, logs } = await this.#read(runId, select !== undefined);
-    return detailOf(record, this.#parts.values, { select, logs });
+    return detailOf(record, this.#dependencies.values, { select, logs });
   }
 
   async getLogs(runId: string): Promise<LogDetail[]> {
     this.#requireOpen();
     const { logs } = await this.#read(runId, true);
-    return logDetails(logs, this.#parts.values);
+    return logDetails(logs, this.#dependencies.values);
   }
 
   async getTrace(runId: string): Promise<Span> {
@@ -249,18 +249,18 @@ export class HeddleEngine implements Engine {
 
   async *follow(runId: string, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<RunEvent> {
     this.#requireOpen();
-    const { stores, values, clock } = this.#parts;
-    const definition = await readDefinition(this.#parts, runId);
+    const { stores, values, clock } = this.#dependencies;
+    const definition = await readDefinition(this.#dependencies, runId);
     const mayContinue = (): boolean => this.#closed === undefined;
-    const parts = { stores, values, clock, mayContinue, ...(signal && { signal }) };
-    yield* follow(parts, definition);
+    const dependencies = { stores, values, clock, mayContinue, ...(signal && { signal }) };
+    yield* follow(dependencies, definition);
   }
 
   async childRuns(runId: string): Promise<{ runId: string; workflowId: string; blockId: string }[]> {
     this.#requireOpen();
-    const { runs } = this.#parts.stores;
-    await this.#parts.runtime.whenSaved(runId);
-    await readHeader(this.#parts, runId);
+    const { runs } = this.#dependencies.stores;
+    await this.#dependencies.runtime.whenSaved(runId);
+    await readHeader(this.#dependencies, runId);
     const children: { runId: string; workflowId: string; blockId: string }[] = [];
     for (const id of await runs.childRunIds(runId)) {
       const child = await runs.header(id);
@@ -272,7 +272,7 @@ export class HeddleEngine implements Engine {
 
   async listRuns(query: RunListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
     this.#requireOpen();
-    const { stores, values, runtime } = this.#parts;
+    const { stores, values, runtime } = this.#dependencies;
     const read = (listedRecord: RunRecord) =>
       runtime.readRun(listedRecord.runId, { withLogs: false, listedRecord });
     return listDetails({ runs: stores.runs, values, read }, query);
@@ -280,22 +280,22 @@ export class HeddleEngine implements Engine {
 
   async planOf(runId: string): Promise<Plan> {
     this.#requireOpen();
-    return (await readDefinition(this.#parts, runId)).plan;
+    return (await readDefinition(this.#dependencies, runId)).plan;
   }
 
   async readValue(stored: StoredValue): Promise<Json> {
     this.#requireOpen();
-    return this.#parts.values.load(stored);
+    return this.#dependencies.values.load(stored);
   }
 
   async runChanges(limit: number): Promise<RunChanges> {
     this.#requireOpen();
-    return readChanges(this.#parts, limit);
+    return readChanges(this.#dependencies, limit);
   }
 
   async runSizes(runIds: readonly string[]): Promise<Map<string, number>> {
     this.#requireOpen();
-    return this.#parts.stores.changes.bytesOf(runIds);
+    return this.#dependencies.stores.changes.bytesOf(runIds);
   }
 
   async resume(
@@ -303,7 +303,7 @@ export class HeddleEngine implements Engine {
     { token, input, ...selection }: { token?: string; input?: Json } & Selection = {},
   ): Promise<RunResource> {
     this.#requireOpen();
-    await this.#parts.runtime.resume(runId, {
+    await this.#dependencies.runtime.resume(runId, {
       ...(token !== undefined && { token }),
       ...(input !== undefined && { input: copyCallerJson(input, 'The answer', 'RESUME_INPUT_INVALID') }),
     });
@@ -312,7 +312,7 @@ export class HeddleEngine implements Engine {
 
   async cancel(runId: string, reason?: string): Promise<boolean> {
     this.#requireOpen();
-    return this.#parts.runtime.cancel(runId, reason);
+    return this.#dependencies.runtime.cancel(runId, reason);
   }
 
   async runFromBlock(
@@ -325,7 +325,7 @@ export class HeddleEngine implements Engine {
     const reused = collectReusedData(target.plan, block, source, options);
     const restarted = await this.#launch(target, {
       start: block.id,
-      input: options.input ?? (await this.#parts.values.load(source.ledger.input)),
+      input: options.input ?? (await this.#dependencies.values.load(source.ledger.input)),
       options: { mocks: header.mocks, ...options },
       reused,
     });
@@ -351,8 +351,8 @@ export class HeddleEngine implements Engine {
     reference: string,
     { workflow, version }: { workflow?: WorkflowSource; version?: number },
   ) {
-    const { stores, definitions } = this.#parts;
-    const { header, plan } = await readDefinition(this.#parts, runId);
+    const { stores, definitions } = this.#dependencies;
+    const { header, plan } = await readDefinition(this.#dependencies, runId);
     const target: VersionedPlan =
       workflow === undefined
         ? { plan, version: header.version }
@@ -364,7 +364,7 @@ export class HeddleEngine implements Engine {
 
   async deleteRun(runId: string): Promise<void> {
     this.#requireOpen();
-    const { stores, runtime } = this.#parts;
+    const { stores, runtime } = this.#dependencies;
     await runtime.whenSaved(runId);
     const runIds = await endedRunTree(stores, runId);
     // Children are deleted first: if a deletion fails, the remaining runs can still be found from the parent.
@@ -376,14 +376,14 @@ export class HeddleEngine implements Engine {
 
   async deleteFiles(keys: readonly string[]): Promise<void> {
     this.#requireOpen();
-    await this.#parts.stores.values.prune(keys, PRUNE_MIN_AGE_MS);
+    await this.#dependencies.stores.values.prune(keys, PRUNE_MIN_AGE_MS);
   }
 
   async attach(runId: string): Promise<RunHandle> {
     this.#requireOpen();
-    const run = await this.#parts.runtime.open(runId);
+    const run = await this.#dependencies.runtime.open(runId);
     if (run) return this.#handle(run, {});
-    await readHeader(this.#parts, runId);
+    await readHeader(this.#dependencies, runId);
     throw new EngineError('RUN_ENDED', `Run ${runId} has ended.`);
   }
 
@@ -392,7 +392,7 @@ export class HeddleEngine implements Engine {
   }
 
   close(options: { graceMs?: number } = {}): Promise<void> {
-    this.#closed ??= this.#parts.close(options.graceMs ?? 5000);
+    this.#closed ??= this.#dependencies.close(options.graceMs ?? 5000);
     return this.#closed;
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock, Json } from '@heddle/core';
 import type { StartRequest } from './execution/run-start.ts';
-import type { RuntimeParts } from './execution/runtime-parts.ts';
+import type { RuntimeDependencies } from './execution/runtime-dependencies.ts';
 import type { ReadRunOptions, RunState } from './records/read-run.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { RunEvent } from './types.ts';
@@ -42,5 +42,7 @@ export interface RuntimeProvider {
   readonly data?: string;
   openStores(options: { clock?: Clock }): Promise<SharedStores> | SharedStores;
   /** Opens the runtime. `close` lets running blocks finish for `graceMs` and leaves the stores open. */
-  open(parts: RuntimeParts): Promise<{ runtime: RuntimePort; close(graceMs: number): Promise<void> }>;
+  open(
+    dependencies: RuntimeDependencies,
+  ): Promise<{ runtime: RuntimePort; close(graceMs: number): Promise<void> }>;
 }

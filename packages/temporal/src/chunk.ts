@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { StoredValue } from '@heddle/core/run';
-import type { RuntimeParts, TimedEntry } from '@heddle/engine/runtime';
+import type { RuntimeDependencies, TimedEntry } from '@heddle/engine/runtime';
 
 /**
  * Returns journal entries as a payload. Short lists are inline. Lists with confidential entries (failures, whose
@@ -8,7 +8,7 @@ import type { RuntimeParts, TimedEntry } from '@heddle/engine/runtime';
  * them. A list in the value store is removed together with the run.
  */
 export async function chunkOf(
-  { values, stores }: Pick<RuntimeParts, 'values' | 'stores'>,
+  { values, stores }: Pick<RuntimeDependencies, 'values' | 'stores'>,
   runId: string,
   entries: readonly TimedEntry[],
 ): Promise<StoredValue> {

@@ -1,4 +1,4 @@
-import type { RuntimeParts, RuntimeProvider } from '@heddle/engine/runtime';
+import type { RuntimeDependencies, RuntimeProvider } from '@heddle/engine/runtime';
 import { Launcher } from './client/launcher.ts';
 import { TemporalRuntime } from './client/runtime.ts';
 import { openDeployment, openSharedStores } from './deployment.ts';
@@ -31,23 +31,23 @@ export function temporal(options: TemporalOptions): RuntimeProvider {
   return {
     ...('data' in options && { data: options.data }),
     openStores: ({ clock }) => openSharedStores(options, clock),
-    open: (parts) => openRuntime(parts, options),
+    open: (dependencies) => openRuntime(dependencies, options),
   };
 }
 
-async function openRuntime(parts: RuntimeParts, options: TemporalOptions) {
+async function openRuntime(dependencies: RuntimeDependencies, options: TemporalOptions) {
   const { worker = true, eager = false } = options;
-  const deployment = await openDeployment(options, createDecryptErrorHandler(parts));
+  const deployment = await openDeployment(options, createDecryptErrorHandler(dependencies));
   const { connection, client, queues, profile } = deployment;
   try {
-    const workers = worker === false ? undefined : await startWorkers(parts, options, deployment);
+    const workers = worker === false ? undefined : await startWorkers(dependencies, options, deployment);
     const launcher = new Launcher({
       client,
       taskQueue: queues.engine,
       eager: eager && workers !== undefined,
     });
-    const stopSweeper = startSweeper(parts, deployment);
-    const runtime = new TemporalRuntime({ runtime: parts, client, launcher, profile });
+    const stopSweeper = startSweeper(dependencies, deployment);
+    const runtime = new TemporalRuntime({ runtime: dependencies, client, launcher, profile });
     return {
       runtime,
       close: async (graceMs: number): Promise<void> => {
@@ -56,7 +56,10 @@ async function openRuntime(parts: RuntimeParts, options: TemporalOptions) {
         runtime.close();
         // A hanging worker still uses the connection, which then stays open until the process ends.
         if (isAbandoned)
-          parts.onError(new Error('A worker did not stop in time. It ends with this process.'), undefined);
+          dependencies.onError(
+            new Error('A worker did not stop in time. It ends with this process.'),
+            undefined,
+          );
         else await connection.close();
       },
     };
@@ -68,12 +71,12 @@ async function openRuntime(parts: RuntimeParts, options: TemporalOptions) {
 }
 
 async function startWorkers(
-  parts: RuntimeParts,
+  dependencies: RuntimeDependencies,
   { worker, bundle }: TemporalOptions,
   deployment: Deployment,
 ): Promise<WorkerGroup> {
   const tuning = typeof worker === 'object' ? worker : {};
-  const group = await WorkerGroup.start(parts, { deployment, tuning, bundle });
-  group.finished.catch((error: unknown) => parts.onError(error, undefined));
+  const group = await WorkerGroup.start(dependencies, { deployment, tuning, bundle });
+  group.finished.catch((error: unknown) => dependencies.onError(error, undefined));
   return group;
 }

@@ -64,8 +64,8 @@ export class BlockTask {
   }
 }
 
-/** The parts of its run that an attempt uses. */
-export interface AttemptParts {
+/** The dependencies of its run that an attempt uses. */
+export interface AttemptDependencies {
   replica: Replica;
   workflowId: string;
   clock: Clock;
@@ -89,27 +89,27 @@ export class Attempt implements BlockContextOptions {
   /** The fields that the block has read so far: its input in the log. */
   input: JsonObject | undefined;
   startedMs: number;
-  readonly #parts: AttemptParts;
+  readonly #dependencies: AttemptDependencies;
   readonly #address: readonly number[];
   #hasEmitted = false;
   #createdServices: ExecutorServices | undefined;
   #createdSteps: BlockSteps | undefined;
 
   constructor(
-    parts: AttemptParts,
+    dependencies: AttemptDependencies,
     command: Extract<Command, { type: 'run' }>,
     place: Place,
     task: BlockTask,
   ) {
     this.place = place;
-    this.block = parts.replica.plan.blocks[place.block] as BlockConfig;
+    this.block = dependencies.replica.plan.blocks[place.block] as BlockConfig;
     this.task = task;
-    this.lookup = new ReferenceResolver(parts.replica, place, parts.environment);
+    this.lookup = new ReferenceResolver(dependencies.replica, place, dependencies.environment);
     const { try: attempt, resumes } = command;
     this.numbers = resumes === undefined ? { try: attempt } : { try: attempt, resumes };
     this.input = this.block.code && { code: this.block.code.authored };
-    this.startedMs = parts.clock.now();
-    this.#parts = parts;
+    this.startedMs = dependencies.clock.now();
+    this.#dependencies = dependencies;
     this.#address = command.at;
   }
 
@@ -118,11 +118,11 @@ export class Attempt implements BlockContextOptions {
   }
 
   get runId(): string {
-    return this.#parts.replica.runId;
+    return this.#dependencies.replica.runId;
   }
 
   get workflowId(): string {
-    return this.#parts.workflowId;
+    return this.#dependencies.workflowId;
   }
 
   get scope(): readonly number[] {
@@ -130,7 +130,7 @@ export class Attempt implements BlockContextOptions {
   }
 
   get clock(): Clock {
-    return this.#parts.clock;
+    return this.#dependencies.clock;
   }
 
   get signal(): AbortSignal {
@@ -138,7 +138,7 @@ export class Attempt implements BlockContextOptions {
   }
 
   get services(): ExecutorServices {
-    return (this.#createdServices ??= this.#parts.services(this.place, this.lookup, this.task));
+    return (this.#createdServices ??= this.#dependencies.services(this.place, this.lookup, this.task));
   }
 
   get step(): BlockContext['step'] {
@@ -146,15 +146,15 @@ export class Attempt implements BlockContextOptions {
   }
 
   get #steps(): BlockSteps {
-    const { steps: store, values, environment } = this.#parts;
+    const { steps: store, values, environment } = this.#dependencies;
     const { sanitizer } = environment;
     const { runId, place, block, task } = this;
-    const parts = { store, values, sanitizer, runId, place, block, task };
-    return (this.#createdSteps ??= new BlockSteps(parts));
+    const dependencies = { store, values, sanitizer, runId, place, block, task };
+    return (this.#createdSteps ??= new BlockSteps(dependencies));
   }
 
   answers(): Promise<Json[]> {
-    const { replica } = this.#parts;
+    const { replica } = this.#dependencies;
     // Read immediately, because the ledger removes the answers when the block ends.
     return this.#steps.read([...replica.ledger.answersAt(this.place)]);
   }
@@ -165,7 +165,7 @@ export class Attempt implements BlockContextOptions {
   }
 
   get deadlineMs(): number | undefined {
-    return this.#parts.replica.deadlineAt(this.#address);
+    return this.#dependencies.replica.deadlineAt(this.#address);
   }
 
   get fieldOverrides(): JsonObject | undefined {
@@ -179,18 +179,19 @@ export class Attempt implements BlockContextOptions {
 
   emit(emission: BlockEmission): void {
     if (this.task.stopReason) return;
-    this.#parts.emissions.add(this.place, emission, !this.#hasEmitted);
+    this.#dependencies.emissions.add(this.place, emission, !this.#hasEmitted);
     this.#hasEmitted = true;
   }
 
   /**
    * Ends the emissions. Resolves when they are published, so that listeners get them before the attempt's result.
-   * Returns undefined if there is nothing to wait for. `isInterrupted`: the attempt has failed, so its text may be incomplete.
+   * Returns undefined if there is nothing to wait for. `isInterrupted`: the attempt has failed, so its text may be
+   * incomplete.
    */
   endEmissions(options: { isInterrupted: boolean }): Promise<void> | undefined {
     if (!this.#hasEmitted) return undefined;
-    this.#parts.emissions.end(this.place, options);
-    return this.#parts.emissions.flush();
+    this.#dependencies.emissions.end(this.place, options);
+    return this.#dependencies.emissions.flush();
   }
 
   onRead(name: string, value: Json): void {

@@ -33,7 +33,7 @@ import { findCredential } from '../secrets/credentials.ts';
 import type { WarmUp } from './code-service.ts';
 import { conversationIds, conversationOf } from './conversation.ts';
 import type { RunEnvironment } from './run-environment.ts';
-import type { CommandExecutorParts } from './command-executor.ts';
+import type { CommandExecutorDependencies } from './command-executor.ts';
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { declaredInputs } from './plan-queries.ts';
 import type { RunConnections } from './run-connections.ts';
@@ -44,7 +44,7 @@ import { tenantFilesOf } from './tenant-files.ts';
 import { tenantKnowledgeOf } from './tenant-knowledge.ts';
 import { runSpending } from './spending.ts';
 import { wrapStoreErrors, InfrastructureError } from '../records/infrastructure-error.ts';
-import type { RuntimeParts } from './runtime-parts.ts';
+import type { RuntimeDependencies } from './runtime-dependencies.ts';
 
 /** The run whose blocks use the services. */
 interface ServedRun {
@@ -63,9 +63,9 @@ interface ServedRun {
  * Returns the services for the blocks of one run: executors or mocks, the sandbox, the network, files and child runs.
  */
 export function createBlockServices(
-  parts: RuntimeParts,
+  dependencies: RuntimeDependencies,
   run: ServedRun,
-): Pick<CommandExecutorParts, 'executorOf' | 'services' | 'files'> {
+): Pick<CommandExecutorDependencies, 'executorOf' | 'services' | 'files'> {
   const { header, environment } = run;
   const { plan } = run.replica;
   const mocks = header.mocks === null ? NO_MOCKS : parseMocks(header.mocks);
@@ -78,13 +78,13 @@ export function createBlockServices(
     // The call chain includes calls over HTTP. Runs that started before call chains were recorded have only the depth.
     depth: Math.max(header.parent?.depth ?? 0, header.via?.length ?? 0),
     callChain: callChain(header),
-    codeLimits: parts.codeLimits,
+    codeLimits: dependencies.codeLimits,
   };
-  const tenant = createTenantLookup(parts, plan);
-  const spending = runSpending(parts, { header, tenant });
-  const storeFile = fileStorage(parts, tenant);
+  const tenant = createTenantLookup(dependencies, plan);
+  const spending = runSpending(dependencies, { header, tenant });
+  const storeFile = fileStorage(dependencies, tenant);
   const warmUps = pythonWarmUps(plan, mocks);
-  if (warmUps.length > 0) void parts.codeService.warm(warmUps, tenant);
+  if (warmUps.length > 0) void dependencies.codeService.warm(warmUps, tenant);
   return {
     executorOf: (block, countExecutions) => {
       const mockValues = mocks.valuesFor(block);
@@ -95,19 +95,24 @@ export function createBlockServices(
           return { output: {}, ...mockResult(block, mockValues, earlierExecutionCount) };
         });
       }
-      return block.trigger ? triggerExecutor(block, run, parts) : registeredExecutor(block, parts);
+      return block.trigger
+        ? triggerExecutor(block, run, dependencies)
+        : registeredExecutor(block, dependencies);
     },
-    files: () => fileReader(parts, header, { tenant, tooLargeError: fileTooLargeError }),
+    files: () => fileReader(dependencies, header, { tenant, tooLargeError: fileTooLargeError }),
     services: (place, resolver, task) =>
-      servicesOf({ parts, run, place, resolver, task, runInfo, tenant, spending, storeFile }),
+      servicesOf({ dependencies, run, place, resolver, task, runInfo, tenant, spending, storeFile }),
   };
 }
 
 /** Returns a lookup of the run's tenant. Its first successful result is cached. */
-function createTenantLookup(parts: RuntimeParts, { workflow }: Plan): () => Promise<string | undefined> {
+function createTenantLookup(
+  dependencies: RuntimeDependencies,
+  { workflow }: Plan,
+): () => Promise<string | undefined> {
   let lookup: Promise<string | undefined> | undefined;
   return () =>
-    (lookup ??= (async () => parts.tenant(workflow.id))().catch((error: unknown) => {
+    (lookup ??= (async () => dependencies.tenant(workflow.id))().catch((error: unknown) => {
       lookup = undefined;
       throw error;
     }));
@@ -151,7 +156,7 @@ function createComputeExecutor(block: BlockConfig, execute: EngineExecutor['exec
 function triggerExecutor(
   block: BlockConfig,
   { replica, header }: ServedRun,
-  parts: RuntimeParts,
+  dependencies: RuntimeDependencies,
 ): EngineExecutor {
   const metadata = (): JsonObject => ({
     workflowId: header.workflowId,
@@ -159,21 +164,21 @@ function triggerExecutor(
     startTime: new Date(header.createdMs).toISOString(),
   });
   return createComputeExecutor(block, () => {
-    const input = parts.values.load(replica.ledger.input);
+    const input = dependencies.values.load(replica.ledger.input);
     return thenMaybe(input, (loaded) => ({ output: startOutput(block, loaded, metadata) }));
   });
 }
 
-function registeredExecutor(block: BlockConfig, parts: RuntimeParts): EngineExecutor {
-  const executor = parts.registry.get(block.type);
+function registeredExecutor(block: BlockConfig, dependencies: RuntimeDependencies): EngineExecutor {
+  const executor = dependencies.registry.get(block.type);
   if (!executor) throw unknownTypeError(block);
   return executor;
 }
 
 const MIN_CREDENTIAL_CHARS = 8;
 
-interface ServiceParts {
-  parts: RuntimeParts;
+interface ServiceContext {
+  dependencies: RuntimeDependencies;
   run: ServedRun;
   place: Place;
   resolver: ReferenceResolver;
@@ -184,55 +189,59 @@ interface ServiceParts {
   storeFile: FileStorage;
 }
 
-function servicesOf(serviceParts: ServiceParts): ExecutorServices {
-  const { parts, run, place, resolver, task, runInfo, tenant, spending, storeFile } = serviceParts;
+function servicesOf(serviceContext: ServiceContext): ExecutorServices {
+  const { dependencies, run, place, resolver, task, runInfo, tenant, spending, storeFile } = serviceContext;
   const { plan, index } = run.replica;
-  const store = parts.stores.conversations;
+  const store = dependencies.stores.conversations;
   const address = (): number[] => index.addressOf(place.block, place.scope);
   const region = () => regionAt(plan.skeleton, address());
   const node = (): number => address().at(-1) as number;
-  const find = (reference: string) => liveChild({ parts, run, place, task, tenant }, reference);
-  const tenantParts = { tenant, onError: (error: unknown) => parts.onError(error, run.header.runId) };
+  const find = (reference: string) => liveChild({ dependencies, run, place, task, tenant }, reference);
+  const tenantDependencies = {
+    tenant,
+    onError: (error: unknown) => dependencies.onError(error, run.header.runId),
+  };
   const services: ExecutorServices = {
     sandbox: async () =>
-      parts.codeService.limitedSandbox((work) => run.limiter(work, task.signal), await tenant()),
-    httpClient: () => parts.blockHttpClient(),
+      dependencies.codeService.limitedSandbox((work) => run.limiter(work, task.signal), await tenant()),
+    httpClient: () => dependencies.blockHttpClient(),
     service: async (name) => {
-      const service = await parts.service(name);
+      const service = await dependencies.service(name);
       const { credential = '' } = service;
       // A response can repeat the credential of a request. Shorter credentials are placeholders for local servers
       // (`none`).
       if (credential.length >= MIN_CREDENTIAL_CHARS) run.environment.addSecret(name, credential);
       return service;
     },
-    credential: (query) => findCredential(credentialContext(parts, run, tenant), query),
-    skills: skillsOf({ skills: parts.skills, ...tenantParts }),
-    tenantFiles: tenantFilesOf(parts.tenantFiles, tenantParts),
-    tenantKnowledge: tenantKnowledgeOf(parts.tenantKnowledge, tenantParts),
-    readFile: (record) => fileReader(parts, run.header, { tenant, tooLargeError: fileTooLargeError })(record),
+    credential: (query) => findCredential(credentialContext(dependencies, run, tenant), query),
+    skills: skillsOf({ skills: dependencies.skills, ...tenantDependencies }),
+    tenantFiles: tenantFilesOf(dependencies.tenantFiles, tenantDependencies),
+    tenantKnowledge: tenantKnowledgeOf(dependencies.tenantKnowledge, tenantDependencies),
+    readFile: (record) =>
+      fileReader(dependencies, run.header, { tenant, tooLargeError: fileTooLargeError })(record),
     storeFile,
-    openFile: ({ id, key }) => openFile(parts, run.header, { id, key, tenant }),
+    openFile: ({ id, key }) => openFile(dependencies, run.header, { id, key, tenant }),
     conversation: (id) =>
       conversationOf({ store, tenant, environment: run.environment, runId: run.header.runId, place }, id),
     conversationIds: (limit) => conversationIds({ store, tenant }, limit),
     spending: spending(place, plan.blocks[place.block]?.name ?? place.block),
-    rateLimiter: sharedRateLimiter(parts),
+    rateLimiter: sharedRateLimiter(dependencies),
     connection: (key, open) => run.connections.get(key, task.signal, open),
     withoutSlot: (wait) => (task.slot ? task.slot.runWithout(wait) : wait()),
-    runs: () => createRunLog(parts, { workflow: plan.workflow, tenant, find }),
+    runs: () => createRunLog(dependencies, { workflow: plan.workflow, tenant, find }),
     lookup: resolver,
-    ...(parts.pauseLinks && { pauseLinks: () => pauseLinksOf(serviceParts) }),
-    ...(parts.notify && { notify: (context) => callNotifiers(serviceParts, context) }),
+    ...(dependencies.pauseLinks && { pauseLinks: () => pauseLinksOf(serviceContext) }),
+    ...(dependencies.notify && { notify: (context) => callNotifiers(serviceContext, context) }),
     run: runInfo,
     target: (port) => targetOf(region(), node(), port),
     ports: () => portsOf(region(), node()),
     findChild: async (reference, call) => {
-      const child = await childDefinition({ parts, run, place, task, tenant, call }, reference);
+      const child = await childDefinition({ dependencies, run, place, task, tenant, call }, reference);
       if (!child) return undefined;
       const { id: workflowId, name, description } = child.plan.workflow;
       return { workflowId, version: child.version, name, description, inputs: declaredInputs(child.plan) };
     },
-    runChild: (request) => callChild(serviceParts, request),
+    runChild: (request) => callChild(serviceContext, request),
     callWorkflow: async (reference, { input, ...call }) =>
       (await callWorkflow(services, { reference, createInput: () => input, ...call })).output,
   };
@@ -240,10 +249,10 @@ function servicesOf(serviceParts: ServiceParts): ExecutorServices {
 }
 
 /** Returns the URLs at which a person can resume the pause point that the attempt opens. */
-function pauseLinksOf({ parts, run, place, task }: ServiceParts): PauseLinks {
+function pauseLinksOf({ dependencies, run, place, task }: ServiceContext): PauseLinks {
   task.pauseToken ??= newPauseToken(run, place, task);
   const { workflowId, runId } = run.header;
-  return parts.pauseLinks?.({ workflowId, runId, token: task.pauseToken }) ?? {};
+  return dependencies.pauseLinks?.({ workflowId, runId, token: task.pauseToken }) ?? {};
 }
 
 function newPauseToken(run: ServedRun, { block, scope }: Place, { attempt, resumes }: BlockTask): string {
@@ -255,18 +264,18 @@ function newPauseToken(run: ServedRun, { block, scope }: Place, { attempt, resum
  * at the URL that the tools have already sent.
  */
 async function callNotifiers(
-  { parts, run, place, task }: ServiceParts,
+  { dependencies, run, place, task }: ServiceContext,
   context: EngineContext,
 ): Promise<NotificationOutcome[]> {
   const token = (): string => newPauseToken(run, place, task);
   task.pauseToken ??= await context.step('address', token, { idempotent: true });
-  return (await parts.notify?.(context)) ?? [];
+  return (await dependencies.notify?.(context)) ?? [];
 }
 
 /**
  * Runs a child run. The block releases its slot while it waits only for child runs, because their blocks need slots.
  */
-async function callChild({ run, place, task }: ServiceParts, request: ChildRequest): Promise<ChildOutcome> {
+async function callChild({ run, place, task }: ServiceContext, request: ChildRequest): Promise<ChildOutcome> {
   // Redacted here, because the child does not redact secrets that its own blocks cannot read.
   const input = run.environment.redactJson(request.input);
   const noop = (): void => undefined;
@@ -289,12 +298,12 @@ async function callChild({ run, place, task }: ServiceParts, request: ChildReque
 }
 
 /** Returns the shared rate limiter. A failure of its store stops the run, which later continues from its journal. */
-function sharedRateLimiter(parts: RuntimeParts): RateLimiter {
-  const store = parts.stores.rates;
+function sharedRateLimiter(dependencies: RuntimeDependencies): RateLimiter {
+  const store = dependencies.stores.rates;
   return {
     take: (key, demand) => {
       // Expired keys have no effect.
-      pruneHourly(parts, store, demand.nowMs);
+      pruneHourly(dependencies, store, demand.nowMs);
       return wrapStoreErrors(async () => store.take(key, demand));
     },
     correctTokens: (key, tokensMs) => wrapStoreErrors(async () => store.correctTokens(key, tokensMs)),
@@ -303,19 +312,19 @@ function sharedRateLimiter(parts: RuntimeParts): RateLimiter {
 }
 
 function credentialContext(
-  parts: RuntimeParts,
+  dependencies: RuntimeDependencies,
   { header, environment }: ServedRun,
   tenant: () => Promise<string | undefined>,
 ): CredentialContext {
   return {
-    credentials: parts.credentials,
+    credentials: dependencies.credentials,
     tenant,
     addSecret: (name, value) => environment.addSecret(name, value),
-    onError: (error) => parts.onError(error, header.runId),
+    onError: (error) => dependencies.onError(error, header.runId),
   };
 }
 
-type CallerParts = Pick<ServiceParts, 'parts' | 'run' | 'place' | 'task' | 'tenant'> & {
+type CallerContext = Pick<ServiceContext, 'dependencies' | 'run' | 'place' | 'task' | 'tenant'> & {
   call?: string | undefined;
 };
 
@@ -323,13 +332,13 @@ type CallerParts = Pick<ServiceParts, 'parts' | 'run' | 'place' | 'task' | 'tena
  * Returns the plan and version for the child run of this attempt: those of the child run if it has started, else the
  * live version. Throws an InfrastructureError if they cannot be read.
  */
-async function childDefinition(caller: CallerParts, reference: string): Promise<VersionedPlan | undefined> {
-  const { parts, run, place, task, call } = caller;
+async function childDefinition(caller: CallerContext, reference: string): Promise<VersionedPlan | undefined> {
+  const { dependencies, run, place, task, call } = caller;
   try {
     const { attempt } = task;
-    const child = await findChildRun(parts.stores.runs, run.header, { place, attempt, call });
+    const child = await findChildRun(dependencies.stores.runs, run.header, { place, attempt, call });
     if (!child) return await liveChild(caller, reference);
-    return { plan: await parts.definitions.plan(child.planHash), version: child.version };
+    return { plan: await dependencies.definitions.plan(child.planHash), version: child.version };
   } catch (error) {
     throw childError(error);
   }
@@ -337,14 +346,14 @@ async function childDefinition(caller: CallerParts, reference: string): Promise<
 
 /** Returns the live version of the workflow that `reference` names; undefined if the run's tenant has none. */
 async function liveChild(
-  { parts, run, tenant }: CallerParts,
+  { dependencies, run, tenant }: CallerContext,
   reference: string,
 ): Promise<VersionedPlan | undefined> {
-  const resolved = await parts.resolveChild(run.replica.plan.workflow.id, reference);
-  const child = resolved && (await parts.definitions.find(resolved.workflow, resolved.version));
+  const resolved = await dependencies.resolveChild(run.replica.plan.workflow.id, reference);
+  const child = resolved && (await dependencies.definitions.find(resolved.workflow, resolved.version));
   if (!child) return undefined;
   // `find` returns workflows of every tenant.
-  const owner = await parts.tenant(child.plan.workflow.id);
+  const owner = await dependencies.tenant(child.plan.workflow.id);
   return owner === (await tenant()) ? child : undefined;
 }
 
@@ -363,7 +372,7 @@ interface RunLogReader {
 }
 
 /** Returns the log of the runs that a block may read: the runs of its tenant's workflows. */
-function createRunLog({ stores, values, tenant }: RuntimeParts, reader: RunLogReader): RunLog {
+function createRunLog({ stores, values, tenant }: RuntimeDependencies, reader: RunLogReader): RunLog {
   const { workflow } = reader;
   return {
     async list({ workflow: reference, ...query }) {

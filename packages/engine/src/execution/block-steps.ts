@@ -9,8 +9,8 @@ import type { StepStore, StoredStep } from '../store/stores.ts';
 
 const MAX_KEY_CHARS = 200;
 
-/** The parts of its run that the steps of an attempt use. */
-export interface StepParts {
+/** The dependencies of its run that the steps of an attempt use. */
+export interface StepDependencies {
   store: StepStore;
   values: Values;
   sanitizer: Sanitizer;
@@ -29,13 +29,13 @@ export interface StepParts {
 export class BlockSteps {
   /** The error that storing or reading a step threw. If set, the result of the executor is ignored. */
   fault: { error: unknown } | undefined;
-  readonly #parts: StepParts;
+  readonly #dependencies: StepDependencies;
   #loading: Promise<Map<string, StoredStep>> | undefined;
   /** Running steps, by key: a second call waits for the first. */
   readonly #running = new Map<string, Promise<Json>>();
 
-  constructor(parts: StepParts) {
-    this.#parts = parts;
+  constructor(dependencies: StepDependencies) {
+    this.#dependencies = dependencies;
   }
 
   readonly run: BlockContext['step'] = async <T extends Json>(
@@ -45,7 +45,9 @@ export class BlockSteps {
   ): Promise<T> => {
     if (key === '' || key.length > MAX_KEY_CHARS) {
       const reason = `A step key must have 1 to ${MAX_KEY_CHARS} characters; this one has ${key.length}`;
-      throw new BlockError('BLOCK_FAILED', `${this.#parts.block.name}: ${reason}.`, { retryable: false });
+      throw new BlockError('BLOCK_FAILED', `${this.#dependencies.block.name}: ${reason}.`, {
+        retryable: false,
+      });
     }
     const running = this.#running.get(key) ?? this.#runOnce(key, work, options.idempotent === true);
     this.#running.set(key, running);
@@ -61,7 +63,7 @@ export class BlockSteps {
     work: (step: StepCall) => Promise<Json> | Json,
     idempotent: boolean,
   ): Promise<Json> {
-    const { store, runId, place } = this.#parts;
+    const { store, runId, place } = this.#dependencies;
     const steps = await (this.#loading ??= this.#load());
     const loadedStep = steps.get(key);
     if (loadedStep?.result) return this.#read(loadedStep.result);
@@ -73,7 +75,7 @@ export class BlockSteps {
     }
     const idempotencyKey = `${idempotencyKeyOf(runId, place.block, place.scope)}/${key}`;
     const json = await this.#runWork(key, () => work({ idempotencyKey }), idempotent);
-    const { values, sanitizer } = this.#parts;
+    const { values, sanitizer } = this.#dependencies;
     const value = sanitizer.redactJson(json, `The result of step "${key}"`);
     const stored = await this.#access(() => values.store(value));
     const result = await this.#access(() => store.endStep(runId, place, key, stored));
@@ -86,7 +88,7 @@ export class BlockSteps {
    * stays in the store, because the work may have taken effect.
    */
   async #runWork(key: string, work: () => Promise<Json> | Json, idempotent: boolean): Promise<Json> {
-    const { store, runId, place, task } = this.#parts;
+    const { store, runId, place, task } = this.#dependencies;
     let hasStarted = false;
     try {
       if (task.stopReason) throw task.stopReason;
@@ -104,7 +106,7 @@ export class BlockSteps {
   }
 
   async #load(): Promise<Map<string, StoredStep>> {
-    const { store, runId, place } = this.#parts;
+    const { store, runId, place } = this.#dependencies;
     const steps = await this.#access(() => store.steps(runId, place));
     return new Map(steps.map((step) => [step.key, step]));
   }
@@ -115,7 +117,7 @@ export class BlockSteps {
   }
 
   async #read(result: StoredValue): Promise<Json> {
-    return structuredClone(await this.#access(() => this.#parts.values.load(result)));
+    return structuredClone(await this.#access(() => this.#dependencies.values.load(result)));
   }
 
   /** Accesses the store. Keeps an error for the attempt, because the executor may catch it. */
@@ -131,7 +133,7 @@ export class BlockSteps {
   #unknownOutcomeError(key: string): BlockError {
     return new BlockError(
       'STEP_OUTCOME_UNKNOWN',
-      `${this.#parts.block.name}: step "${key}" was interrupted, and may have taken effect. It is not repeated; check its effect.`,
+      `${this.#dependencies.block.name}: step "${key}" was interrupted, and may have taken effect. It is not repeated; check its effect.`,
       { retryable: false, details: { step: key } },
     );
   }

@@ -14,7 +14,7 @@ import {
 import { failureOf, resultEntry } from './attempt-entry.ts';
 import type { AttemptHeader, AttemptPlace } from './attempt-entry.ts';
 import { Attempt, BlockTask } from './attempt.ts';
-import type { AttemptParts } from './attempt.ts';
+import type { AttemptDependencies } from './attempt.ts';
 import { Slot } from './concurrency-limiter.ts';
 import type { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { ReferenceResolver } from './reference-resolver.ts';
@@ -26,7 +26,7 @@ type TimerCommand = Extract<Command, { type: 'timer' }>;
 /** The input of a block that has read no field. Journals share the object, so it is frozen. */
 const EMPTY_INPUT: StoredValue = Object.freeze({ v: Object.freeze({}) as JsonObject });
 
-export interface CommandExecutorParts extends AttemptParts {
+export interface CommandExecutorDependencies extends AttemptDependencies {
   /**
    * Returns the executor of a block, or its mock. `countExecutions` returns the number of earlier executions of the
    * block.
@@ -46,15 +46,15 @@ export interface CommandExecutorParts extends AttemptParts {
 
 /** Executes the commands of one run: attempts of blocks, expansions of containers, timers and aborts. */
 export class CommandExecutor {
-  readonly #parts: CommandExecutorParts;
+  readonly #dependencies: CommandExecutorDependencies;
   readonly #timers: Timers;
   readonly #tasks = new Map<string, BlockTask>();
   readonly #drainListeners: (() => void)[] = [];
   #isAccepting = true;
 
-  constructor(parts: CommandExecutorParts) {
-    this.#parts = parts;
-    this.#timers = new Timers(parts.clock);
+  constructor(dependencies: CommandExecutorDependencies) {
+    this.#dependencies = dependencies;
+    this.#timers = new Timers(dependencies.clock);
   }
 
   execute(command: Command): void {
@@ -115,11 +115,11 @@ export class CommandExecutor {
   }
 
   #abort(at: readonly number[], reason: string): void {
-    const place = this.#parts.replica.index.placeOf(at);
+    const place = this.#dependencies.replica.index.placeOf(at);
     const id = placeKey(place);
     if (this.#timers.size > 0)
       for (const timer of ['timeout', 'retry', 'wait']) this.#timers.cancel(`${timer}:${id}`);
-    this.#parts.emissions.end(place, { isInterrupted: true });
+    this.#dependencies.emissions.end(place, { isInterrupted: true });
     this.#tasks.get(id)?.stop(new Error(`The block was stopped: ${reason}.`));
     this.#tasks.delete(id);
   }
@@ -128,10 +128,10 @@ export class CommandExecutor {
     // The last index of an address of even length is a branch, else it is a node.
     const branch = at.length > 0 && at.length % 2 === 0 ? at[at.length - 1] : undefined;
     const nodeAddress = branch === undefined ? at : at.slice(0, -1);
-    const place = nodeAddress.length > 0 ? this.#parts.replica.index.placeOf(nodeAddress) : undefined;
+    const place = nodeAddress.length > 0 ? this.#dependencies.replica.index.placeOf(nodeAddress) : undefined;
     const name = `${timer}:${place ? placeKey(place) : ''}${branch === undefined ? '' : `#${branch}`}`;
     this.#timers.set(name, dueMs, () => {
-      this.#parts.post({
+      this.#dependencies.post({
         type: 'fired',
         timer,
         ...place,
@@ -143,15 +143,15 @@ export class CommandExecutor {
 
   /** Runs an attempt. Never throws. Most blocks return synchronously; only asynchronous ones need a promise. */
   #run(command: RunCommand): void {
-    const { replica } = this.#parts;
+    const { replica } = this.#dependencies;
     const place = replica.index.placeOf(command.at);
     const task = new BlockTask(command, () => this.#notifyDrained());
-    const attempt = new Attempt(this.#parts, command, place, task);
+    const attempt = new Attempt(this.#dependencies, command, place, task);
     try {
       const preparing = this.#prepare(attempt.lookup, place);
       const entry = preparing ? preparing.then(() => this.#runExecutor(attempt)) : this.#runExecutor(attempt);
       if (entry instanceof Promise) void this.#postLater(attempt, entry);
-      else if (entry) this.#parts.post(entry);
+      else if (entry) this.#dependencies.post(entry);
     } catch (error) {
       void this.#postFailure(attempt, error);
     }
@@ -159,8 +159,8 @@ export class CommandExecutor {
 
   /** Fetches the values that the block reads; undefined if nothing has to be fetched. */
   #prepare(resolver: ReferenceResolver, place: Place): Promise<unknown> | undefined {
-    const fetching = resolver.prepare(this.#parts);
-    const refreshing = this.#parts.environment.refresh(place.block);
+    const fetching = resolver.prepare(this.#dependencies);
+    const refreshing = this.#dependencies.environment.refresh(place.block);
     if (!fetching && !refreshing) return undefined;
     return Promise.all([fetching && wrapReadErrors(fetching), refreshing]);
   }
@@ -171,7 +171,7 @@ export class CommandExecutor {
     this.#addTask(id, attempt.task);
     try {
       const body = await entry;
-      if (body) this.#parts.post(body);
+      if (body) this.#dependencies.post(body);
     } catch (error) {
       await this.#postFailure(attempt, error);
     } finally {
@@ -194,7 +194,9 @@ export class CommandExecutor {
   /** Runs the block's executor. Returns the entry of the result; undefined if the attempt was stopped. */
   #runExecutor(attempt: Attempt): EntryBody | undefined | Promise<EntryBody | undefined> {
     const { block, place } = attempt;
-    const executor = this.#parts.executorOf(block, () => this.#parts.replica.logs.earlierExecutionsAt(place));
+    const executor = this.#dependencies.executorOf(block, () =>
+      this.#dependencies.replica.logs.earlierExecutionsAt(place),
+    );
     const context = createBlockContext(attempt);
     const running =
       executor.class === 'effect' || (executor.class === 'pause' && this.#isEffect(place))
@@ -207,7 +209,7 @@ export class CommandExecutor {
 
   /** True for a pause with notification tools, which send requests. */
   #isEffect({ block, scope }: Place): boolean {
-    const { index } = this.#parts.replica;
+    const { index } = this.#dependencies.replica;
     return index.node(index.addressOf(block, scope)).class === 'effect';
   }
 
@@ -240,7 +242,7 @@ export class CommandExecutor {
     const { block, startedMs } = attempt;
     const { scope } = attempt.place;
     const header: AttemptHeader = { block: block.id, scope, ...attempt.numbers, startedMs, input };
-    const { environment, createToken } = this.#parts;
+    const { environment, createToken } = this.#dependencies;
     // The block may already have passed the token to a person.
     const { task } = attempt;
     const tokenOf = (place: AttemptPlace): string => (task.pauseToken ??= createToken(place));
@@ -248,33 +250,39 @@ export class CommandExecutor {
   }
 
   #runInSlot(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {
-    const slot = new Slot(this.#parts.limiter, attempt.signal);
+    const slot = new Slot(this.#dependencies.limiter, attempt.signal);
     attempt.task.slot = slot;
     return slot.run(() => {
       // The time in the queue does not count as running time.
-      attempt.startedMs = this.#parts.clock.now();
+      attempt.startedMs = this.#dependencies.clock.now();
       return execute();
     });
   }
 
   #storedInput(input: JsonObject | undefined): StoredValue | Promise<StoredValue> {
-    return input ? this.#parts.environment.sanitizer.store(input, "The block's input") : EMPTY_INPUT;
+    return input ? this.#dependencies.environment.sanitizer.store(input, "The block's input") : EMPTY_INPUT;
   }
 
   async #fail(error: unknown, header: Omit<AttemptHeader, 'input'>, input?: JsonObject): Promise<void> {
     try {
       if (error instanceof InfrastructureError) throw error;
       const storedInput = input && { input: await this.#storedInput(input) };
-      const failure = failureOf(error, this.#parts.environment.sanitizer);
-      this.#parts.post({ type: 'failed', ...header, ...storedInput, ...failure, jitter: Math.random() });
+      const failure = failureOf(error, this.#dependencies.environment.sanitizer);
+      this.#dependencies.post({
+        type: 'failed',
+        ...header,
+        ...storedInput,
+        ...failure,
+        jitter: Math.random(),
+      });
     } catch (fatalError) {
-      this.#parts.onError(unwrapInfrastructureError(fatalError));
+      this.#dependencies.onError(unwrapInfrastructureError(fatalError));
     }
   }
 
   /** Computes the number of iterations or branches of a container. Never rejects. */
   async #expand(command: ExpandCommand): Promise<void> {
-    const { replica, clock, environment } = this.#parts;
+    const { replica, clock, environment } = this.#dependencies;
     const place = replica.index.placeOf(command.at);
     const id = placeKey(place);
     const config = replica.plan.blocks[place.block] as BlockConfig;
@@ -283,7 +291,7 @@ export class CommandExecutor {
     const startedMs = clock.now();
     try {
       await this.#prepare(resolver, place);
-      const services = this.#parts.services(place, resolver, task);
+      const services = this.#dependencies.services(place, resolver, task);
       const { count, items } = await expandContainer(
         config.container as NonNullable<BlockConfig['container']>,
         {
@@ -296,7 +304,7 @@ export class CommandExecutor {
       const label = `The items of "${config.name}"`;
       const storedItems = items && { items: await environment.sanitizer.store(items, label) };
       if (!task.stopReason)
-        this.#parts.post({ type: 'expanded', ...place, turn: command.turn, count, ...storedItems });
+        this.#dependencies.post({ type: 'expanded', ...place, turn: command.turn, count, ...storedItems });
     } catch (error) {
       if (!task.stopReason) await this.#fail(error, { ...place, try: 0, startedMs });
     } finally {

@@ -38,14 +38,14 @@ describe('a conversation', () => {
   });
 
   it.each(['', 'x'.repeat(256), 'a\u0000b', '\uD800'])('rejects the id %j', (id) => {
-    const parts = {
+    const dependencies = {
       store: newStore(),
       tenant: async () => 'a',
       environment: { redactJson: (value: never) => value },
       runId: 'r',
       place: { block: 'agent', scope: [] },
     };
-    expect(() => conversationOf(parts, id)).toThrow(
+    expect(() => conversationOf(dependencies, id)).toThrow(
       expect.objectContaining({ code: 'BLOCK_CONFIG_INVALID' }),
     );
   });

@@ -11,7 +11,7 @@ import type { RunEnvironment } from './run-environment.ts';
 const MAX_ID_CHARS = 255;
 const CONTROL_CHARACTER = /\p{Cc}/u;
 
-interface ConversationParts {
+interface ConversationDependencies {
   store: ConversationStore;
   tenant: () => Promise<string | undefined>;
   environment: Pick<RunEnvironment, 'redactJson'>;
@@ -22,13 +22,13 @@ interface ConversationParts {
 /**
  * Returns a conversation of the run's tenant, for the block at `place`. Throws BLOCK_CONFIG_INVALID for an invalid id.
  */
-export function conversationOf(parts: ConversationParts, id: string): Conversation {
+export function conversationOf(dependencies: ConversationDependencies, id: string): Conversation {
   if (id === '' || id.length > MAX_ID_CHARS || !id.isWellFormed() || CONTROL_CHARACTER.test(id)) {
     const rule = `must have 1 to ${MAX_ID_CHARS} characters and no control characters`;
     throw new BlockError('BLOCK_CONFIG_INVALID', `The id of a conversation ${rule}.`, { retryable: false });
   }
-  const { store, environment, runId, place } = parts;
-  const resolveConversationKey = async () => ({ tenant: (await parts.tenant()) ?? '', id });
+  const { store, environment, runId, place } = dependencies;
+  const resolveConversationKey = async () => ({ tenant: (await dependencies.tenant()) ?? '', id });
   return {
     newestExchanges: async (maxChars) => {
       const exchanges = await wrapStoreErrors(async () =>
@@ -49,7 +49,7 @@ export function conversationOf(parts: ConversationParts, id: string): Conversati
 
 /** Returns the ids of the conversations of the run's tenant, at most `limit`. */
 export async function conversationIds(
-  { store, tenant }: Pick<ConversationParts, 'store' | 'tenant'>,
+  { store, tenant }: Pick<ConversationDependencies, 'store' | 'tenant'>,
   limit: number,
 ): Promise<string[]> {
   return wrapStoreErrors(async () => store.ids((await tenant()) ?? '', limit));

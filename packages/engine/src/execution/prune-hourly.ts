@@ -1,4 +1,4 @@
-import type { RuntimeParts } from './runtime-parts.ts';
+import type { RuntimeDependencies } from './runtime-dependencies.ts';
 
 /** Minimum time between two prunings of a store by this process. */
 export const PRUNE_INTERVAL_MS = 3_600_000;
@@ -12,7 +12,7 @@ const lastPrunedMs = new WeakMap<Prunable, number>();
 
 /** Prunes a store in the background, at most once an hour in this process. */
 export function pruneHourly(
-  { onError }: Pick<RuntimeParts, 'onError'>,
+  { onError }: Pick<RuntimeDependencies, 'onError'>,
   store: Prunable,
   nowMs: number,
 ): void {

@@ -2,7 +2,7 @@ import { EngineError } from '@heddle/core';
 import type { BlockExecutor, Json, Plan } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { PausePoint } from '@heddle/core/run';
-import type { RuntimeParts } from './runtime-parts.ts';
+import type { RuntimeDependencies } from './runtime-dependencies.ts';
 import { readHeader } from '../records/read-run.ts';
 import { pointClosed } from '../records/run-errors.ts';
 
@@ -11,15 +11,15 @@ import { pointClosed } from '../records/run-errors.ts';
  * the answer for it instead. Throws RESUME_INPUT_INVALID.
  */
 export async function resumedOutput(
-  parts: Pick<RuntimeParts, 'registry' | 'values' | 'clock'>,
+  dependencies: Pick<RuntimeDependencies, 'registry' | 'values' | 'clock'>,
   plan: Plan,
   point: PausePoint,
   input: Json,
 ): Promise<Json> {
   const block = plan.blocks[point.blockId];
-  const executor: Pick<BlockExecutor, 'resume'> | undefined = block && parts.registry.get(block.type);
-  const pausedOutput = await parts.values.load(point.output);
-  const nowMs = parts.clock.now();
+  const executor: Pick<BlockExecutor, 'resume'> | undefined = block && dependencies.registry.get(block.type);
+  const pausedOutput = await dependencies.values.load(point.output);
+  const nowMs = dependencies.clock.now();
   if (point.continues && !executor?.resume) return input;
   if (!block || !executor?.resume)
     return {
@@ -37,12 +37,12 @@ export async function resumedOutput(
 
 /** True if the journal contains an entry of this type with this token. */
 export async function hasTokenEntry(
-  parts: Pick<RuntimeParts, 'stores'>,
+  dependencies: Pick<RuntimeDependencies, 'stores'>,
   runId: string,
   token: string,
   type: 'paused' | 'resumed',
 ): Promise<boolean> {
-  const entries = await parts.stores.runs.journal(runId);
+  const entries = await dependencies.stores.runs.journal(runId);
   return entries.some((entry) => entry.type === type && entry.token === token);
 }
 
@@ -51,16 +51,16 @@ export async function hasTokenEntry(
  * if it has ended.
  */
 export async function rejectResume(
-  parts: Pick<RuntimeParts, 'stores'>,
+  dependencies: Pick<RuntimeDependencies, 'stores'>,
   runId: string,
   { openPoints, token }: { openPoints: readonly PausePoint[] | undefined; token: string | undefined },
 ): Promise<never> {
   if (!openPoints) {
-    await readHeader(parts, runId);
+    await readHeader(dependencies, runId);
     throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it can be resumed.`);
   }
   if (token !== undefined) {
-    if (await hasTokenEntry(parts, runId, token, 'paused')) throw pointClosed(runId);
+    if (await hasTokenEntry(dependencies, runId, token, 'paused')) throw pointClosed(runId);
     throw new EngineError('RESUME_POINT_NOT_FOUND', `Run ${runId} has no pause point with that id.`);
   }
   if (openPoints.length === 0)

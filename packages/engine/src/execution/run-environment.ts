@@ -66,15 +66,15 @@ interface EnvironmentSources {
 
 /** Creates the environments of a process's runs. */
 export class Environments {
-  readonly #parts: EnvironmentSources;
+  readonly #dependencies: EnvironmentSources;
   readonly #valuesWithoutTenant = new WeakMap<Plan, RunValues>();
   /** The last redactor of a plan, with the secrets that it redacts. */
   readonly #redactors = new WeakMap<Plan, { secrets: string; redactor: Redactor }>();
   readonly #warnedSecrets = new Set<string>();
 
-  constructor(parts: EnvironmentSources) {
-    this.#parts = parts;
-    this.#warnAboutShortSecrets(parts.env);
+  constructor(dependencies: EnvironmentSources) {
+    this.#dependencies = dependencies;
+    this.#warnAboutShortSecrets(dependencies.env);
   }
 
   /**
@@ -87,7 +87,7 @@ export class Environments {
   open(plan: Plan): RunEnvironment | Promise<RunEnvironment> {
     const reads = environmentReads(plan);
     if (reads.blocks.size === 0) return this.#createConstant(plan, NO_VALUES);
-    return thenMaybe(this.#parts.tenant(plan.workflow.id), (tenant) =>
+    return thenMaybe(this.#dependencies.tenant(plan.workflow.id), (tenant) =>
       tenant === undefined
         ? this.#createWithoutTenant(plan, reads)
         : this.#createForTenant(plan, reads, tenant),
@@ -97,7 +97,7 @@ export class Environments {
   #createWithoutTenant(plan: Plan, reads: EnvironmentReads): RunEnvironment {
     let runValues = this.#valuesWithoutTenant.get(plan);
     if (!runValues) {
-      const { env } = this.#parts;
+      const { env } = this.#dependencies;
       const readableValues = pick(env, reads.readsAll ? Object.keys(env) : reads.names);
       const secrets = secretsOf(readableValues);
       runValues = { strings: stringsOf(readableValues), secrets, redactor: createRedactor(secrets) };
@@ -107,7 +107,7 @@ export class Environments {
   }
 
   #createConstant(plan: Plan, runValues: RunValues): RunEnvironment {
-    const { values } = this.#parts;
+    const { values } = this.#dependencies;
     return new ConstantEnvironment(
       { values, redactorOf: (secrets) => this.#redactorOf(plan, secrets) },
       runValues,
@@ -115,7 +115,7 @@ export class Environments {
   }
 
   async #createForTenant(plan: Plan, reads: EnvironmentReads, tenant: string): Promise<RunEnvironment> {
-    const { tenantEnvironments, values, clock } = this.#parts;
+    const { tenantEnvironments, values, clock } = this.#dependencies;
     if (!tenantEnvironments) return this.#createConstant(plan, NO_VALUES);
     const environment = new TenantRunEnvironment({
       reads,
@@ -142,7 +142,7 @@ export class Environments {
       this.#warnAboutShortSecrets(values);
       return values;
     } catch (error) {
-      this.#parts.onError(error, undefined);
+      this.#dependencies.onError(error, undefined);
       throw new EngineError(
         'ENVIRONMENT_UNAVAILABLE',
         'The environment values of the workflow cannot be read now. Try again later.',
@@ -170,7 +170,7 @@ export class Environments {
         length < MIN_SECRET_CHARS
           ? `It has fewer than ${MIN_SECRET_CHARS} characters and is not redacted.`
           : `It has fewer than ${SHORT_SECRET_CHARS} characters: it can be guessed, and ordinary data that contains it is redacted.`;
-      this.#parts.onError(
+      this.#dependencies.onError(
         new Error(`The secret {{${name}}} is too short to be protected. ${reason}`),
         undefined,
       );
@@ -187,7 +187,7 @@ interface RunValues {
 
 const NO_VALUES: RunValues = { strings: {}, secrets: {}, redactor: NO_SECRETS };
 
-interface RunEnvironmentParts {
+interface RunEnvironmentDependencies {
   values: Values;
   redactorOf: (secrets: { readonly [name: string]: readonly string[] }) => Redactor;
 }
@@ -196,12 +196,12 @@ interface RunEnvironmentParts {
 class ConstantEnvironment implements RunEnvironment {
   values: StringMap;
   readonly sanitizer: Sanitizer;
-  readonly #redactorOf: RunEnvironmentParts['redactorOf'];
+  readonly #redactorOf: RunEnvironmentDependencies['redactorOf'];
   #redactor: Redactor;
   /** Every secret so far, by name: the run's data may contain secrets that have been replaced since then. */
   readonly #allSecrets = new Map<string, Set<string>>();
 
-  constructor({ values, redactorOf }: RunEnvironmentParts, initialValues: RunValues) {
+  constructor({ values, redactorOf }: RunEnvironmentDependencies, initialValues: RunValues) {
     this.values = initialValues.strings;
     this.sanitizer = new Sanitizer(values, this);
     this.#redactorOf = redactorOf;
@@ -246,7 +246,7 @@ class ConstantEnvironment implements RunEnvironment {
   }
 }
 
-interface TenantRunEnvironmentParts extends RunEnvironmentParts {
+interface TenantRunEnvironmentDependencies extends RunEnvironmentDependencies {
   reads: EnvironmentReads;
   clock: Clock;
   read: () => Promise<EnvironmentValues>;
@@ -254,16 +254,16 @@ interface TenantRunEnvironmentParts extends RunEnvironmentParts {
 
 /** The environment of a tenant's run, with values that may change during the run. */
 class TenantRunEnvironment extends ConstantEnvironment {
-  readonly #parts: TenantRunEnvironmentParts;
+  readonly #dependencies: TenantRunEnvironmentDependencies;
   #lastReadMs = Number.NEGATIVE_INFINITY;
 
-  constructor(parts: TenantRunEnvironmentParts) {
-    super(parts, NO_VALUES);
-    this.#parts = parts;
+  constructor(dependencies: TenantRunEnvironmentDependencies) {
+    super(dependencies, NO_VALUES);
+    this.#dependencies = dependencies;
   }
 
   override refresh(block: string): Promise<void> | undefined {
-    const { reads, clock } = this.#parts;
+    const { reads, clock } = this.#dependencies;
     if (!reads.blocks.has(block) || clock.now() - this.#lastReadMs < CACHE_MS) return undefined;
     return this.load().catch((error: unknown) => {
       const { message, code } = error as EngineError;
@@ -273,10 +273,10 @@ class TenantRunEnvironment extends ConstantEnvironment {
 
   /** Reads the values. Throws ENVIRONMENT_UNAVAILABLE. */
   async load(): Promise<void> {
-    const values = await this.#parts.read();
+    const values = await this.#dependencies.read();
     this.addSecrets(secretsOf(values));
     this.values = stringsOf(values);
-    this.#lastReadMs = this.#parts.clock.now();
+    this.#lastReadMs = this.#dependencies.clock.now();
   }
 }
 

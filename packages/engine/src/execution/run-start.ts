@@ -11,7 +11,7 @@ import type { ReusedData } from '../rerun.ts';
 import type { RestartEdits } from '../types.ts';
 import type { RunEnvironment } from './run-environment.ts';
 import { envNames, mayStartChildRuns } from './plan-queries.ts';
-import type { RuntimeParts } from './runtime-parts.ts';
+import type { RuntimeDependencies } from './runtime-dependencies.ts';
 import { randomToken } from './tokens.ts';
 
 /** A request to start a run. */
@@ -46,13 +46,16 @@ export interface RunStart {
   record: RunRecord;
 }
 
-interface StartParts extends Pick<RuntimeParts, 'clock' | 'onError'> {
+interface StartDependencies extends Pick<RuntimeDependencies, 'clock' | 'onError'> {
   environment: RunEnvironment;
 }
 
 /** Returns the data that is stored when the run starts. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
-export function prepareStart(parts: StartParts, request: StartRequest): RunStart | Promise<RunStart> {
-  const { environment, onError } = parts;
+export function prepareStart(
+  dependencies: StartDependencies,
+  request: StartRequest,
+): RunStart | Promise<RunStart> {
+  const { environment, onError } = dependencies;
   const mocksError = unusedMocksError(request);
   if (mocksError) onError(mocksError, request.runId);
   const start = request.plan.blocks[request.start];
@@ -60,7 +63,7 @@ export function prepareStart(parts: StartParts, request: StartRequest): RunStart
   if (start?.trigger) startOutput(start, input);
   return thenMaybe(environment.sanitizer.storeForCaller(input, 'The input'), (storedInput) =>
     thenMaybe(reuseOf(environment, request.reused), (reused) =>
-      createStart(parts, request, { input: storedInput, reused }),
+      createStart(dependencies, request, { input: storedInput, reused }),
     ),
   );
 }
@@ -116,7 +119,7 @@ interface StartValues {
 }
 
 function createStart(
-  { clock, environment }: StartParts,
+  { clock, environment }: StartDependencies,
   request: StartRequest,
   { input, reused }: StartValues,
 ): RunStart {

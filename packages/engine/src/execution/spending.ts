@@ -7,7 +7,7 @@ import type { Spending, SpendingRequest, SpendingReservation } from '../executor
 import { wrapStoreErrors } from '../records/infrastructure-error.ts';
 import type { SpendingAccount, SpendingStore } from '../store/spending.ts';
 import { PRUNE_INTERVAL_MS, pruneHourly } from './prune-hourly.ts';
-import type { RuntimeParts } from './runtime-parts.ts';
+import type { RuntimeDependencies } from './runtime-dependencies.ts';
 import { describeCapScope, formatDollars, windowAt } from './spending-caps.ts';
 import type { Cap, SpendingCaps } from './spending-caps.ts';
 
@@ -23,7 +23,7 @@ interface SpendingRun {
   tenant: () => Promise<string | undefined>;
 }
 
-type SpendingParts = Pick<RuntimeParts, 'stores' | 'clock' | 'maxCost' | 'onError'>;
+type SpendingDependencies = Pick<RuntimeDependencies, 'stores' | 'clock' | 'maxCost' | 'onError'>;
 
 /** A cap that applies to a call, and the account that it limits. */
 interface AppliedCap extends SpendingAccount {
@@ -34,14 +34,14 @@ interface AppliedCap extends SpendingAccount {
 
 /** Returns a function that creates the `Spending` service of a block of the run. */
 export function runSpending(
-  parts: SpendingParts,
+  dependencies: SpendingDependencies,
   run: SpendingRun,
 ): (place: Place, blockName: string) => Spending {
   let rootId: Promise<string> | undefined;
-  const getRootId = (): Promise<string> => (rootId ??= findRootId(parts, run.header));
+  const getRootId = (): Promise<string> => (rootId ??= findRootId(dependencies, run.header));
   return (place, blockName) => ({
     reserve: async (request) => {
-      const caps = await appliedCaps(request, { parts, run, place, getRootId });
+      const caps = await appliedCaps(request, { dependencies, run, place, getRootId });
       if (caps.length === 0) return NO_RESERVATION;
       const { maxMicros, minMicros } = amountsOf(request, blockName);
       const exceededCap = caps.find(({ scope, cap }) => scope === 'call' && maxMicros > cap);
@@ -49,7 +49,7 @@ export function runSpending(
       const accounts = caps.filter(({ scope }) => scope !== 'call');
       return accounts.length === 0
         ? NO_RESERVATION
-        : reserve(parts, { accounts, maxMicros, minMicros, blockName });
+        : reserve(dependencies, { accounts, maxMicros, minMicros, blockName });
     },
   });
 }
@@ -60,13 +60,13 @@ const NO_RESERVATION: SpendingReservation = { reportCost: () => undefined, settl
 async function appliedCaps(
   { maxMicros, conversation }: SpendingRequest,
   {
-    parts,
+    dependencies,
     run,
     place,
     getRootId,
-  }: { parts: SpendingParts; run: SpendingRun; place: Place; getRootId: () => Promise<string> },
+  }: { dependencies: SpendingDependencies; run: SpendingRun; place: Place; getRootId: () => Promise<string> },
 ): Promise<AppliedCap[]> {
-  const { maxCost, clock } = parts;
+  const { maxCost, clock } = dependencies;
   const nowMs = clock.now();
   const untilMs = nowMs + RETENTION_MS;
   const caps: AppliedCap[] = [];
@@ -126,7 +126,7 @@ function amountsOf(
 }
 
 async function reserve(
-  parts: SpendingParts,
+  dependencies: SpendingDependencies,
   {
     accounts,
     maxMicros,
@@ -134,31 +134,31 @@ async function reserve(
     blockName,
   }: { accounts: AppliedCap[]; maxMicros: number; minMicros: number; blockName: string },
 ): Promise<SpendingReservation> {
-  const store = parts.stores.spending;
+  const store = dependencies.stores.spending;
   const id = randomUUID();
-  const nowMs = parts.clock.now();
-  pruneHourly(parts, store, nowMs);
+  const nowMs = dependencies.clock.now();
+  pruneHourly(dependencies, store, nowMs);
   const refusal = await wrapStoreErrors(() =>
     store.reserve({ id, accounts, maxMicros, minMicros, nowMs, expiresMs: nowMs + EXPIRY_MS }),
   );
-  if (!refusal) return new ActiveReservation(parts, { id, maxMicros, minMicros });
+  if (!refusal) return new ActiveReservation(dependencies, { id, maxMicros, minMicros });
   const cap = accounts.find((account) => account.id === refusal.account) as AppliedCap;
   throw capReachedError(cap, { blockName, maxMicros, usedMicros: refusal.micros });
 }
 
 /** A reservation that is renewed until the call is settled. */
 class ActiveReservation implements SpendingReservation {
-  readonly #parts: SpendingParts;
+  readonly #dependencies: SpendingDependencies;
   readonly #id: string;
   readonly #maxMicros: number;
   #minMicros: number;
   #cancelRenewal: () => void;
 
   constructor(
-    parts: SpendingParts,
+    dependencies: SpendingDependencies,
     { id, maxMicros, minMicros }: { id: string; maxMicros: number; minMicros: number },
   ) {
-    this.#parts = parts;
+    this.#dependencies = dependencies;
     this.#id = id;
     this.#maxMicros = maxMicros;
     this.#minMicros = minMicros;
@@ -175,11 +175,11 @@ class ActiveReservation implements SpendingReservation {
   }
 
   get #store(): SpendingStore {
-    return this.#parts.stores.spending;
+    return this.#dependencies.stores.spending;
   }
 
   #renewLater(): () => void {
-    const { clock } = this.#parts;
+    const { clock } = this.#dependencies;
     return clock.at(clock.now() + RENEW_INTERVAL_MS, () => {
       this.#cancelRenewal = this.#renewLater();
       void this.#renew();
@@ -187,7 +187,7 @@ class ActiveReservation implements SpendingReservation {
   }
 
   async #renew(): Promise<void> {
-    const { clock, onError } = this.#parts;
+    const { clock, onError } = this.#dependencies;
     try {
       await this.#store.renew(this.#id, { minMicros: this.#minMicros, expiresMs: clock.now() + EXPIRY_MS });
     } catch (error) {
@@ -198,7 +198,7 @@ class ActiveReservation implements SpendingReservation {
 
 /** Returns the id of the root run of the call chain. All its descendants share its cap. */
 async function findRootId(
-  { stores }: SpendingParts,
+  { stores }: SpendingDependencies,
   { runId, parent }: Pick<RunHeader, 'runId' | 'parent'>,
 ): Promise<string> {
   let id = runId;

@@ -132,16 +132,16 @@ const UNAVAILABLE_ERROR = {
 /** Returns the files of the run's tenant; undefined if the host stores none. */
 export function tenantFilesOf(
   files: TenantFiles | undefined,
-  parts: TenantPortContext,
+  context: TenantPortContext,
 ): RunTenantFiles | undefined {
   if (!files) return undefined;
-  const access = tenantAccess(files, parts, UNAVAILABLE_ERROR);
+  const access = tenantAccess(files, context, UNAVAILABLE_ERROR);
   return {
     find: (id) => access((filesPort, tenant) => filesPort.find(tenant, id)),
     list: (query) => access((filesPort, tenant) => filesPort.list(tenant, query)),
     open: async (id) => {
       const content = await access((filesPort, tenant) => filesPort.open(tenant, id));
-      return content && { file: content.file, chunks: () => readChunks(content, parts) };
+      return content && { file: content.file, chunks: () => readChunks(content, context) };
     },
     findResult: (key) => access((filesPort, tenant) => filesPort.findResult(tenant, key)),
     create: (file, key) => access((filesPort, tenant) => filesPort.create(tenant, file, key)),

@@ -236,10 +236,10 @@ export type RunTenantKnowledge = TenantPort<TenantKnowledge>;
 /** Returns the knowledge bases of the run's tenant; undefined if the host stores none. */
 export function tenantKnowledgeOf(
   knowledge: TenantKnowledge | undefined,
-  parts: TenantPortContext,
+  context: TenantPortContext,
 ): RunTenantKnowledge | undefined {
   if (!knowledge) return undefined;
-  const access = tenantAccess(knowledge, parts, {
+  const access = tenantAccess(knowledge, context, {
     code: 'KNOWLEDGE_UNAVAILABLE',
     message: 'The knowledge bases of the workspace are unavailable.',
   });

@@ -2,7 +2,7 @@ import type { ValueStore } from '@heddle/core';
 import { BlockError } from '@heddle/core/blocks';
 import type { FileRecord } from '@heddle/core/files';
 import { wrapStoreErrors } from '../records/infrastructure-error.ts';
-import type { RuntimeParts } from '../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../execution/runtime-dependencies.ts';
 import { storeFileStream } from './storage.ts';
 import type { FileStream } from './storage.ts';
 
@@ -11,7 +11,7 @@ export type FileStorage = (file: FileStream) => Promise<FileRecord>;
 
 /** Returns the file storage for the blocks of one run. It limits the total size of their files. */
 export function fileStorage(
-  { stores, maxRunFileBytes }: Pick<RuntimeParts, 'stores' | 'maxRunFileBytes'>,
+  { stores, maxRunFileBytes }: Pick<RuntimeDependencies, 'stores' | 'maxRunFileBytes'>,
   tenant: () => Promise<string | undefined>,
 ): FileStorage {
   let remainingBytes = maxRunFileBytes;

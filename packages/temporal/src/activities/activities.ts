@@ -1,5 +1,5 @@
 import { isEngineError } from '@heddle/core';
-import type { SegmentOutcome, RuntimeParts, Segments, TimedEntry } from '@heddle/engine/runtime';
+import type { SegmentOutcome, RuntimeDependencies, Segments, TimedEntry } from '@heddle/engine/runtime';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { chunkOf, hashToken } from '../chunk.ts';
 import { encodeEvent } from '../event-codec.ts';
@@ -17,8 +17,8 @@ import { Heartbeater } from './heartbeater.ts';
 
 type ChildCall = SegmentOutcome['calls'][number];
 
-interface ActivityParts {
-  runtime: Pick<RuntimeParts, 'values' | 'stores'>;
+interface ActivityDependencies {
+  runtime: Pick<RuntimeDependencies, 'values' | 'stores'>;
   segments: Segments;
   profile: Profile;
   /** Aborted when this process must stop. Running blocks are cancelled, and other workers retry them. */
@@ -26,34 +26,38 @@ interface ActivityParts {
 }
 
 /** Returns the activities of a worker by type. `default` runs effect blocks: their activity type is the block type. */
-export function createActivities(parts: ActivityParts) {
-  const execute = (input: SegmentActivityInput): Promise<SegmentActivityResult> => runSegment(parts, input);
+export function createActivities(dependencies: ActivityDependencies) {
+  const execute = (input: SegmentActivityInput): Promise<SegmentActivityResult> =>
+    runSegment(dependencies, input);
   return {
     [SEGMENT_ACTIVITY]: execute,
     default: (...args: unknown[]): Promise<SegmentActivityResult> => execute(args[0] as SegmentActivityInput),
     [SETTLE_ACTIVITY]: ({ runId, position, fault }: SettleActivityInput): Promise<void> =>
-      withHeartbeats(parts, runId, () => parts.segments.save(runId, position, fault)),
+      withHeartbeats(dependencies, runId, () => dependencies.segments.save(runId, position, fault)),
   };
 }
 
-async function runSegment(parts: ActivityParts, input: SegmentActivityInput): Promise<SegmentActivityResult> {
-  const signal = AbortSignal.any([Context.current().cancellationSignal, parts.shutdown]);
-  return withHeartbeats(parts, input.runId, async (heartbeater) => {
+async function runSegment(
+  dependencies: ActivityDependencies,
+  input: SegmentActivityInput,
+): Promise<SegmentActivityResult> {
+  const signal = AbortSignal.any([Context.current().cancellationSignal, dependencies.shutdown]);
+  return withHeartbeats(dependencies, input.runId, async (heartbeater) => {
     const recoveredEntries = await heartbeater?.recover();
     const recordProgress = (entries: readonly TimedEntry[]): void => heartbeater?.record(entries);
-    const result = await parts.segments.run({
+    const result = await dependencies.segments.run({
       ...input,
       signal,
       recoveredEntries,
       onProgress: recordProgress,
     });
-    return toActivityResult(parts, input.runId, result);
+    return toActivityResult(dependencies, input.runId, result);
   });
 }
 
 /** Runs the work of an activity with heartbeats. Local activities have none. */
 async function withHeartbeats<T>(
-  { runtime }: ActivityParts,
+  { runtime }: ActivityDependencies,
   runId: string,
   work: (heartbeater: Heartbeater | undefined) => Promise<T>,
 ): Promise<T> {
@@ -67,7 +71,7 @@ async function withHeartbeats<T>(
 }
 
 async function toActivityResult(
-  { runtime, profile }: ActivityParts,
+  { runtime, profile }: ActivityDependencies,
   runId: string,
   result: SegmentOutcome & { id: string; over: boolean; written: boolean },
 ): Promise<SegmentActivityResult> {

@@ -1,4 +1,4 @@
-import type { RuntimeParts, TimedEntry } from '@heddle/engine/runtime';
+import type { RuntimeDependencies, TimedEntry } from '@heddle/engine/runtime';
 import type { StoredValue } from '@heddle/core/run';
 import type { Context } from '@temporalio/activity';
 import { chunkOf } from '../chunk.ts';
@@ -12,14 +12,14 @@ const INTERVAL_MS = 400;
  */
 export class Heartbeater {
   readonly #context: Context;
-  readonly #runtime: Pick<RuntimeParts, 'values' | 'stores'>;
+  readonly #runtime: Pick<RuntimeDependencies, 'values' | 'stores'>;
   readonly #runId: string;
   readonly #timer: NodeJS.Timeout;
   #entries: readonly TimedEntry[] = [];
   #storedEntries: { count: number; chunk: StoredValue } | undefined;
   #isStoring = false;
 
-  constructor(context: Context, runtime: Pick<RuntimeParts, 'values' | 'stores'>, runId: string) {
+  constructor(context: Context, runtime: Pick<RuntimeDependencies, 'values' | 'stores'>, runId: string) {
     this.#context = context;
     this.#runtime = runtime;
     this.#runId = runId;

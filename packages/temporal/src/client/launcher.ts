@@ -6,7 +6,7 @@ import { CANCEL_SIGNAL, RUN_WORKFLOW } from '../messages.ts';
 import type { CancelMessage, RunInput } from '../messages.ts';
 import { visibilityOptions } from '../search-attributes.ts';
 
-interface LauncherParts {
+interface LauncherDependencies {
   client: Client;
   taskQueue: string;
   /** The server may give the first workflow task directly to a worker of this process. */
@@ -15,10 +15,10 @@ interface LauncherParts {
 
 /** Starts the workflows of recorded runs. */
 export class Launcher {
-  readonly #parts: LauncherParts;
+  readonly #dependencies: LauncherDependencies;
 
-  constructor(parts: LauncherParts) {
-    this.#parts = parts;
+  constructor(dependencies: LauncherDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -26,7 +26,7 @@ export class Launcher {
    * block runs. Throws RUNTIME_UNREACHABLE.
    */
   async start(input: RunInput, cancel?: CancelMessage): Promise<void> {
-    const { client, taskQueue, eager } = this.#parts;
+    const { client, taskQueue, eager } = this.#dependencies;
     const options = {
       workflowId: input.runId,
       taskQueue,

@@ -2,7 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { EngineError, isEngineError } from '@heddle/core';
 import type { Json, RunRecord } from '@heddle/core';
 import { isEnded, pointClosed, RemoteRuns, runNotFound } from '@heddle/engine/runtime';
-import type { LiveRun, RecordedRun, StartRequest, RuntimeParts, RuntimePort } from '@heddle/engine/runtime';
+import type {
+  LiveRun,
+  RecordedRun,
+  StartRequest,
+  RuntimeDependencies,
+  RuntimePort,
+} from '@heddle/engine/runtime';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
@@ -17,8 +23,8 @@ import { RunWaiter } from './run-waiter.ts';
 /** Reason of a cancellation by the caller's abort signal. */
 const ABORT_REASON = 'The caller aborted.';
 
-interface ClientParts {
-  runtime: RuntimeParts;
+interface ClientDependencies {
+  runtime: RuntimeDependencies;
   client: Client;
   launcher: Launcher;
   profile: Profile;
@@ -26,14 +32,14 @@ interface ClientParts {
 
 /** The client side of the runtime: starts, controls and reads runs on a Temporal server. */
 export class TemporalRuntime implements RuntimePort {
-  readonly #parts: ClientParts;
+  readonly #dependencies: ClientDependencies;
   readonly #runs: RemoteRuns;
   readonly #waiter: RunWaiter;
 
-  constructor(parts: ClientParts) {
-    this.#parts = parts;
-    this.#runs = new RemoteRuns(parts.runtime);
-    this.#waiter = new RunWaiter(async (runId) => parts.runtime.stores.runs.record(runId));
+  constructor(dependencies: ClientDependencies) {
+    this.#dependencies = dependencies;
+    this.#runs = new RemoteRuns(dependencies.runtime);
+    this.#waiter = new RunWaiter(async (runId) => dependencies.runtime.stores.runs.record(runId));
   }
 
   async start(request: StartRequest): Promise<LiveRun> {
@@ -50,8 +56,8 @@ export class TemporalRuntime implements RuntimePort {
   /** Starts a recorded run. If that fails, the record gets the reason, and a sweeper starts the run later. */
   async #launch({ plan, header, startedEntry }: RecordedRun, cancelMessage?: CancelMessage): Promise<void> {
     try {
-      const input = runInputOf(plan, header, startedEntry, this.#parts.profile);
-      await this.#parts.launcher.start(input, cancelMessage);
+      const input = runInputOf(plan, header, startedEntry, this.#dependencies.profile);
+      await this.#dependencies.launcher.start(input, cancelMessage);
       if (cancelMessage) await this.#requestCancellation(header.runId);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -66,7 +72,9 @@ export class TemporalRuntime implements RuntimePort {
   #cancelOnAbort(signal: AbortSignal, runId: string): void {
     if (signal.aborted) return;
     const onAbort = (): void => {
-      this.cancel(runId, ABORT_REASON).catch((error: unknown) => this.#parts.runtime.onError(error, runId));
+      this.cancel(runId, ABORT_REASON).catch((error: unknown) =>
+        this.#dependencies.runtime.onError(error, runId),
+      );
     };
     signal.addEventListener('abort', onAbort, { once: true });
     this.#waiter.waitUntilIdle(runId, 1).then(
@@ -94,7 +102,7 @@ export class TemporalRuntime implements RuntimePort {
   }
 
   #getHandle(runId: string): WorkflowHandle {
-    return this.#parts.client.workflow.getHandle(runId);
+    return this.#dependencies.client.workflow.getHandle(runId);
   }
 
   async open(runId: string): Promise<LiveRun | undefined> {
@@ -133,7 +141,7 @@ export class TemporalRuntime implements RuntimePort {
     { token, at, entry, seq }: NonNullable<Awaited<ReturnType<RemoteRuns['resumeAnswer']>>>,
   ) {
     const tokenHash = hashToken(token);
-    const chunk = await chunkOf(this.#parts.runtime, runId, [entry]);
+    const chunk = await chunkOf(this.#dependencies.runtime, runId, [entry]);
     const { try: attempt, resumes } = entry;
     const message: ResumeMessage = {
       at,
@@ -213,7 +221,7 @@ export class TemporalRuntime implements RuntimePort {
   }
 
   async #createCancelMessage(runId: string, reason: string | undefined): Promise<CancelMessage> {
-    const { runtime } = this.#parts;
+    const { runtime } = this.#dependencies;
     const atMs = runtime.clock.now();
     const reasonField = reason === undefined ? {} : { reason: await this.#runs.redact(runId, reason) };
     return {

@@ -31,9 +31,9 @@ function setup() {
     stores.close();
   });
   const start = vi.fn<(input: RunInput) => Promise<void>>(async () => undefined);
-  const runs = new RemoteRuns(resources.parts);
+  const runs = new RemoteRuns(resources.dependencies);
   const sweeper = new UnstartedRunSweeper({
-    runtime: resources.parts,
+    runtime: resources.dependencies,
     launcher: { start },
     profile: profileOf({}),
   });

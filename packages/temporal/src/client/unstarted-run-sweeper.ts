@@ -1,6 +1,6 @@
 import { isEngineError } from '@heddle/core';
 import { RemoteRuns } from '@heddle/engine/runtime';
-import type { RuntimeParts } from '@heddle/engine/runtime';
+import type { RuntimeDependencies } from '@heddle/engine/runtime';
 import type { Profile } from '../messages.ts';
 import { runInputOf } from '../run-input.ts';
 import type { Launcher } from './launcher.ts';
@@ -10,15 +10,15 @@ const SWEEP_INTERVAL_MS = 15_000;
 /** Time for the process that recorded a run to start it. */
 const START_TIMEOUT_MS = 10_000;
 
-interface SweeperParts {
-  runtime: RuntimeParts;
+interface SweeperDependencies {
+  runtime: RuntimeDependencies;
   launcher: Pick<Launcher, 'start'>;
   profile: Profile;
 }
 
 /** Starts runs that were recorded but never started, because their process could not reach the server or died. */
 export class UnstartedRunSweeper {
-  readonly #parts: SweeperParts;
+  readonly #dependencies: SweeperDependencies;
   readonly #runs: RemoteRuns;
   /** Open runs that this process need not start. */
   #ignoredRunIds = new Set<string>();
@@ -26,9 +26,9 @@ export class UnstartedRunSweeper {
   #currentSweep: Promise<void> | undefined;
   #isStopped = false;
 
-  constructor(parts: SweeperParts) {
-    this.#parts = parts;
-    this.#runs = new RemoteRuns(parts.runtime);
+  constructor(dependencies: SweeperDependencies) {
+    this.#dependencies = dependencies;
+    this.#runs = new RemoteRuns(dependencies.runtime);
   }
 
   /** Sweeps immediately, and then periodically until `stop`. */
@@ -49,7 +49,7 @@ export class UnstartedRunSweeper {
 
   /** Starts every overdue run. Never rejects: errors are reported, and the next sweep retries an unreachable server. */
   async sweep(): Promise<void> {
-    const { runtime } = this.#parts;
+    const { runtime } = this.#dependencies;
     try {
       const openRunIds = await runtime.stores.runs.unfinishedRunIds();
       const openRunIdSet = new Set(openRunIds);
@@ -64,7 +64,7 @@ export class UnstartedRunSweeper {
   }
 
   async #startIfDue(runId: string): Promise<void> {
-    const { runtime, launcher, profile } = this.#parts;
+    const { runtime, launcher, profile } = this.#dependencies;
     const timing = await this.#startTiming(runId);
     if (timing === 'later') return;
     if (timing === 'never') return void this.#ignoredRunIds.add(runId);
@@ -84,7 +84,7 @@ export class UnstartedRunSweeper {
 
   /** Returns when this process should start the run. `later`: the process that recorded it may still start it. */
   async #startTiming(runId: string): Promise<'now' | 'later' | 'never'> {
-    const { stores, clock } = this.#parts.runtime;
+    const { stores, clock } = this.#dependencies.runtime;
     const record = await stores.runs.record(runId);
     // A run that has started has more entries than its first.
     if (record && record.seq > 1) return 'never';

@@ -1,5 +1,5 @@
 import { createWorkerResources, RemoteRuns, requireIsolation } from '@heddle/engine/runtime';
-import type { RuntimeParts } from '@heddle/engine/runtime';
+import type { RuntimeDependencies } from '@heddle/engine/runtime';
 import type { SharedStores } from '@heddle/engine/stores';
 import { Launcher } from '../client/launcher.ts';
 import { UnstartedRunSweeper } from '../client/unstarted-run-sweeper.ts';
@@ -85,14 +85,14 @@ async function openWorker(
   await requireIsolation(options);
   const resources = createWorkerResources(stores, options);
   closeSteps.push(() => resources.close());
-  const deployment = await openDeployment(options, createDecryptErrorHandler(resources.parts));
+  const deployment = await openDeployment(options, createDecryptErrorHandler(resources.dependencies));
   // Closing fails while a worker that hangs or never ran uses the connection. It then stays open until the process
   // ends.
   closeSteps.push(() => deployment.connection.close().catch(() => undefined));
-  const group = await WorkerGroup.start(resources.parts, { deployment, tuning, bundle });
-  const worker = new RunningWorker(group, close, () => resources.parts.codeService.stats());
+  const group = await WorkerGroup.start(resources.dependencies, { deployment, tuning, bundle });
+  const worker = new RunningWorker(group, close, () => resources.dependencies.codeService.stats());
   closeSteps.push(() => group.stop({ drainMs: 0, killMs: DEFAULT_STOP.killMs }).then(() => undefined));
-  if (group.roles.includes('engine')) closeSteps.push(startSweeper(resources.parts, deployment));
+  if (group.roles.includes('engine')) closeSteps.push(startSweeper(resources.dependencies, deployment));
   if (http) {
     const endpoint = await openEndpoint(http, () => worker.status());
     worker.endpoint = endpoint;
@@ -102,17 +102,17 @@ async function openWorker(
 }
 
 /** Returns a handler that reports payloads that cannot be decrypted, and suspends their run with the reason. */
-export function createDecryptErrorHandler(parts: RuntimeParts): OnDecryptError {
-  const runs = new RemoteRuns(parts);
+export function createDecryptErrorHandler(dependencies: RuntimeDependencies): OnDecryptError {
+  const runs = new RemoteRuns(dependencies);
   return (error, runId) => {
-    parts.onError(error, runId);
+    dependencies.onError(error, runId);
     if (runId !== undefined)
-      runs.suspend(runId, error.message).catch((fault: unknown) => parts.onError(fault, runId));
+      runs.suspend(runId, error.message).catch((fault: unknown) => dependencies.onError(fault, runId));
   };
 }
 
 /** Starts the sweeper of unstarted runs. Returns a function that stops it. */
-export function startSweeper(runtime: RuntimeParts, { client, queues, profile }: Deployment) {
+export function startSweeper(runtime: RuntimeDependencies, { client, queues, profile }: Deployment) {
   const launcher = new Launcher({ client, taskQueue: queues.engine, eager: false });
   const sweeper = new UnstartedRunSweeper({ runtime, launcher, profile });
   sweeper.start();

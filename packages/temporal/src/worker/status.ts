@@ -1,4 +1,4 @@
-import type { RuntimeParts } from '@heddle/engine/runtime';
+import type { RuntimeDependencies } from '@heddle/engine/runtime';
 import type { ProcessRole } from '../options.ts';
 import type { TaskCounter } from './task-meter.ts';
 import type { WorkerGroup } from './worker-group.ts';
@@ -21,7 +21,7 @@ export interface WorkerStatus {
 }
 
 /** Statistics of a worker's sandbox. */
-export type SandboxStatus = NonNullable<ReturnType<RuntimeParts['codeService']['stats']>>;
+export type SandboxStatus = NonNullable<ReturnType<RuntimeDependencies['codeService']['stats']>>;
 
 export function statusOf(
   group: WorkerGroup,

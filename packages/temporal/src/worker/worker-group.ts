@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Segments } from '@heddle/engine/runtime';
-import type { RuntimeParts } from '@heddle/engine/runtime';
+import type { RuntimeDependencies } from '@heddle/engine/runtime';
 import { Worker } from '@temporalio/worker';
 import type { WorkerOptions, WorkerStatus } from '@temporalio/worker';
 import { createActivities } from '../activities/activities.ts';
@@ -80,14 +80,14 @@ export class WorkerGroup {
   }
 
   /** Creates the workers and starts polling. Throws OPTIONS_INVALID for a version that the server does not support. */
-  static async start(parts: RuntimeParts, options: WorkerGroupOptions): Promise<WorkerGroup> {
+  static async start(dependencies: RuntimeDependencies, options: WorkerGroupOptions): Promise<WorkerGroup> {
     const { roles = ALL_ROLES, version } = options.tuning;
     const { profile, queues } = options.deployment;
     const shutdown = new AbortController();
     const meter = new TaskMeter();
     const activities = createActivities({
-      runtime: parts,
-      segments: new Segments(parts),
+      runtime: dependencies,
+      segments: new Segments(dependencies),
       profile,
       shutdown: shutdown.signal,
     });

@@ -83,9 +83,9 @@ async function run(input: RunInput, { history, inbox, durability, executor }: Ru
     upsertStatus(input, history, state);
     notifyParent(input, history, state);
   };
-  const parts = { input, history, inbox, executor, writeRun, onStateChange };
+  const dependencies = { input, history, inbox, executor, writeRun, onStateChange };
   try {
-    const carried = await drive({ ...parts, areHandlersIdle: allHandlersFinished });
+    const carried = await drive({ ...dependencies, areHandlersIdle: allHandlersFinished });
     if (carried)
       await continueAsNew<(next: RunInput) => Promise<RunEnd>>(checkSize({ ...input, begin: { carried } }));
     executor.stop();

@@ -18,7 +18,7 @@ const MAX_HISTORY_BYTES = 2_000_000;
 /** Multiple of the budget that a run may spend while long work keeps it from continuing as new. */
 const BUDGET_OVERRUN_FACTOR = 4;
 
-export interface DriverParts {
+export interface DriverDependencies {
   input: RunInput;
   history: RunHistory;
   inbox: Inbox;
@@ -36,43 +36,46 @@ export interface DriverParts {
  *
  * Returns the state with which the run continues as new when its history is too long; undefined when the run has ended.
  */
-export async function drive(parts: DriverParts): Promise<CarriedState | undefined> {
-  const { history, inbox, executor } = parts;
-  let commands = beginRun(parts);
+export async function drive(dependencies: DriverDependencies): Promise<CarriedState | undefined> {
+  const { history, inbox, executor } = dependencies;
+  let commands = beginRun(dependencies);
   /** Commands for activities that start only after the run has continued as new. */
   const postponedCommands: Command[] = [];
   let reportedState: IdleState = 'running';
   for (;;) {
     if (inbox.fault !== undefined) throw inbox.fault;
-    commands = commands.concat(processInbox(parts)).filter((command) => history.mustExecute(command));
+    commands = commands.concat(processInbox(dependencies)).filter((command) => history.mustExecute(command));
     const state = idleState(history.state);
     // Readers of a paused or ended run must find its pauses or its end in the stores.
-    if (state !== 'running') await parts.writeRun();
-    if (state !== reportedState) parts.onStateChange((reportedState = state));
+    if (state !== 'running') await dependencies.writeRun();
+    if (state !== reportedState) dependencies.onStateChange((reportedState = state));
     if (history.end) return undefined;
-    const budgetLevel = historyBudgetLevel(parts.input.profile, executor.commandCount);
-    if (budgetLevel !== 'available' && executor.isIdle && parts.areHandlersIdle()) {
-      await parts.writeRun();
+    const budgetLevel = historyBudgetLevel(dependencies.input.profile, executor.commandCount);
+    if (budgetLevel !== 'available' && executor.isIdle && dependencies.areHandlersIdle()) {
+      await dependencies.writeRun();
       // The next history does not get the messages that have arrived in the meantime.
-      if (hasMessages(parts)) continue;
+      if (hasMessages(dependencies)) continue;
       return history.carriedState([...postponedCommands, ...commands]);
     }
     const isAtHardLimit = budgetLevel === 'hard-limit';
     if (isAtHardLimit) postponedCommands.push(...commands.filter(isForActivity));
-    await execute(parts, isAtHardLimit ? commands.filter((command) => !isForActivity(command)) : commands);
+    await execute(
+      dependencies,
+      isAtHardLimit ? commands.filter((command) => !isForActivity(command)) : commands,
+    );
     commands = [];
     await inbox.whenFilled();
   }
 }
 
 /** True if a message for the run is in the inbox, or its handler is running. */
-function hasMessages({ inbox, areHandlersIdle }: DriverParts): boolean {
+function hasMessages({ inbox, areHandlersIdle }: DriverDependencies): boolean {
   return !inbox.isEmpty || !areHandlersIdle();
 }
 
 /** Executes commands. Unwritten entries are sent with the activities that this call starts, or are written here. */
 async function execute(
-  { history, executor, writeRun }: DriverParts,
+  { history, executor, writeRun }: DriverDependencies,
   commands: readonly Command[],
 ): Promise<void> {
   // The input of each activity contains every unwritten entry.
@@ -82,13 +85,13 @@ async function execute(
   if (history.hasUnwrittenBatches && executor.activityCount === activityCount) await writeRun();
 }
 
-function beginRun({ input, history }: DriverParts): Command[] {
+function beginRun({ input, history }: DriverDependencies): Command[] {
   const { begin } = input;
   return 'started' in begin ? history.begin(begin.started) : history.carriedCommands();
 }
 
 /** Applies all inputs in the inbox. Returns the commands that follow. */
-function processInbox({ history, inbox, executor }: DriverParts): Command[] {
+function processInbox({ history, inbox, executor }: DriverDependencies): Command[] {
   const commands: Command[] = [];
   for (const { batch, retry = [], isSlow, onRecorded } of inbox.take()) {
     const result = batch ? history.applyBatch(batch) : { commands: [], seq: 0 };

@@ -1,6 +1,11 @@
 import { EngineError } from '@heddle/core';
 import type { Clock } from '@heddle/core';
-import { closeParts, fileHttpClientLoader, createRuntimeParts, reportAsWarning } from '../../assemble.ts';
+import {
+  closeDependencies,
+  fileHttpClientLoader,
+  createRuntimeDependencies,
+  reportAsWarning,
+} from '../../assemble.ts';
 import { systemClock, timeLimit } from '../../clock.ts';
 import { HeddleEngine } from '../../engine.ts';
 import type { Registry } from '../../executors/registry.ts';
@@ -47,15 +52,15 @@ export async function createPostgresEngine(
   const { clock = systemClock } = timing;
   const leaseMs = validateLeaseMs(timing.leaseMs);
   const { leases, requests } = stores;
-  const parts = createRuntimeParts(stores, registry, options);
+  const dependencies = createRuntimeDependencies(stores, registry, options);
   const report = (error: unknown): void => onError(error, undefined);
 
   const membership = new Membership({ leases, clock, leaseMs });
   const ownership = new LeasedRunOwnership({ leases, membership, clock, onError });
-  const runs = new RunRegistry(parts, ownership);
-  const localParts = { ...parts, runs };
+  const runs = new RunRegistry(dependencies, ownership);
+  const localDependencies = { ...dependencies, runs };
   const service = new PeerService({
-    localParts,
+    localDependencies,
     leases,
     requests,
     membership,
@@ -64,18 +69,18 @@ export async function createPostgresEngine(
     recover,
     onError: report,
   });
-  const peers = new PeerRuns({ runtime: parts, requests, clock });
+  const peers = new PeerRuns({ runtime: dependencies, requests, clock });
 
   const close = async (graceMs: number): Promise<void> => {
     await service.stop();
-    const grace = timeLimit(parts.clock, graceMs);
+    const grace = timeLimit(dependencies.clock, graceMs);
     await runs.close(grace.elapsed);
     grace.cancel();
     peers.close();
     ownership.forgetAll();
     // Leases that cannot be released expire.
     await membership.end().catch(report);
-    await closeParts(parts);
+    await closeDependencies(dependencies);
     await stores.close();
   };
   try {
@@ -89,6 +94,6 @@ export async function createPostgresEngine(
     await close(0);
     throw error;
   }
-  const runtime = new LeasedRuntime(localParts, peers);
-  return new HeddleEngine({ ...parts, runtime, httpClient: fileHttpClientLoader(options), close });
+  const runtime = new LeasedRuntime(localDependencies, peers);
+  return new HeddleEngine({ ...dependencies, runtime, httpClient: fileHttpClientLoader(options), close });
 }

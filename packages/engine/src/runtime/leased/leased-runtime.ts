@@ -5,7 +5,7 @@ import type { RunEvent } from '../../types.ts';
 import type { EventPosition } from '../../records/follow.ts';
 import type { ActiveRun } from '../local/active-run.ts';
 import { LocalRuntime } from '../local/local-runtime.ts';
-import type { LocalParts } from '../local/local-runtime.ts';
+import type { LocalDependencies } from '../local/local-runtime.ts';
 import { seqIn } from './peer-runs.ts';
 import type { PeerRuns } from './peer-runs.ts';
 
@@ -16,8 +16,8 @@ import type { PeerRuns } from './peer-runs.ts';
 export class LeasedRuntime extends LocalRuntime {
   readonly #peers: PeerRuns;
 
-  constructor(parts: LocalParts, peers: PeerRuns) {
-    super(parts);
+  constructor(dependencies: LocalDependencies, peers: PeerRuns) {
+    super(dependencies);
     this.#peers = peers;
   }
 

@@ -2,7 +2,7 @@ import { EngineError } from '@heddle/core';
 import type { Clock, EngineErrorCode, Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import { polls } from '../../clock.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { readRun } from '../../records/read-run.ts';
 import type { LiveRun } from '../../runtime-port.ts';
 import { waitForOutcome } from '../../store/control.ts';
@@ -17,7 +17,7 @@ import type { EventPosition } from '../../records/follow.ts';
 const OUTCOME_WAIT_MS = 1000;
 
 interface PeerRunsOptions {
-  runtime: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'environments' | 'onError'>;
+  runtime: Pick<RuntimeDependencies, 'stores' | 'values' | 'definitions' | 'environments' | 'onError'>;
   requests: RequestStore;
   /** Clock for polling other processes: the machine's clock, even if runs use another one. */
   clock: Clock;

@@ -5,7 +5,7 @@ import type { ControlRequest, RequestStore } from '../../store/control.ts';
 import { isHeldByAnother } from '../../store/leases.ts';
 import type { LeaseStore } from '../../store/leases.ts';
 import { executeControl } from '../local/control.ts';
-import type { LocalParts } from '../local/local-runtime.ts';
+import type { LocalDependencies } from '../local/local-runtime.ts';
 import type { LeasedRunOwnership } from './leased-ownership.ts';
 import type { Membership } from './membership.ts';
 
@@ -17,7 +17,7 @@ const SWEEP_MS = 1000;
 const CLAIM_LIMIT = 32;
 
 interface PeerServiceOptions {
-  localParts: LocalParts;
+  localDependencies: LocalDependencies;
   leases: LeaseStore;
   requests: RequestStore;
   membership: Membership;
@@ -69,7 +69,7 @@ export class PeerService {
    */
   async #serve(request: ControlRequest): Promise<Json | undefined> {
     try {
-      return await executeControl(this.#options.localParts, request);
+      return await executeControl(this.#options.localDependencies, request);
     } catch (error) {
       if (isHeldByAnother(error)) return undefined;
       throw error;
@@ -77,20 +77,20 @@ export class PeerService {
   }
 
   async #poll(): Promise<void> {
-    const { membership, localParts } = this.#options;
-    localParts.runs.evictIdle();
+    const { membership, localDependencies } = this.#options;
+    localDependencies.runs.evictIdle();
     if (membership.owner !== undefined) await this.#server.check(membership.owner);
   }
 
   async #sweep(): Promise<void> {
-    const { leases, ownership, localParts } = this.#options;
+    const { leases, ownership, localDependencies } = this.#options;
     await leases.removeExpiredOwners();
     for (;;) {
       const claimedRunIds = await ownership.claim(CLAIM_LIMIT);
       if (claimedRunIds.length === 0) return;
       // Requests are served first, so that a run with a cancel request executes nothing.
       await this.#poll();
-      for (const runId of claimedRunIds) await localParts.runs.recover(runId);
+      for (const runId of claimedRunIds) await localDependencies.runs.recover(runId);
     }
   }
 }

@@ -10,7 +10,7 @@ import { thenMaybe } from '../../then-maybe.ts';
 import type { ConcurrencyLimiter } from '../../execution/concurrency-limiter.ts';
 import type { RunConnections } from '../../execution/run-connections.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { randomToken } from '../../execution/tokens.ts';
 import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
 import type { AppliedEntry } from '../../records/fold.ts';
@@ -25,7 +25,7 @@ import { RunListeners } from './event-stream.ts';
 import { Pauses } from './pauses.ts';
 
 export interface ActiveRunOptions {
-  runtime: RuntimeParts;
+  runtime: RuntimeDependencies;
   header: RunHeader;
   plan: Plan;
   store: TailableRunStore;

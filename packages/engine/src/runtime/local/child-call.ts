@@ -10,7 +10,7 @@ import {
 import type { BlockTask } from '../../execution/attempt.ts';
 import type { ChildAttempt } from '../../execution/child-runs.ts';
 import type { StartRequest } from '../../execution/run-start.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
 import type { ActiveRun } from './active-run.ts';
 
@@ -38,7 +38,7 @@ export interface ChildCall extends ChildAttempt {
  */
 export async function callChild(
   runs: RunSource,
-  parts: RuntimeParts,
+  dependencies: RuntimeDependencies,
   call: ChildCall,
 ): Promise<ChildOutcome> {
   const { children } = call.task;
@@ -47,9 +47,9 @@ export async function callChild(
   children.add(runId, 'running', otherWorkDone);
   void otherWorkDone?.then(() => postBlocked(call, runId));
   try {
-    const child = await openChild(runs, parts, call);
+    const child = await openChild(runs, dependencies, call);
     if (child) await waitForEnd(child, call);
-    return await childOutcome(runId, await parts.stores.runs.record(runId), parts.values);
+    return await childOutcome(runId, await dependencies.stores.runs.record(runId), dependencies.values);
   } catch (error) {
     throw childError(error);
   } finally {
@@ -73,7 +73,7 @@ function postBlocked({ parent, place, task, call }: ChildCall, childRunId: strin
 
 async function openChild(
   runs: RunSource,
-  { stores, definitions }: RuntimeParts,
+  { stores, definitions }: RuntimeDependencies,
   call: ChildCall,
 ): Promise<ActiveRun | undefined> {
   const { header } = call.parent;

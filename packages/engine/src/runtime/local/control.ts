@@ -3,9 +3,9 @@ import { isJsonObject } from '@heddle/core/blocks';
 import { serveRequests } from '../../store/control.ts';
 import type { ControlRequest } from '../../store/control.ts';
 import type { Stores } from '../../store/stores.ts';
-import type { LocalParts } from './local-runtime.ts';
+import type { LocalDependencies } from './local-runtime.ts';
 import { resumeRun } from './resume.ts';
-import type { ResumeParts } from './resume.ts';
+import type { ResumeDependencies } from './resume.ts';
 
 /**
  * Serves the requests that other processes send to the owner of the data folder. Returns a function that stops it, as
@@ -13,14 +13,14 @@ import type { ResumeParts } from './resume.ts';
  * neither started nor opened stay open for the next owner.
  */
 export function serveControlRequests(
-  parts: LocalParts & { stores: Stores },
+  dependencies: LocalDependencies & { stores: Stores },
   recover: boolean,
 ): Promise<() => Promise<void>> {
-  return serveRequests(parts.stores.control, {
-    onError: (error) => parts.onError(error, undefined),
+  return serveRequests(dependencies.stores.control, {
+    onError: (error) => dependencies.onError(error, undefined),
     handle: (request) =>
-      recover || request.kind === 'cancel' || parts.runs.has(request.runId)
-        ? executeControl(parts, request)
+      recover || request.kind === 'cancel' || dependencies.runs.has(request.runId)
+        ? executeControl(dependencies, request)
         : undefined,
   });
 }
@@ -30,16 +30,22 @@ export function serveControlRequests(
  * before the request, or did not end as cancelled. The result of a resume contains `seq`, the number of the last
  * journal entry once the resume is recorded; 0 if the same resume was recorded before and the run has ended since.
  */
-export async function executeControl(parts: ResumeParts, request: ControlRequest): Promise<Json> {
+export async function executeControl(
+  dependencies: ResumeDependencies,
+  request: ControlRequest,
+): Promise<Json> {
   const { runId, kind } = request;
   const payload = isJsonObject(request.payload) ? request.payload : {};
   const { reason, token, input = {} } = payload;
   if (kind === 'cancel') {
-    const isCancelled = await parts.runs.cancel(runId, typeof reason === 'string' ? reason : undefined);
-    return { cancelled: isCancelled || (await wasCancelledSince(parts, request)) };
+    const isCancelled = await dependencies.runs.cancel(
+      runId,
+      typeof reason === 'string' ? reason : undefined,
+    );
+    return { cancelled: isCancelled || (await wasCancelledSince(dependencies, request)) };
   }
   const seq = await resumeRun(
-    parts,
+    dependencies,
     runId,
     { input, ...(typeof token === 'string' && { token }) },
     async (run) => run?.lastNotifiedSeq ?? 0,
@@ -52,7 +58,7 @@ export async function executeControl(parts: ResumeParts, request: ControlRequest
  * has cancelled the run and before it has stored the outcome.
  */
 async function wasCancelledSince(
-  { stores }: ResumeParts,
+  { stores }: ResumeDependencies,
   { runId, createdMs }: ControlRequest,
 ): Promise<boolean> {
   const record = await stores.runs.record(runId);

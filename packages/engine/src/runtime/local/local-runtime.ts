@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import type { StartRequest } from '../../execution/run-start.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { readRun } from '../../records/read-run.ts';
 import type { ReadRunOptions, RunState } from '../../records/read-run.ts';
 import type { LiveRun, RuntimePort } from '../../runtime-port.ts';
@@ -12,21 +12,21 @@ import { runEvents } from './event-stream.ts';
 import { resumeRun } from './resume.ts';
 import type { RunRegistry } from './run-registry.ts';
 
-export type LocalParts = Pick<
-  RuntimeParts,
+export type LocalDependencies = Pick<
+  RuntimeDependencies,
   'stores' | 'registry' | 'values' | 'clock' | 'definitions' | 'onError'
 > & { runs: RunRegistry };
 
 /** The runtime that executes runs in this process. */
 export class LocalRuntime implements RuntimePort {
-  protected readonly parts: LocalParts;
+  protected readonly dependencies: LocalDependencies;
 
-  constructor(parts: LocalParts) {
-    this.parts = parts;
+  constructor(dependencies: LocalDependencies) {
+    this.dependencies = dependencies;
   }
 
   async start(request: StartRequest): Promise<LiveRun> {
-    const run = await this.parts.runs.start(request);
+    const run = await this.dependencies.runs.start(request);
     if (request.signal) this.#cancelOnAbort(request.signal, run);
     return this.toLiveRun(run, RUN_START);
   }
@@ -53,7 +53,7 @@ export class LocalRuntime implements RuntimePort {
 
   /** Returns the live run. `after`: the position after which its events begin. */
   protected toLiveRun(startedRun: ActiveRun, after: EventPosition): LiveRun {
-    const { runs } = this.parts;
+    const { runs } = this.dependencies;
     const { runId } = startedRun;
     let latestRun = startedRun;
     /** Returns the run, opened again if it was evicted; undefined if it has ended in the meantime. */
@@ -63,7 +63,7 @@ export class LocalRuntime implements RuntimePort {
     };
     const reopenedEvents = async function* (this: LocalRuntime): AsyncGenerator<RunEvent> {
       const run = await reopen();
-      yield* run ? this.#eventsOf(run, after) : eventsAfter(this.#readerParts(), runId, after);
+      yield* run ? this.#eventsOf(run, after) : eventsAfter(this.#readerDependencies(), runId, after);
     };
     return {
       runId,
@@ -73,25 +73,25 @@ export class LocalRuntime implements RuntimePort {
   }
 
   #eventsOf(run: ActiveRun, after: EventPosition): AsyncGenerator<RunEvent> {
-    const { values, clock } = this.parts;
+    const { values, clock } = this.dependencies;
     const definition = { header: run.header, plan: run.replica.plan };
     return runEvents(run, {
       afterSeq: after.seq,
-      readMissedEvents: (upToSeq) => eventsBetween(this.parts, definition, after, upToSeq),
+      readMissedEvents: (upToSeq) => eventsBetween(this.dependencies, definition, after, upToSeq),
       values,
       now: () => clock.now(),
     });
   }
 
-  /** Returns the parts for reading the events of a run that has ended. */
-  #readerParts() {
-    return { ...this.parts, mayContinue: () => true };
+  /** Returns the dependencies for reading the events of a run that has ended. */
+  #readerDependencies() {
+    return { ...this.dependencies, mayContinue: () => true };
   }
 
   async open(runId: string): Promise<LiveRun | undefined> {
-    const run = await this.parts.runs.open(runId);
+    const run = await this.dependencies.runs.open(runId);
     if (!run) return undefined;
-    const emission = await this.parts.stores.liveEvents.lastNumber(runId);
+    const emission = await this.dependencies.stores.liveEvents.lastNumber(runId);
     return this.toLiveRun(run, { seq: run.lastNotifiedSeq, emissionNumber: emission });
   }
 
@@ -100,7 +100,7 @@ export class LocalRuntime implements RuntimePort {
     if (run && !options.withLogs) return { record: await run.record(), logs: [] };
     // The logs of ended blocks are not in memory.
     await run?.save();
-    return readRun(this.parts, runId, options);
+    return readRun(this.dependencies, runId, options);
   }
 
   async whenSaved(runId: string): Promise<void> {
@@ -109,15 +109,15 @@ export class LocalRuntime implements RuntimePort {
 
   /** Returns the run if it is in memory and was not stopped. Of a stopped run, only the stored data is valid. */
   #runInMemory(runId: string): ActiveRun | undefined {
-    const run = this.parts.runs.active(runId);
+    const run = this.dependencies.runs.active(runId);
     return run?.stopError ? undefined : run;
   }
 
   async resume(runId: string, answer: { token?: string; input?: Json }): Promise<void> {
-    await resumeRun(this.parts, runId, answer, async (run) => run?.whenIdle());
+    await resumeRun(this.dependencies, runId, answer, async (run) => run?.whenIdle());
   }
 
   cancel(runId: string, reason: string | undefined): Promise<boolean> {
-    return this.parts.runs.cancel(runId, reason);
+    return this.dependencies.runs.cancel(runId, reason);
   }
 }

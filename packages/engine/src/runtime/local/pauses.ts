@@ -4,7 +4,7 @@ import { pointClosed } from '../../records/run-errors.ts';
 import type { Sanitizer } from '../../records/sanitizer.ts';
 import type { PostListener, PostResult } from './driver.ts';
 
-interface PausesParts {
+interface PausesDependencies {
   replica: Replica;
   sanitizer: Sanitizer;
   post: (body: EntryBody, listener: PostListener) => void;
@@ -14,12 +14,12 @@ interface PausesParts {
 
 /** The pause points of a run that wait for a person, and the resumes that are being recorded. */
 export class Pauses {
-  readonly #parts: PausesParts;
+  readonly #dependencies: PausesDependencies;
   /** The resumes that are being recorded, by token. */
   readonly #resumesInProgress = new Map<string, Promise<void>>();
 
-  constructor(parts: PausesParts) {
-    this.#parts = parts;
+  constructor(dependencies: PausesDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** True while a resume is being recorded. */
@@ -29,7 +29,7 @@ export class Pauses {
 
   /** Returns the open points, in the order in which they opened. */
   openPoints(): PausePoint[] {
-    return [...this.#parts.replica.pauses.values()].filter((pause) => pause.kind === 'human');
+    return [...this.#dependencies.replica.pauses.values()].filter((pause) => pause.kind === 'human');
   }
 
   /** Returns the open point with `token`; without a token, the only open point. */
@@ -59,7 +59,7 @@ export class Pauses {
   }
 
   async #record(point: PausePoint, input: Json, output: Json): Promise<void> {
-    const { replica, sanitizer, post, stopReason } = this.#parts;
+    const { replica, sanitizer, post, stopReason } = this.#dependencies;
     const label = `The answer to "${point.blockName}"`;
     const stored = await sanitizer.storeAllForCaller({ input, output }, label);
     const place = { block: point.blockId, scope: point.scope };

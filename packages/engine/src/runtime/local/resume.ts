@@ -1,11 +1,11 @@
 import { EngineError } from '@heddle/core';
 import type { Json } from '@heddle/core';
 import { hasTokenEntry, rejectResume, resumedOutput } from '../../execution/resume-answer.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import type { ActiveRun } from './active-run.ts';
 import type { RunRegistry } from './run-registry.ts';
 
-export type ResumeParts = Pick<RuntimeParts, 'stores' | 'registry' | 'values' | 'clock'> & {
+export type ResumeDependencies = Pick<RuntimeDependencies, 'stores' | 'registry' | 'values' | 'clock'> & {
   runs: RunRegistry;
 };
 
@@ -17,16 +17,16 @@ export type ResumeParts = Pick<RuntimeParts, 'stores' | 'registry' | 'values' | 
  * rejected resume changes nothing.
  */
 export async function resumeRun<T>(
-  parts: ResumeParts,
+  dependencies: ResumeDependencies,
   runId: string,
   { token, input = {} }: { token?: string; input?: Json },
   onResumed: (run: ActiveRun | undefined) => Promise<T>,
 ): Promise<T> {
-  const run = await parts.runs.open(runId);
+  const run = await dependencies.runs.open(runId);
   // A listener prevents the eviction of the run.
   const removeListener = run?.listen(() => undefined);
   try {
-    await submitAnswer(parts, run, { runId, token, input });
+    await submitAnswer(dependencies, run, { runId, token, input });
     return await onResumed(run);
   } finally {
     removeListener?.();
@@ -34,7 +34,7 @@ export async function resumeRun<T>(
 }
 
 async function submitAnswer(
-  parts: ResumeParts,
+  dependencies: ResumeDependencies,
   run: ActiveRun | undefined,
   { runId, token, input }: { runId: string; token: string | undefined; input: Json },
 ): Promise<void> {
@@ -42,12 +42,12 @@ async function submitAnswer(
   if (run && point) {
     if (run.suspensionReason !== undefined)
       throw new EngineError('ENV_MISSING', run.suspensionReason, { details: { runId } });
-    return run.pauses.resume(point, input, await resumedOutput(parts, run.replica.plan, point, input));
+    return run.pauses.resume(point, input, await resumedOutput(dependencies, run.replica.plan, point, input));
   }
   // An earlier resume with the same token: one that is being recorded, or one in the journal.
   const earlierResume =
     token !== undefined &&
-    (run?.pauses.resumeInProgress(token) ?? hasTokenEntry(parts, runId, token, 'resumed'));
+    (run?.pauses.resumeInProgress(token) ?? hasTokenEntry(dependencies, runId, token, 'resumed'));
   if ((await earlierResume) === false)
-    await rejectResume(parts, runId, { openPoints: run?.pauses.openPoints(), token });
+    await rejectResume(dependencies, runId, { openPoints: run?.pauses.openPoints(), token });
 }

@@ -8,7 +8,7 @@ import { missingEnvironmentReason } from '../../execution/plan-queries.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
 import { prepareStart } from '../../execution/run-start.ts';
 import type { StartRequest } from '../../execution/run-start.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { thenMaybe } from '../../then-maybe.ts';
 import { readHeader, recordSuspension } from '../../records/read-run.ts';
 import { runElsewhere, runIdTaken } from '../../records/run-errors.ts';
@@ -42,7 +42,7 @@ interface RunResources {
  * idle.
  */
 export class RunRegistry {
-  readonly #parts: RuntimeParts;
+  readonly #dependencies: RuntimeDependencies;
   readonly #ownership: RunOwnership;
   readonly #runs = new Map<string, Registration>();
   /** Runs that this process has started or opened and that have not ended, even if they were evicted. */
@@ -52,10 +52,10 @@ export class RunRegistry {
   readonly #queue: PQueue;
   #isClosing = false;
 
-  constructor(parts: RuntimeParts, ownership: RunOwnership) {
-    this.#parts = parts;
+  constructor(dependencies: RuntimeDependencies, ownership: RunOwnership) {
+    this.#dependencies = dependencies;
     this.#ownership = ownership;
-    this.#queue = new PQueue({ concurrency: parts.concurrency.engine });
+    this.#queue = new PQueue({ concurrency: dependencies.concurrency.engine });
   }
 
   /**
@@ -79,13 +79,15 @@ export class RunRegistry {
 
   /** Creates and starts the run; synchronously if the stores are synchronous. */
   #create(request: StartRequest): ActiveRun | Promise<ActiveRun> {
-    return thenMaybe(this.#parts.environments.open(request.plan), (environment) =>
-      thenMaybe(this.#parts.definitions.storePlan(request.plan), () =>
-        thenMaybe(prepareStart({ ...this.#parts, environment }, request), ({ header, firstEntry, record }) =>
-          thenMaybe(this.#ownership.create(header, firstEntry, record), (store) => {
-            if (!store) throw runIdTaken(request.runId);
-            return this.#begin(request, firstEntry, { header, store, environment });
-          }),
+    return thenMaybe(this.#dependencies.environments.open(request.plan), (environment) =>
+      thenMaybe(this.#dependencies.definitions.storePlan(request.plan), () =>
+        thenMaybe(
+          prepareStart({ ...this.#dependencies, environment }, request),
+          ({ header, firstEntry, record }) =>
+            thenMaybe(this.#ownership.create(header, firstEntry, record), (store) => {
+              if (!store) throw runIdTaken(request.runId);
+              return this.#begin(request, firstEntry, { header, store, environment });
+            }),
         ),
       ),
     );
@@ -138,7 +140,7 @@ export class RunRegistry {
   }
 
   async #load(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
-    const { runs } = this.#parts.stores;
+    const { runs } = this.#dependencies.stores;
     const header = await runs.header(runId);
     const record = await runs.record(runId);
     if (!header || (record && isEnded(record.status))) return undefined;
@@ -146,8 +148,8 @@ export class RunRegistry {
     const store = await this.#acquire(header);
     // The previous owner may have written the record after it was read above.
     const latestRecord = store === runs ? record : await store.record(runId);
-    const plan = await this.#parts.definitions.plan(header.planHash);
-    const environment = await this.#parts.environments.open(plan);
+    const plan = await this.#dependencies.definitions.plan(header.planHash);
+    const environment = await this.#dependencies.environments.open(plan);
     const suspensionReason = missingEnvironmentReason(header, environment.values);
     const run = this.#createRun(plan, { header, store, environment, isNew: false, suspensionReason });
     run.restore(await store.journal(runId), latestRecord);
@@ -176,27 +178,34 @@ export class RunRegistry {
     resources: RunResources & { isNew: boolean; suspensionReason?: string | undefined },
   ): ActiveRun {
     const ownership = this.#ownership;
-    const parts = this.#parts;
+    const dependencies = this.#dependencies;
     const beforeEffect = ownership.isShared ? (): void => ownership.checkOwnership() : undefined;
     return new ActiveRun({
       suspensionReason: undefined,
       ...resources,
       plan,
-      runtime: parts,
-      limiter: createLimiter(this.#queue, parts.concurrency.run, beforeEffect),
+      runtime: dependencies,
+      limiter: createLimiter(this.#queue, dependencies.concurrency.run, beforeEffect),
       runChild: (parent, request, place, task) =>
-        callChild(this, parts, { parent, place, attempt: task.attempt, call: request.call, request, task }),
+        callChild(this, dependencies, {
+          parent,
+          place,
+          attempt: task.attempt,
+          call: request.call,
+          request,
+          task,
+        }),
       onIdleState: (run, event) => this.#onIdleState(run, event),
       onError: (error, runId) => {
         // A process that loses its runs reports the loss once, not for each run.
-        if (!isHeldByAnother(error, runId)) parts.onError(error, runId);
+        if (!isHeldByAnother(error, runId)) dependencies.onError(error, runId);
       },
     });
   }
 
   /** Recovers every run that has not ended and that belongs to this runtime. */
   async recoverAll(): Promise<void> {
-    for (const runId of await this.#parts.stores.runs.unfinishedRunIds()) await this.recover(runId);
+    for (const runId of await this.#dependencies.stores.runs.unfinishedRunIds()) await this.recover(runId);
   }
 
   /**
@@ -204,7 +213,7 @@ export class RunRegistry {
    * errors are written to the run's record.
    */
   async recover(runId: string): Promise<void> {
-    const { runs } = this.#parts.stores;
+    const { runs } = this.#dependencies.stores;
     try {
       const header = await runs.header(runId);
       if (header?.elsewhere) return;
@@ -218,7 +227,7 @@ export class RunRegistry {
       for (const child of children) await this.recover(child);
     } catch (error) {
       if (isHeldByAnother(error, runId)) return;
-      this.#parts.onError(error, runId);
+      this.#dependencies.onError(error, runId);
       await this.#recordFailure(runId, error);
     }
   }
@@ -241,11 +250,11 @@ export class RunRegistry {
     // A run that is loaded only to be cancelled must not execute anything first.
     const run = await this.#openWith(runId, (loaded) => loaded.stopExecuting());
     if (!run) {
-      await readHeader(this.#parts, runId);
+      await readHeader(this.#dependencies, runId);
       return false;
     }
     await run.cancel(reason);
-    for (const child of await this.#parts.stores.runs.childRunIds(runId, { open: true }))
+    for (const child of await this.#dependencies.stores.runs.childRunIds(runId, { open: true }))
       await this.cancel(child, 'The parent run was stopped.');
     return run.replica.state.end?.status === 'cancelled';
   }
@@ -265,7 +274,7 @@ export class RunRegistry {
     // still accepts them.
     for (const run of runs) run.beginClose();
     for (const result of await Promise.allSettled(runs.map((run) => run.close())))
-      if (result.status === 'rejected') this.#parts.onError(result.reason, undefined);
+      if (result.status === 'rejected') this.#dependencies.onError(result.reason, undefined);
   }
 
   /** Stops all runs because this process no longer owns them; nothing more is written. */
@@ -290,9 +299,9 @@ export class RunRegistry {
   /** Writes to the run's record why the run does not continue. */
   async #recordFailure(runId: string, reason: unknown): Promise<void> {
     try {
-      const stores = { ...this.#parts.stores, runs: this.#ownership.writableStore(runId) };
+      const stores = { ...this.#dependencies.stores, runs: this.#ownership.writableStore(runId) };
       const message = reason instanceof Error ? reason.message : String(reason);
-      await recordSuspension({ ...this.#parts, stores }, runId, message);
+      await recordSuspension({ ...this.#dependencies, stores }, runId, message);
     } catch {
       // The error that stopped the run also prevents this write; it has been reported already.
     }
@@ -327,7 +336,7 @@ export class RunRegistry {
       this.#runs.delete(run.runId);
       this.#ownRunIds.delete(run.runId);
     }
-    this.#parts.codeService.release(run.runId);
+    this.#dependencies.codeService.release(run.runId);
   }
 
   #activeRuns(): ActiveRun[] {

@@ -8,7 +8,7 @@ import {
   findChildRun,
 } from '../../execution/child-runs.ts';
 import type { ChildAttempt } from '../../execution/child-runs.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { isEnded } from '../../store/journal.ts';
 import { readRecordedRun, recordStart } from './recording.ts';
 import type { RecordedRun } from './recording.ts';
@@ -25,20 +25,20 @@ export interface CalledChild extends RecordedRun {
 
 /** Records child runs that other processes will execute, and reads their outcomes. */
 export class ChildCalls {
-  readonly #parts: RuntimeParts;
+  readonly #dependencies: RuntimeDependencies;
 
-  constructor(parts: RuntimeParts) {
-    this.#parts = parts;
+  constructor(dependencies: RuntimeDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Returns the outcome of this attempt's child; undefined if the child has not ended. */
   async outcome(parent: RunHeader, child: ChildAttempt): Promise<ChildOutcome | undefined> {
-    const { runs } = this.#parts.stores;
+    const { runs } = this.#dependencies.stores;
     try {
       const record = await runs.record(childRunId(parent, child));
       if (!record || !isEnded(record.status)) return undefined;
       const header = await findChildRun(runs, parent, child);
-      return header && (await childOutcome(header.runId, record, this.#parts.values));
+      return header && (await childOutcome(header.runId, record, this.#dependencies.values));
     } catch (error) {
       throw childError(error);
     }
@@ -60,14 +60,14 @@ export class ChildCalls {
   }
 
   async #find(parent: RunHeader, child: ChildAttempt): Promise<RecordedRun | undefined> {
-    const header = await findChildRun(this.#parts.stores.runs, parent, child);
-    return header && readRecordedRun(this.#parts, header);
+    const header = await findChildRun(this.#dependencies.stores.runs, parent, child);
+    return header && readRecordedRun(this.#dependencies, header);
   }
 
   async #create(parent: RunHeader, child: ChildAttempt & { request: ChildRequest }): Promise<RecordedRun> {
     const recordedRun = await recordStart(
-      this.#parts,
-      await childRequest(this.#parts.definitions, parent, child),
+      this.#dependencies,
+      await childRequest(this.#dependencies.definitions, parent, child),
     );
     // If the id is taken, another worker has recorded the same child.
     return recordedRun ?? ((await this.#find(parent, child)) as RecordedRun);

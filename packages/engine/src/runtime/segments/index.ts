@@ -12,5 +12,5 @@ export type { ResumeAnswer } from './remote-runs.ts';
 export { isIdle, isEnded } from '../../store/journal.ts';
 export { pointClosed, runIdTaken, runNotFound } from '../../records/run-errors.ts';
 export type { StartRequest } from '../../execution/run-start.ts';
-export type { RuntimeParts } from '../../execution/runtime-parts.ts';
+export type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 export type { LiveRun, RuntimePort, RuntimeProvider } from '../../runtime-port.ts';

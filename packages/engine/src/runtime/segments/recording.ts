@@ -3,7 +3,7 @@ import { journalCorruptError } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import { prepareStart } from '../../execution/run-start.ts';
 import type { StartRequest } from '../../execution/run-start.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 
 /** A recorded run that is ready to be started. */
 export interface RecordedRun {
@@ -17,15 +17,15 @@ export interface RecordedRun {
  * ENVIRONMENT_UNAVAILABLE, and the errors of `prepareStart`.
  */
 export async function recordStart(
-  parts: RuntimeParts,
+  dependencies: RuntimeDependencies,
   request: StartRequest,
 ): Promise<RecordedRun | undefined> {
-  const environment = await parts.environments.open(request.plan);
+  const environment = await dependencies.environments.open(request.plan);
   const { header, firstEntry, record } = await prepareStart(
-    { ...parts, environment },
+    { ...dependencies, environment },
     { ...request, remote: true },
   );
-  const created = await parts.stores.runs.create(header, firstEntry, record);
+  const created = await dependencies.stores.runs.create(header, firstEntry, record);
   return created
     ? { plan: request.plan, header, startedEntry: requireStarted(header, firstEntry) }
     : undefined;
@@ -33,7 +33,7 @@ export async function recordStart(
 
 /** Returns the start of the run with this header. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
 export async function readRecordedRun(
-  { stores, definitions }: Pick<RuntimeParts, 'stores' | 'definitions'>,
+  { stores, definitions }: Pick<RuntimeDependencies, 'stores' | 'definitions'>,
   header: RunHeader,
 ): Promise<RecordedRun> {
   const [firstEntry] = await stores.runs.journal(header.runId);

@@ -3,7 +3,7 @@ import { indexPlan } from '@heddle/core/run';
 import type { Address, Entry } from '@heddle/core/run';
 import { hasTokenEntry, rejectResume, resumedOutput } from '../../execution/resume-answer.ts';
 import type { StartRequest } from '../../execution/run-start.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { foldJournal, foldRun } from '../../records/fold.ts';
 import { runElsewhere, runIdTaken } from '../../records/run-errors.ts';
 import { readDefinition, readRun, readStoredRun, recordSuspension } from '../../records/read-run.ts';
@@ -30,10 +30,10 @@ export interface ResumeAnswer {
  * requests of callers.
  */
 export class RemoteRuns {
-  readonly #parts: RuntimeParts;
+  readonly #dependencies: RuntimeDependencies;
 
-  constructor(parts: RuntimeParts) {
-    this.#parts = parts;
+  constructor(dependencies: RuntimeDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -41,15 +41,15 @@ export class RemoteRuns {
    * errors of the stores.
    */
   async recordStart(request: StartRequest): Promise<RecordedRun> {
-    await this.#parts.definitions.storePlan(request.plan);
-    const run = await recordStart(this.#parts, request);
+    await this.#dependencies.definitions.storePlan(request.plan);
+    const run = await recordStart(this.#dependencies, request);
     if (!run) throw runIdTaken(request.runId);
     return run;
   }
 
   /** Throws RUN_ELSEWHERE for a run that was started by an engine that executes its runs itself. */
   async requireRemote(runId: string): Promise<void> {
-    const header = await this.#parts.stores.runs.header(runId);
+    const header = await this.#dependencies.stores.runs.header(runId);
     if (header && !header.elsewhere) throw runElsewhere(header);
   }
 
@@ -57,13 +57,13 @@ export class RemoteRuns {
    * Returns the start of the run; undefined if the run does not exist. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT.
    */
   async readStart(runId: string): Promise<RecordedRun | undefined> {
-    const header = await this.#parts.stores.runs.header(runId);
-    return header && readRecordedRun(this.#parts, header);
+    const header = await this.#dependencies.stores.runs.header(runId);
+    return header && readRecordedRun(this.#dependencies, header);
   }
 
   /** Writes the reason why the run does not continue to its record. */
   suspend(runId: string, reason: string): Promise<void> {
-    return recordSuspension(this.#parts, runId, reason);
+    return recordSuspension(this.#dependencies, runId, reason);
   }
 
   /**
@@ -71,12 +71,12 @@ export class RemoteRuns {
    * change. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT, ENVIRONMENT_UNAVAILABLE, and errors of the stores.
    */
   async cancelAbandonedRun(runId: string, reason: string | undefined): Promise<void> {
-    const { runs } = this.#parts.stores;
+    const { runs } = this.#dependencies.stores;
     const header = await runs.header(runId);
     const storedRecord = await runs.record(runId);
     if (!header || (storedRecord && isEnded(storedRecord.status))) return;
     const redacted = reason === undefined ? {} : { reason: await this.redact(runId, reason) };
-    const plan = await this.#parts.definitions.plan(header.planHash);
+    const plan = await this.#dependencies.definitions.plan(header.planHash);
     const journal = await runs.journal(runId);
     const { replica } = foldJournal(runId, plan, journal);
     const addedEntries: Entry[] = [];
@@ -85,7 +85,7 @@ export class RemoteRuns {
       replica.replay(entry);
       addedEntries.push(entry);
     };
-    add({ atMs: this.#parts.clock.now(), type: 'cancelled', ...redacted });
+    add({ atMs: this.#dependencies.clock.now(), type: 'cancelled', ...redacted });
     // No block is running, so the grace period ends immediately.
     const graceTimer = replica
       .pendingCommands()
@@ -104,13 +104,13 @@ export class RemoteRuns {
    * JOURNAL_CORRUPT, ENVIRONMENT_UNAVAILABLE.
    */
   async redact(runId: string, text: string): Promise<string> {
-    const { plan } = await readDefinition(this.#parts, runId);
-    return (await this.#parts.environments.open(plan)).redactText(text);
+    const { plan } = await readDefinition(this.#dependencies, runId);
+    return (await this.#dependencies.environments.open(plan)).redactText(text);
   }
 
   /** Returns the stored record of the run; undefined if the run does not exist. */
   async find(runId: string): Promise<RunRecord | undefined> {
-    return this.#parts.stores.runs.record(runId);
+    return this.#dependencies.stores.runs.record(runId);
   }
 
   /**
@@ -118,17 +118,17 @@ export class RemoteRuns {
    * included: if the process that wrote them has died, another process replaces them.
    */
   async readRun(runId: string, options: ReadRunOptions = { withLogs: false }): Promise<RunState | undefined> {
-    return readStoredRun(this.#parts.stores, runId, options);
+    return readStoredRun(this.#dependencies.stores, runId, options);
   }
 
   /** Returns the events of the run after a position, as they arrive in the stores; default: from its start. */
   events(runId: string, after: EventPosition = RUN_START): AsyncGenerator<RunEvent> {
-    return eventsAfter({ ...this.#parts, mayContinue: () => true }, runId, after);
+    return eventsAfter({ ...this.#dependencies, mayContinue: () => true }, runId, after);
   }
 
   /** Returns the current position of a run. */
   position(record: RunRecord): Promise<EventPosition> {
-    return currentPosition(this.#parts.stores, record);
+    return currentPosition(this.#dependencies.stores, record);
   }
 
   /**
@@ -140,23 +140,23 @@ export class RemoteRuns {
     { token, input = {} }: { token?: string; input?: Json },
   ): Promise<ResumeAnswer | undefined> {
     // Callers may know a token from the journal before it is in the record.
-    const { record } = (await readRun(this.#parts, runId, { withLogs: false })) ?? {};
+    const { record } = (await readRun(this.#dependencies, runId, { withLogs: false })) ?? {};
     const openPauses =
       record && !isEnded(record.status) ? record.pauses.filter(({ kind }) => kind === 'human') : undefined;
     const point =
       token === undefined ? onlyOne(openPauses) : openPauses?.find((pause) => pause.token === token);
     if (!record || !point) {
-      if (token !== undefined && (await hasTokenEntry(this.#parts, runId, token, 'resumed')))
+      if (token !== undefined && (await hasTokenEntry(this.#dependencies, runId, token, 'resumed')))
         return undefined;
-      return rejectResume(this.#parts, runId, { openPoints: openPauses, token });
+      return rejectResume(this.#dependencies, runId, { openPoints: openPauses, token });
     }
-    const { plan } = await readDefinition(this.#parts, runId);
-    const output = await resumedOutput(this.#parts, plan, point, input);
-    const { sanitizer } = await this.#parts.environments.open(plan);
+    const { plan } = await readDefinition(this.#dependencies, runId);
+    const output = await resumedOutput(this.#dependencies, plan, point, input);
+    const { sanitizer } = await this.#dependencies.environments.open(plan);
     const label = `The answer to "${point.blockName}"`;
     const storedAnswer = await sanitizer.storeAllForCaller({ input, output }, label);
     const { blockId, scope, token: pointToken, continues } = point;
-    const atMs = this.#parts.clock.now();
+    const atMs = this.#dependencies.clock.now();
     const resumed = { atMs, type: 'resumed' as const, block: blockId, scope, token: pointToken };
     const entry = { ...resumed, ...continues, ...storedAnswer };
     return { token: pointToken, seq: record.seq, at: indexPlan(plan).addressOf(blockId, scope), entry };

@@ -1,5 +1,5 @@
 import { RunReplica } from './run-replica.ts';
-import type { RunReplicaParts } from './run-replica.ts';
+import type { RunReplicaDependencies } from './run-replica.ts';
 import type { Position } from './position.ts';
 
 /** Maximum number of replicas that a process caches; the least recently used are removed. */
@@ -12,14 +12,14 @@ const MAX_REPLICAS_PER_RUN = 3;
 
 /** Caches replicas of runs, so that the next segment of a run need not fold its journal again. */
 export class ReplicaCache {
-  readonly #parts: RunReplicaParts;
+  readonly #dependencies: RunReplicaDependencies;
   /** Replicas that are not in use, least recently used first. */
   readonly #cachedReplicas = new Set<RunReplica>();
   readonly #replicasByRun = new Map<string, Set<RunReplica>>();
   readonly #catchUpsInProgress = new Map<string, Promise<void>>();
 
-  constructor(parts: RunReplicaParts) {
-    this.#parts = parts;
+  constructor(dependencies: RunReplicaDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /**
@@ -67,7 +67,7 @@ export class ReplicaCache {
     this.#catchUpsInProgress.set(runId, promise);
     try {
       const runReplica =
-        this.#nearestReplica(runId, position) ?? (await RunReplica.create(this.#parts, runId));
+        this.#nearestReplica(runId, position) ?? (await RunReplica.create(this.#dependencies, runId));
       this.#remove(runReplica);
       await runReplica.catchUp(position);
       // The replica keeps its changed logs: the other one may be from a lost task, whose logs must be replaced.

@@ -1,14 +1,14 @@
 import type { BlockLog, RunHeader, Plan } from '@heddle/core';
 import { journalCorruptError, Replica } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { foldRun } from '../../records/fold.ts';
 import { readDefinition } from '../../records/read-run.ts';
 import { recordOf } from '../../records/run-record.ts';
 import type { JournalItem, Position, TimedEntry } from './position.ts';
 import type { StallDetector } from './stall-detector.ts';
 
-export type RunReplicaParts = Pick<RuntimeParts, 'stores' | 'values' | 'definitions'> & {
+export type RunReplicaDependencies = Pick<RuntimeDependencies, 'stores' | 'values' | 'definitions'> & {
   stallDetector: StallDetector;
 };
 
@@ -26,24 +26,24 @@ export class RunReplica {
   #lastEntryMs: number | undefined;
   /** True if the replica includes entries whose place in the journal is not confirmed. */
   #isSpeculative = false;
-  readonly #parts: RunReplicaParts;
+  readonly #dependencies: RunReplicaDependencies;
   /** Changed logs that are not saved yet, by their execution order. */
   #changedLogs = new Map<number, BlockLog>();
   #isDirty = true;
   /** Number of all logs of the run. */
   #logCount = 0;
 
-  private constructor(parts: RunReplicaParts, header: RunHeader, plan: Plan) {
-    this.#parts = parts;
+  private constructor(dependencies: RunReplicaDependencies, header: RunHeader, plan: Plan) {
+    this.#dependencies = dependencies;
     this.header = header;
     this.plan = plan;
     this.replica = new Replica(header.runId, plan);
   }
 
   /** Returns a replica of a recorded run. Throws RUN_NOT_FOUND, PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
-  static async create(parts: RunReplicaParts, runId: string): Promise<RunReplica> {
-    const { header, plan } = await readDefinition(parts, runId);
-    return new RunReplica(parts, header, plan);
+  static async create(dependencies: RunReplicaDependencies, runId: string): Promise<RunReplica> {
+    const { header, plan } = await readDefinition(dependencies, runId);
+    return new RunReplica(dependencies, header, plan);
   }
 
   /**
@@ -51,7 +51,7 @@ export class RunReplica {
    * RUN_ELSEWHERE, and errors of the stores.
    */
   async catchUp({ seq, tip, unwritten }: Position): Promise<void> {
-    const { runs } = this.#parts.stores;
+    const { runs } = this.#dependencies.stores;
     const { runId } = this.header;
     await this.write({ unwritten });
     if (!this.#isAt(seq, tip)) {
@@ -149,7 +149,7 @@ export class RunReplica {
   async removeLostEntries(): Promise<void> {
     const idleState = this.replica.idleState();
     if (idleState === 'running') return;
-    const { runs } = this.#parts.stores;
+    const { runs } = this.#dependencies.stores;
     const { header, plan } = this;
     const { runId, seq } = this.replica;
     const hasLaterEntries = (await runs.tail(runId, seq)).length > 0;
@@ -161,7 +161,7 @@ export class RunReplica {
     if (hasLaterEntries && journal.every((entry) => freshReplica.apply(entry).changed)) return;
     const remainingEntries = journal.filter((entry) => entry.seq <= seq);
     const { record, logs } = foldRun({ header, plan, suspensionReason: undefined }, remainingEntries);
-    this.#parts.stallDetector.requireNoStall(runId);
+    this.#dependencies.stallDetector.requireNoStall(runId);
     await runs.truncate(record, logs);
     this.#changedLogs.clear();
     this.#isDirty = false;
@@ -174,24 +174,24 @@ export class RunReplica {
     const record = recordOf(this.replica, this.header, suspensionReason);
     this.#isDirty = suspensionReason !== undefined;
     const changedLogs = logEntries.map(([, log]) => log);
-    this.#parts.stallDetector.requireNoStall(record.runId);
+    this.#dependencies.stallDetector.requireNoStall(record.runId);
     // If a lost process has saved a later record, the store refuses this one. The logs stay unsaved here, because the
     // logs of that process may be wrong.
-    if (!(await this.#parts.stores.runs.saveRecord(record, changedLogs))) return;
+    if (!(await this.#dependencies.stores.runs.saveRecord(record, changedLogs))) return;
     for (const [order, log] of logEntries)
       if (this.#changedLogs.get(order) === log) this.#changedLogs.delete(order);
   }
 
   async #upsert(entries: readonly Entry[]): Promise<void> {
     const { runId } = this.header;
-    this.#parts.stallDetector.requireNoStall(runId);
-    await this.#parts.stores.runs.upsert(runId, entries);
+    this.#dependencies.stallDetector.requireNoStall(runId);
+    await this.#dependencies.stores.runs.upsert(runId, entries);
   }
 
   async #entriesOf(items: readonly JournalItem[]): Promise<Entry[]> {
     const entries: Entry[] = [];
     for (const { seq, chunk, skip = [] } of items) {
-      const bodies = (await this.#parts.values.load(chunk)) as unknown as TimedEntry[];
+      const bodies = (await this.#dependencies.values.load(chunk)) as unknown as TimedEntry[];
       const acceptedBodies = bodies.filter((_, index) => !skip.includes(index));
       acceptedBodies.forEach((body, index) => entries.push({ ...body, seq: seq + index }));
     }

@@ -10,7 +10,7 @@ import { Emissions } from '../../records/emissions.ts';
 import type { ConcurrencyLimiter } from '../../execution/concurrency-limiter.ts';
 import type { RunConnections } from '../../execution/run-connections.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { derivePauseToken, randomToken } from '../../execution/tokens.ts';
 import type { CalledChild, ChildCalls } from './child-calls.ts';
 import type { RunReplica } from './run-replica.ts';
@@ -35,8 +35,8 @@ export interface SegmentOutcome {
   logs: BlockLog[];
 }
 
-interface SegmentParts {
-  runtime: RuntimeParts;
+interface SegmentDependencies {
+  runtime: RuntimeDependencies;
   limiter: ConcurrencyLimiter;
   childCalls: ChildCalls;
   runReplica: RunReplica;
@@ -55,7 +55,7 @@ export class Segment {
   #events: Event[] = [];
   #logs: BlockLog[] = [];
   #calls: CalledChild[] = [];
-  readonly #parts: SegmentParts;
+  readonly #dependencies: SegmentDependencies;
   readonly #replica: Replica;
   readonly #executor: CommandExecutor;
   readonly #emissions: Emissions;
@@ -73,9 +73,9 @@ export class Segment {
   #hasEnded = false;
   #interrupt: () => void = () => undefined;
 
-  constructor(parts: SegmentParts) {
-    this.#parts = parts;
-    const { runReplica, runtime, limiter, environment } = parts;
+  constructor(dependencies: SegmentDependencies) {
+    this.#dependencies = dependencies;
+    const { runReplica, runtime, limiter, environment } = dependencies;
     const { header, replica } = runReplica;
     const { clock, values } = runtime;
     this.#replica = replica;
@@ -157,7 +157,7 @@ export class Segment {
    */
   #pendingCommands(commands: readonly PendingCommand[]): readonly PendingCommand[] {
     const replayedCommands = this.#replayedCommands;
-    if (!replayedCommands && !this.#parts.beyond) return commands;
+    if (!replayedCommands && !this.#dependencies.beyond) return commands;
     this.#replayedCommands = undefined;
     const localCommands = (replayedCommands ?? []).filter((command) =>
       this.#canRunHere(command),
@@ -208,13 +208,15 @@ export class Segment {
     this.#isProcessing = false;
   }
 
-  #process(body: EntryBody, atMs = this.#parts.runtime.clock.now()): void {
+  #process(body: EntryBody, atMs = this.#dependencies.runtime.clock.now()): void {
     const place = 'block' in body && body.block !== undefined ? (body as Place) : undefined;
     if (!place || !this.#ownPlaces.delete(placeKey(place))) return;
-    const commands = this.#parts.beyond ? this.#advance(body, atMs) : this.#timeoutCommands(body, place);
+    const commands = this.#dependencies.beyond
+      ? this.#advance(body, atMs)
+      : this.#timeoutCommands(body, place);
     if (!commands) return;
     this.#entries.push({ ...body, atMs });
-    this.#parts.onProgress?.(this.#entries);
+    this.#dependencies.onProgress?.(this.#entries);
     const { block, scope } = place;
     const entry = { seq: 0, atMs, ...body } as Parameters<typeof eventAt>[0];
     this.#events.push(eventAt(entry, this.#replica.index.addressOf(block, scope)));
@@ -259,7 +261,9 @@ export class Segment {
   }
 
   #hasCapacity(): boolean {
-    return this.#entries.length < MAX_ENTRIES && performance.now() - this.#startedMs < this.#parts.softMs;
+    return (
+      this.#entries.length < MAX_ENTRIES && performance.now() - this.#startedMs < this.#dependencies.softMs
+    );
   }
 
   /**
@@ -267,7 +271,7 @@ export class Segment {
    * starts it and waits for it.
    */
   async #callChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome> {
-    const { childCalls, runReplica } = this.#parts;
+    const { childCalls, runReplica } = this.#dependencies;
     const { attempt, resumes, children } = task;
     const child = { place, attempt, call: request.call };
     const runId = childRunId(runReplica.header, child);

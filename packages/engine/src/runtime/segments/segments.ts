@@ -3,7 +3,7 @@ import { EngineError } from '@heddle/core';
 import PQueue from 'p-queue';
 import { createLimiter } from '../../execution/concurrency-limiter.ts';
 import { missingEnvironmentReason } from '../../execution/plan-queries.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { RuntimeDependencies } from '../../execution/runtime-dependencies.ts';
 import { unwrapInfrastructureError } from '../../records/infrastructure-error.ts';
 import { recordSuspension } from '../../records/read-run.ts';
 import { ChildCalls } from './child-calls.ts';
@@ -54,19 +54,19 @@ type SegmentResponse = SegmentOutcome & {
 
 /** Executes segments of runs that another process drives: the worker's part of a runtime. */
 export class Segments {
-  readonly #parts: RuntimeParts;
+  readonly #dependencies: RuntimeDependencies;
   readonly #cache: ReplicaCache;
   readonly #childCalls: ChildCalls;
   readonly #detachedSegments = new DetachedSegments();
   readonly #queue: PQueue;
   readonly #stallDetector: StallDetector;
 
-  constructor(parts: RuntimeParts, stallDetector = new StallDetector()) {
-    this.#parts = parts;
+  constructor(dependencies: RuntimeDependencies, stallDetector = new StallDetector()) {
+    this.#dependencies = dependencies;
     this.#stallDetector = stallDetector;
-    this.#cache = new ReplicaCache({ ...parts, stallDetector });
-    this.#childCalls = new ChildCalls(parts);
-    this.#queue = new PQueue({ concurrency: parts.concurrency.engine });
+    this.#cache = new ReplicaCache({ ...dependencies, stallDetector });
+    this.#childCalls = new ChildCalls(dependencies);
+    this.#queue = new PQueue({ concurrency: dependencies.concurrency.engine });
   }
 
   /**
@@ -130,12 +130,12 @@ export class Segments {
 
   async #createSegment({ runId, position, beyond, softMs, recoveredEntries, onProgress }: SegmentRequest) {
     const runReplica = await (beyond ? this.#cache.take(runId, position) : this.#cache.read(runId, position));
-    const environment = await this.#parts.environments.open(runReplica.plan);
+    const environment = await this.#dependencies.environments.open(runReplica.plan);
     const reason = missingEnvironmentReason(runReplica.header, environment.values);
     if (reason !== undefined) throw new EngineError('ENV_MISSING', reason, { details: { runId } });
-    const { concurrency } = this.#parts;
+    const { concurrency } = this.#dependencies;
     const segment = new Segment({
-      runtime: this.#parts,
+      runtime: this.#dependencies,
       limiter: createLimiter(this.#queue, concurrency.run),
       childCalls: this.#childCalls,
       runReplica,
@@ -163,14 +163,18 @@ export class Segments {
 
   #release(runId: string): void {
     this.#cache.drop(runId);
-    this.#parts.codeService.release(runId);
+    this.#dependencies.codeService.release(runId);
   }
 
   async #recordFailure(runId: string, error: unknown): Promise<void> {
-    this.#parts.onError(error, runId);
+    this.#dependencies.onError(error, runId);
     if (this.#stallDetector.wasStalled) return;
     try {
-      await recordSuspension(this.#parts, runId, error instanceof Error ? error.message : String(error));
+      await recordSuspension(
+        this.#dependencies,
+        runId,
+        error instanceof Error ? error.message : String(error),
+      );
     } catch {
       // The error that stopped the run also prevents this write; it has been reported already.
     }

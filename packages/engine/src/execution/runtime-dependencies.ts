@@ -19,8 +19,8 @@ import type { Connections } from './run-connections.ts';
 import type { SpendingCaps } from './spending-caps.ts';
 import type { Environments } from './run-environment.ts';
 
-/** The parts that all runs of a process share. */
-export interface RuntimeParts {
+/** The dependencies that all runs of a process share. */
+export interface RuntimeDependencies {
   stores: SharedStores;
   values: Values;
   clock: Clock;
