@@ -1,11 +1,11 @@
 import PQueue from 'p-queue';
 
-/** Runs `work` when a slot is free. An abort frees the slot, or removes the work from the queue. */
-export type ConcurrencyLimiter = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+/** Runs `task` when a slot is free. An abort frees the slot, or removes the task from the queue. */
+export type ConcurrencyLimiter = <T>(task: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /**
- * Returns a limiter that runs at most `maxPerRun` pieces of work at the same time. `engineQueue` limits the work of all
- * limiters that share it. `onBegin` is called before each piece of work.
+ * Returns a limiter that runs at most `maxPerRun` tasks at the same time. `engineQueue` limits the tasks of all
+ * limiters that share it. `onBegin` is called before each task.
  */
 export function createLimiter(
   engineQueue: PQueue,
@@ -13,19 +13,19 @@ export function createLimiter(
   onBegin?: () => void,
 ): ConcurrencyLimiter {
   let queue: PQueue | undefined;
-  return (work, signal) => {
+  return (task, signal) => {
     queue ??= new PQueue({ concurrency: maxPerRun });
     const begin = onBegin
       ? () => {
           onBegin();
-          return work();
+          return task();
         }
-      : work;
+      : task;
     return queue.add(() => engineQueue.add(begin, { signal }), { signal });
   };
 }
 
-/** The slot of one piece of work at a limiter. The work can release it while it waits. */
+/** The slot of one task at a limiter. The task can release it while it waits. */
 export class Slot {
   readonly #limiter: ConcurrencyLimiter;
   readonly #signal: AbortSignal;
@@ -37,19 +37,19 @@ export class Slot {
     this.#signal = signal;
   }
 
-  /** Runs `work` when a slot is free, and returns its result. */
-  run<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs `task` when a slot is free, and returns its result. */
+  run<T>(task: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const begin = async (): Promise<void> => {
         try {
-          resolve(await work());
+          resolve(await task());
         } catch (error) {
           reject(error as Error);
         } finally {
           this.#release();
         }
       };
-      this.#hold(() => void begin()).catch(reject);
+      this.#acquire(() => void begin()).catch(reject);
     });
   }
 
@@ -62,19 +62,19 @@ export class Slot {
       return await wait();
     } finally {
       await new Promise<void>((resolve, reject) => {
-        this.#hold(resolve).catch(reject);
+        this.#acquire(resolve).catch(reject);
       });
       this.#isReleased = false;
     }
   }
 
   /** Calls `begin` when a slot is free. Resolves when the slot is released. */
-  #hold(begin: () => void): Promise<void> {
-    const holdSlot = (): Promise<void> =>
+  #acquire(begin: () => void): Promise<void> {
+    const acquireSlot = (): Promise<void> =>
       new Promise((release) => {
         this.#release = release;
         begin();
       });
-    return this.#limiter(holdSlot, this.#signal);
+    return this.#limiter(acquireSlot, this.#signal);
   }
 }

@@ -75,8 +75,8 @@ async function* slices(chunks: AsyncIterable<Uint8Array>) {
 export function parsePartList(value: Json): FileParts | undefined {
   if (!isJsonObject(value)) return undefined;
   const [bytes, parts] = [getOwn(value, 'bytes'), getOwn(value, 'parts')];
-  const areKeys = Array.isArray(parts) && parts.every((key) => typeof key === 'string');
-  return areKeys && Number.isSafeInteger(bytes)
+  const hasValidKeys = Array.isArray(parts) && parts.every((key) => typeof key === 'string');
+  return hasValidKeys && Number.isSafeInteger(bytes)
     ? { bytes: Number(bytes), parts: parts as string[] }
     : undefined;
 }

@@ -1,7 +1,7 @@
 import type { AreaContext } from '@heddle/api';
 import { isApiError } from '@heddle/api';
 import type { JsonObject } from '@heddle/core';
-import { DueLoop } from './due-loop.ts';
+import { TimerLoop } from './timer-loop.ts';
 import { decideDueRuns, jitterOf } from './due-runs.ts';
 import type { DueDecision } from './due-runs.ts';
 import { admitDueRun, claimDueTimes, isRetryableRefusal, queueDueRuns, retryDelayMs } from './fire.ts';
@@ -41,12 +41,12 @@ export interface SchedulerOptions extends FireServices {
 /** Starts the runs of triggers when they are due. Several processes can share one database. */
 export class Scheduler {
   readonly #options: SchedulerOptions;
-  readonly #loop: DueLoop;
+  readonly #loop: TimerLoop;
   readonly #advance = createTriggerAdvancer();
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
-    this.#loop = new DueLoop({ ...options, work: () => this.#startDueRuns() });
+    this.#loop = new TimerLoop({ ...options, work: () => this.#startDueRuns() });
   }
 
   /** Checks the triggers again. Call it when one of them has changed. */

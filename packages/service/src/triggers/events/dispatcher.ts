@@ -3,7 +3,7 @@ import { isApiError } from '@heddle/api';
 import type { AreaContext } from '@heddle/api';
 import type { Json, JsonObject } from '@heddle/core';
 import type { Kysely } from 'kysely';
-import { DueLoop } from '../due-loop.ts';
+import { TimerLoop } from '../timer-loop.ts';
 import { findDueTriggers, findEarliestDueMs } from '../due-triggers.ts';
 import type { DueTrigger } from '../due-triggers.ts';
 import { asyncTimeout, isLive, retryDelayMs } from '../fire.ts';
@@ -63,13 +63,13 @@ interface Firing {
  */
 export class EventDispatcher {
   readonly #options: DispatcherOptions;
-  readonly #loop: DueLoop;
+  readonly #loop: TimerLoop;
   readonly #stopSweeping: () => void;
 
   constructor(options: DispatcherOptions) {
     const { repeat, now, onError } = options;
     this.#options = options;
-    this.#loop = new DueLoop({ repeat, now, onError, work: () => this.#dispatchDueEvents() });
+    this.#loop = new TimerLoop({ repeat, now, onError, work: () => this.#dispatchDueEvents() });
     this.#stopSweeping = repeat(SWEEP_MS, () => void this.#sweep().catch(onError));
   }
 
@@ -141,7 +141,7 @@ export class EventDispatcher {
       return await this.#store(firings, (tx) => removeEvent(tx, event));
     } catch (error) {
       if (!isApiError(error)) this.#options.onError(error);
-      return this.#postpone(event, isApiError(error) ? error.message : 'The event could not be handled.');
+      return this.#retryOrDrop(event, isApiError(error) ? error.message : 'The event could not be handled.');
     }
   }
 
@@ -209,7 +209,7 @@ export class EventDispatcher {
    * Schedules another attempt to handle the event, or drops the event if it is too old. Returns whether the event was
    * dropped.
    */
-  async #postpone(
+  async #retryOrDrop(
     { id, attempts, happened_ms, workspace_id }: ServiceEventRow,
     reason: string,
   ): Promise<boolean> {

@@ -1,5 +1,5 @@
 import type { AreaContext } from '@heddle/api';
-import { DueLoop } from '../due-loop.ts';
+import { TimerLoop } from '../timer-loop.ts';
 import { findDueTriggers, findEarliestDueMs } from '../due-triggers.ts';
 import type { DueTrigger } from '../due-triggers.ts';
 import { beginDueWork, Jobs } from '../jobs.ts';
@@ -22,13 +22,13 @@ export type PollerOptions = FeedServices &
 /** Polls sources when they are due. Several processes can share one database: one of them claims each poll. */
 export class FeedPoller {
   readonly #options: PollerOptions;
-  readonly #loop: DueLoop;
+  readonly #loop: TimerLoop;
   readonly #polls = new Jobs(MAX_POLLS);
   readonly #stopController = new AbortController();
 
   constructor(options: PollerOptions) {
     this.#options = options;
-    this.#loop = new DueLoop({ ...options, work: () => this.#beginDuePolls() });
+    this.#loop = new TimerLoop({ ...options, work: () => this.#beginDuePolls() });
   }
 
   /** Checks the triggers again. Call it when one of them has changed. */

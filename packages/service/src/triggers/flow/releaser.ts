@@ -5,7 +5,7 @@ import type { Release } from '@heddle/api/areas';
 import type { QueuedStart } from '@heddle/api/ports';
 import type { Json, JsonObject } from '@heddle/core';
 import { lockHeldStart, releaseHeldRun } from '../../store/reservations.ts';
-import { DueLoop } from '../due-loop.ts';
+import { TimerLoop } from '../timer-loop.ts';
 import { isLive, isRetryableRefusal, retryDelayMs } from '../fire.ts';
 import type { FireServices, LiveTrigger } from '../fire.ts';
 import { workspaceRank, withNumericTimes } from '../rows.ts';
@@ -51,13 +51,13 @@ interface Wait {
 /** Starts the runs that flow control holds, when they may start. Several processes can share one database. */
 export class FlowReleaser {
   readonly #services: Services;
-  readonly #loop: DueLoop;
+  readonly #loop: TimerLoop;
   readonly #stopSweeping: () => void;
 
   constructor(services: Services & Pick<AreaContext, 'repeat'>) {
     const { repeat, now, onError } = services;
     this.#services = services;
-    this.#loop = new DueLoop({ repeat, now, onError, work: () => this.#startDueRuns() });
+    this.#loop = new TimerLoop({ repeat, now, onError, work: () => this.#startDueRuns() });
     this.#stopSweeping = repeat(SWEEP_MS, () => void sweepFlow(services, now()).catch(onError));
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AreaContext } from '@heddle/api';
 import type { SelectQueryBuilder } from 'kysely';
-import { DueLoop } from '../due-loop.ts';
+import { TimerLoop } from '../timer-loop.ts';
 import { beginDueWork, Jobs } from '../jobs.ts';
 import type { JobLimits } from '../jobs.ts';
 import { workspaceRank } from '../rows.ts';
@@ -27,14 +27,14 @@ const LEASE_MS = 120_000;
  */
 export class HookReconciler {
   readonly #options: HookServices;
-  readonly #loop: DueLoop;
+  readonly #loop: TimerLoop;
   /** The jobs of each provider. */
   readonly #jobs = new Map<string, Jobs>();
   readonly #stopController = new AbortController();
 
   constructor(options: HookServices & Pick<AreaContext, 'repeat'>) {
     this.#options = options;
-    this.#loop = new DueLoop({ ...options, work: () => this.#startDueJobs() });
+    this.#loop = new TimerLoop({ ...options, work: () => this.#startDueJobs() });
   }
 
   /** Checks for work immediately. Call it when desired hooks have changed. */

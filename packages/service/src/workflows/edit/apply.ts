@@ -4,7 +4,7 @@ import { containersOf } from '../containers.ts';
 import type { Containers, DraftGraph } from '../containers.ts';
 import { actualId, skip } from './batch.ts';
 import type { Batch, OperationContext } from './batch.ts';
-import { addBlock, applyParams, checkFit, isDisabled, levelCountOf, skipIfLocked } from './blocks.ts';
+import { addBlock, applyParams, checkNesting, isDisabled, levelCountOf, skipIfLocked } from './blocks.ts';
 import { addDeferredEdges, removeEdges } from './connections.ts';
 import { DraftEditor, stringOrDefault } from './draft-editor.ts';
 import { layoutNewBlocks } from './layout.ts';
@@ -156,7 +156,7 @@ function moveInto(context: OperationContext, block: JsonObject, parent: string):
   if (blockId === parent || batch.editor.ancestors(parent).includes(blockId)) {
     return skip(context, 'nested_subflow_not_allowed', 'A container cannot be inside itself.');
   }
-  if (!checkFit(context, { parent, levels: levelCountOf(context, blockId) })) return false;
+  if (!checkNesting(context, { parent, levels: levelCountOf(context, blockId) })) return false;
   if (isTriggerType(stringOrDefault(block['type'])) || block['triggerMode'] === true) {
     return skip(context, 'invalid_subflow_parent', 'A trigger starts runs: it cannot be in a container.');
   }

@@ -29,7 +29,8 @@ export function addBlock(context: OperationContext, params: AddBlockParams, pare
     );
   }
   if (!checkType(context, type, parent) || !checkName(context, name)) return false;
-  if (parent !== undefined && !checkFit(context, { parent, levels: isContainer(type) ? 1 : 0 })) return false;
+  if (parent !== undefined && !checkNesting(context, { parent, levels: isContainer(type) ? 1 : 0 }))
+    return false;
   const id = UUID.test(requestedId) ? requestedId : batch.newId();
   batch.actualIds.set(requestedId, id);
   batch.editor.put(id, newBlock(id, { type, name, parent }));
@@ -119,7 +120,7 @@ function checkName(context: OperationContext, name: string): boolean {
 }
 
 /** Returns true if a block with `levelCount` levels of containers fits into `parent`. Otherwise records a skip. */
-export function checkFit(
+export function checkNesting(
   context: OperationContext,
   { parent, levels: levelCount }: { parent: string; levels: number },
 ): boolean {

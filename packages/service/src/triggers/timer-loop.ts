@@ -6,7 +6,7 @@ const POLL_MS = 5000;
 /** Pause after an error. */
 const RETRY_MS = 2000;
 
-export interface DueLoopOptions {
+export interface TimerLoopOptions {
   repeat: AreaContext['repeat'];
   now: () => number;
   onError: (error: unknown) => void;
@@ -15,8 +15,8 @@ export interface DueLoopOptions {
 }
 
 /** Calls `work` when something is due. It stores only the earliest due time. */
-export class DueLoop {
-  readonly #options: DueLoopOptions;
+export class TimerLoop {
+  readonly #options: TimerLoopOptions;
   readonly #stopTimer: () => void;
   /** When `work` is called next: at the earliest known due time, or to read the database again. */
   #nextCheckMs = -Infinity;
@@ -24,7 +24,7 @@ export class DueLoop {
   #mustCheckAgain = false;
   #isClosed = false;
 
-  constructor(options: DueLoopOptions) {
+  constructor(options: TimerLoopOptions) {
     this.#options = options;
     this.#stopTimer = options.repeat(TICK_MS, () => this.#tick());
   }
