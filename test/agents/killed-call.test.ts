@@ -16,17 +16,17 @@ const AFTER_EXPIRY_MS = 3_600_000;
  * expire when another one is made.
  */
 async function readCountedCost({ spending }: SharedStores, nowMs: number): Promise<number> {
-  const account = { id: 'run:agent-run', cap: 1e9, untilMs: nowMs + AFTER_EXPIRY_MS };
+  const account = { id: 'run:agent-run', cap: 1e9, retainUntilMs: nowMs + AFTER_EXPIRY_MS };
   const expiresMs = nowMs + AFTER_EXPIRY_MS;
   await spending.reserve({
     id: `at ${nowMs}`,
     accounts: [account],
     maxMicros: 0,
-    minMicros: 0,
+    expiredMicros: 0,
     nowMs,
     expiresMs,
   });
-  return spending.sum(account.id);
+  return spending.totalOf(account.id);
 }
 
 describe.each(storesToTest('model calls with a kill'))(

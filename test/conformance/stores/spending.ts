@@ -9,12 +9,12 @@ const PERIOD_END_MS = 1_000_000;
 const reservation = (
   id: string,
   maxMicros: number,
-  { cap = 100, accounts = ['a'] as readonly string[], nowMs = 0, minMicros = 1 } = {},
+  { cap = 100, accounts = ['a'] as readonly string[], nowMs = 0, expiredMicros = 1 } = {},
 ) => ({
   id,
-  accounts: accounts.map((account) => ({ id: account, cap, untilMs: PERIOD_END_MS })),
+  accounts: accounts.map((account) => ({ id: account, cap, retainUntilMs: PERIOD_END_MS })),
   maxMicros,
-  minMicros,
+  expiredMicros,
   nowMs,
   expiresMs: nowMs + 60,
 });
@@ -34,9 +34,9 @@ export function describeSpending(
         account: 'a',
         micros: 60,
       });
-      expect(await firstStore.sum('b')).toBe(0);
+      expect(await firstStore.totalOf('b')).toBe(0);
       expect(await firstStore.reserve(reservation('3', 40, { accounts: ['b', 'a'] }))).toBeUndefined();
-      expect([await firstStore.sum('a'), await firstStore.sum('b')]).toEqual([100, 40]);
+      expect([await firstStore.totalOf('a'), await firstStore.totalOf('b')]).toEqual([100, 40]);
     });
 
     it('counts the cost of a call when it is settled, and only once', async () => {
@@ -45,24 +45,24 @@ export function describeSpending(
       await secondStore.settle('1', 7);
       await firstStore.settle('1', 9);
       await firstStore.settle('never', 9);
-      expect([await firstStore.sum('a'), await secondStore.sum('b')]).toEqual([7, 7]);
+      expect([await firstStore.totalOf('a'), await secondStore.totalOf('b')]).toEqual([7, 7]);
     });
 
     it('counts the last known cost of a call whose reservation has expired, until the call is settled', async () => {
       const { firstStore, secondStore } = await makeStores();
       await firstStore.reserve(reservation('1', 60));
-      await firstStore.renew('1', { minMicros: 12, expiresMs: 90 });
+      await firstStore.renew('1', { expiredMicros: 12, expiresMs: 90 });
       expect(await secondStore.reserve(reservation('2', 50, { nowMs: 89 }))).toEqual({
         account: 'a',
         micros: 60,
       });
       expect(await secondStore.reserve(reservation('2', 50, { nowMs: 90 }))).toBeUndefined();
-      expect(await firstStore.sum('a')).toBe(62);
-      await firstStore.renew('1', { minMicros: 60, expiresMs: 999 });
+      expect(await firstStore.totalOf('a')).toBe(62);
+      await firstStore.renew('1', { expiredMicros: 60, expiresMs: 999 });
       await secondStore.reserve(reservation('3', 0, { nowMs: 1000 }));
-      expect(await firstStore.sum('a')).toBe(13);
+      expect(await firstStore.totalOf('a')).toBe(13);
       await firstStore.settle('1', 20);
-      expect(await firstStore.sum('a')).toBe(21);
+      expect(await firstStore.totalOf('a')).toBe(21);
     });
 
     it('never exceeds a cap, and counts the cost of every call, when calls reserve and settle concurrently', async () => {
@@ -94,15 +94,15 @@ export function describeSpending(
               const ids = accounts.map((account) => prefix + account);
               if (await store.reserve(reservation(prefix + index, maxMicros, { cap, accounts: ids }))) return;
               for (let turn = 0; turn < turns; turn++) await new Promise(setImmediate);
-              for (const id of ids) expect(await store.sum(id)).toBeLessThanOrEqual(cap);
+              for (const id of ids) expect(await store.totalOf(id)).toBeLessThanOrEqual(cap);
               const cost = Math.floor(maxMicros * share);
               await store.settle(prefix + index, cost);
               for (const account of accounts) expectedSums[account as 'a' | 'b'] += cost;
             };
             await Promise.all(calls.map(makeCall));
             const sums = {
-              a: await stores.firstStore.sum(`${prefix}a`),
-              b: await stores.secondStore.sum(`${prefix}b`),
+              a: await stores.firstStore.totalOf(`${prefix}a`),
+              b: await stores.secondStore.totalOf(`${prefix}b`),
             };
             expect(sums).toEqual(expectedSums);
           },
@@ -115,11 +115,11 @@ export function describeSpending(
       const { firstStore } = await makeStores();
       await firstStore.reserve(reservation('1', 5));
       await firstStore.prune(PERIOD_END_MS - 1);
-      expect(await firstStore.sum('a')).toBe(5);
+      expect(await firstStore.totalOf('a')).toBe(5);
       await firstStore.prune(PERIOD_END_MS);
-      expect(await firstStore.sum('a')).toBe(0);
+      expect(await firstStore.totalOf('a')).toBe(0);
       await firstStore.settle('1', 5);
-      expect(await firstStore.sum('a')).toBe(0);
+      expect(await firstStore.totalOf('a')).toBe(0);
     });
   });
 }

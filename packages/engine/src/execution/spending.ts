@@ -68,15 +68,15 @@ async function appliedCaps(
 ): Promise<AppliedCap[]> {
   const { maxCost, clock } = dependencies;
   const nowMs = clock.now();
-  const untilMs = nowMs + RETENTION_MS;
+  const retainUntilMs = nowMs + RETENTION_MS;
   const caps: AppliedCap[] = [];
   if (maxMicros !== undefined) {
     const id = `block:${hashOf([idempotencyKeyOf(run.header.runId, place.block, place.scope)])}`;
-    caps.push({ scope: 'block', id, cap: maxMicros, untilMs });
+    caps.push({ scope: 'block', id, cap: maxMicros, retainUntilMs });
   }
-  if (maxCost.call) caps.push({ scope: 'call', id: 'call', cap: maxCost.call.micros, untilMs });
+  if (maxCost.call) caps.push({ scope: 'call', id: 'call', cap: maxCost.call.micros, retainUntilMs });
   if (maxCost.run)
-    caps.push({ scope: 'run', id: `run:${await getRootId()}`, cap: maxCost.run.micros, untilMs });
+    caps.push({ scope: 'run', id: `run:${await getRootId()}`, cap: maxCost.run.micros, retainUntilMs });
   if (!maxCost.conversation && !maxCost.tenant) return caps;
   const tenant = (await run.tenant()) ?? '';
   if (maxCost.conversation && conversation !== undefined)
@@ -97,14 +97,14 @@ function windowedCap(
   nowMs: number,
 ): AppliedCap {
   const id = `${scope}:${name}`;
-  if (per === undefined) return { scope, id, cap: micros, untilMs: nowMs + RETENTION_MS };
+  if (per === undefined) return { scope, id, cap: micros, retainUntilMs: nowMs + RETENTION_MS };
   const { start, endsMs } = windowAt(per, nowMs);
   // Kept longer, because a call that began in the window may settle after its end.
   return {
     scope,
     id: `${id}:${start}`,
     cap: micros,
-    untilMs: endsMs + PRUNE_INTERVAL_MS,
+    retainUntilMs: endsMs + PRUNE_INTERVAL_MS,
     windowEndsMs: endsMs,
   };
 }
@@ -139,7 +139,7 @@ async function reserve(
   const nowMs = dependencies.clock.now();
   pruneHourly(dependencies, store, nowMs);
   const refusal = await wrapStoreErrors(() =>
-    store.reserve({ id, accounts, maxMicros, minMicros, nowMs, expiresMs: nowMs + EXPIRY_MS }),
+    store.reserve({ id, accounts, maxMicros, expiredMicros: minMicros, nowMs, expiresMs: nowMs + EXPIRY_MS }),
   );
   if (!refusal) return new ActiveReservation(dependencies, { id, maxMicros, minMicros });
   const cap = accounts.find((account) => account.id === refusal.account) as AppliedCap;
@@ -189,7 +189,10 @@ class ActiveReservation implements SpendingReservation {
   async #renew(): Promise<void> {
     const { clock, onError } = this.#dependencies;
     try {
-      await this.#store.renew(this.#id, { minMicros: this.#minMicros, expiresMs: clock.now() + EXPIRY_MS });
+      await this.#store.renew(this.#id, {
+        expiredMicros: this.#minMicros,
+        expiresMs: clock.now() + EXPIRY_MS,
+      });
     } catch (error) {
       onError(error, undefined);
     }

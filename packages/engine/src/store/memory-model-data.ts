@@ -88,32 +88,32 @@ interface Reservation {
   accounts: readonly string[];
   /** The amount that the sums of the accounts include now. */
   countedMicros: number;
-  minMicros: number;
+  expiredMicros: number;
   expiresMs: number;
 }
 
 /** Sums of spending in memory. */
 export class MemorySpending implements SpendingStore {
-  readonly #sums = new Map<string, { micros: number; untilMs: number }>();
+  readonly #sums = new Map<string, { micros: number; retainUntilMs: number }>();
   readonly #reservations = new Map<string, Reservation>();
 
   reserve({
     id,
     accounts,
     maxMicros,
-    minMicros,
+    expiredMicros,
     nowMs,
     expiresMs,
   }: NewReservation): SpendingRefusal | undefined {
     this.#expireReservations(nowMs);
-    const exceededAccount = accounts.find((account) => this.sum(account.id) + maxMicros > account.cap);
-    if (exceededAccount) return { account: exceededAccount.id, micros: this.sum(exceededAccount.id) };
+    const exceededAccount = accounts.find((account) => this.totalOf(account.id) + maxMicros > account.cap);
+    if (exceededAccount) return { account: exceededAccount.id, micros: this.totalOf(exceededAccount.id) };
     for (const account of accounts)
-      this.#sums.set(account.id, { micros: this.sum(account.id), untilMs: account.untilMs });
+      this.#sums.set(account.id, { micros: this.totalOf(account.id), retainUntilMs: account.retainUntilMs });
     const reservation = {
       accounts: accounts.map((account) => account.id),
       countedMicros: 0,
-      minMicros,
+      expiredMicros,
       expiresMs,
     };
     this.#reservations.set(id, reservation);
@@ -121,7 +121,7 @@ export class MemorySpending implements SpendingStore {
     return undefined;
   }
 
-  renew(id: string, renewal: { minMicros: number; expiresMs: number }): void {
+  renew(id: string, renewal: { expiredMicros: number; expiresMs: number }): void {
     const reservation = this.#reservations.get(id);
     if (reservation && reservation.expiresMs !== EXPIRED) Object.assign(reservation, renewal);
   }
@@ -133,12 +133,13 @@ export class MemorySpending implements SpendingStore {
     this.#setCountedMicros(reservation, micros);
   }
 
-  sum(account: string): number {
+  totalOf(account: string): number {
     return this.#sums.get(account)?.micros ?? 0;
   }
 
   prune(nowMs: number): void {
-    for (const [account, { untilMs }] of this.#sums) if (untilMs <= nowMs) this.#sums.delete(account);
+    for (const [account, { retainUntilMs }] of this.#sums)
+      if (retainUntilMs <= nowMs) this.#sums.delete(account);
     for (const [id, { accounts }] of this.#reservations)
       if (!accounts.some((account) => this.#sums.has(account))) this.#reservations.delete(id);
   }
@@ -146,7 +147,7 @@ export class MemorySpending implements SpendingStore {
   #expireReservations(nowMs: number): void {
     for (const reservation of this.#reservations.values())
       if (reservation.expiresMs <= nowMs) {
-        this.#setCountedMicros(reservation, reservation.minMicros);
+        this.#setCountedMicros(reservation, reservation.expiredMicros);
         reservation.expiresMs = EXPIRED;
       }
   }

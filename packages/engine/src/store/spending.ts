@@ -7,7 +7,7 @@ export interface SpendingAccount {
   /** The maximum sum, in millionths of a dollar. */
   cap: number;
   /** The time after which the sum is no longer needed. */
-  untilMs: number;
+  retainUntilMs: number;
 }
 
 /** A reservation for a call. All amounts are in millionths of a dollar. */
@@ -17,7 +17,7 @@ export interface NewReservation {
   /** The maximum cost of the call. Counts until the call is settled or the reservation expires. */
   maxMicros: number;
   /** The amount that counts once the reservation has expired. */
-  minMicros: number;
+  expiredMicros: number;
   nowMs: number;
   expiresMs: number;
 }
@@ -32,18 +32,18 @@ export interface SpendingRefusal {
 export interface SpendingStore {
   /**
    * Reserves `maxMicros` in all accounts. If that would exceed the cap of one of them, reserves nothing and returns
-   * that account. After a reservation has expired, only its `minMicros` counts.
+   * that account. After a reservation has expired, only its `expiredMicros` counts.
    */
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> | SpendingRefusal | undefined;
-  /** Extends a reservation, with a new `minMicros`. Does nothing if it is settled or has expired. */
-  renew(id: string, renewal: { minMicros: number; expiresMs: number }): Promise<void> | void;
+  /** Extends a reservation, with a new `expiredMicros`. Does nothing if it is settled or has expired. */
+  renew(id: string, renewal: { expiredMicros: number; expiresMs: number }): Promise<void> | void;
   /**
    * Replaces the amount of a reservation with the cost of the call, even after the reservation has expired. Does
    * nothing if the reservation is settled already.
    */
   settle(id: string, micros: number): Promise<void> | void;
   /** Returns the sum of an account, including reserved amounts; 0 for an unknown account. */
-  sum(account: string): Promise<number> | number;
+  totalOf(account: string): Promise<number> | number;
   /** Removes accounts that are no longer needed, and their remaining reservations. */
   prune(nowMs: number): Promise<void> | void;
 }

@@ -12,7 +12,7 @@ export class PostgresSpending implements SpendingStore {
   }
 
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> {
-    const { id, accounts, maxMicros, minMicros, nowMs, expiresMs } = reservation;
+    const { id, accounts, maxMicros, expiredMicros, nowMs, expiresMs } = reservation;
     return this.#database.runTransaction(async (run) => {
       const sums = new Map<string, number>();
       for (const account of accounts.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
@@ -30,7 +30,7 @@ export class PostgresSpending implements SpendingStore {
             id,
             account: account.id,
             counted: maxMicros,
-            least: minMicros,
+            least: expiredMicros,
             expires_ms: expiresMs,
           }),
         );
@@ -39,11 +39,14 @@ export class PostgresSpending implements SpendingStore {
     });
   }
 
-  async renew(id: string, { minMicros, expiresMs }: { minMicros: number; expiresMs: number }): Promise<void> {
+  async renew(
+    id: string,
+    { expiredMicros, expiresMs }: { expiredMicros: number; expiresMs: number },
+  ): Promise<void> {
     await this.#database.run(
       this.#database.queryBuilder
         .updateTable('spending_calls')
-        .set({ least: minMicros, expires_ms: expiresMs })
+        .set({ least: expiredMicros, expires_ms: expiresMs })
         .where('id', '=', id)
         .where('expires_ms', 'is not', null),
     );
@@ -68,7 +71,7 @@ export class PostgresSpending implements SpendingStore {
     });
   }
 
-  async sum(account: string): Promise<number> {
+  async totalOf(account: string): Promise<number> {
     const query = this.#database.queryBuilder
       .selectFrom('spending')
       .select('micros')
@@ -88,12 +91,12 @@ export class PostgresSpending implements SpendingStore {
   }
 
   /** Creates the account if it is missing, and locks it. */
-  async #lock(run: QueryRunner, { id, untilMs }: { id: string; untilMs: number }): Promise<void> {
+  async #lock(run: QueryRunner, { id, retainUntilMs }: { id: string; retainUntilMs: number }): Promise<void> {
     await run(
       this.#database.queryBuilder
         .insertInto('spending')
-        .values({ account: id, micros: 0, until_ms: untilMs })
-        .onConflict((conflict) => conflict.column('account').doUpdateSet({ until_ms: untilMs })),
+        .values({ account: id, micros: 0, until_ms: retainUntilMs })
+        .onConflict((conflict) => conflict.column('account').doUpdateSet({ until_ms: retainUntilMs })),
     );
   }
 

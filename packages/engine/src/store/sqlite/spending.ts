@@ -41,22 +41,25 @@ export class SqliteSpending implements SpendingStore {
 
   reserve(reservation: NewReservation): Promise<SpendingRefusal | undefined> {
     return this.#commit.run(() => {
-      const { id, accounts, maxMicros, minMicros, nowMs, expiresMs } = reservation;
+      const { id, accounts, maxMicros, expiredMicros, nowMs, expiresMs } = reservation;
       for (const account of accounts) this.#expire(account.id, nowMs);
-      const exceededAccount = accounts.find((account) => this.#sum(account.id) + maxMicros > account.cap);
-      if (exceededAccount) return { account: exceededAccount.id, micros: this.#sum(exceededAccount.id) };
+      const exceededAccount = accounts.find((account) => this.#totalOf(account.id) + maxMicros > account.cap);
+      if (exceededAccount) return { account: exceededAccount.id, micros: this.#totalOf(exceededAccount.id) };
       for (const account of accounts) {
-        this.#statements().openAccount.run(account.id, account.untilMs);
+        this.#statements().openAccount.run(account.id, account.retainUntilMs);
         this.#statements().add.run(maxMicros, account.id);
-        this.#statements().insertReservation.run(id, account.id, maxMicros, minMicros, expiresMs);
+        this.#statements().insertReservation.run(id, account.id, maxMicros, expiredMicros, expiresMs);
       }
       return undefined;
     });
   }
 
-  async renew(id: string, { minMicros, expiresMs }: { minMicros: number; expiresMs: number }): Promise<void> {
+  async renew(
+    id: string,
+    { expiredMicros, expiresMs }: { expiredMicros: number; expiresMs: number },
+  ): Promise<void> {
     await this.#commit.run(() => {
-      this.#statements().renew.run(minMicros, expiresMs, id);
+      this.#statements().renew.run(expiredMicros, expiresMs, id);
     });
   }
 
@@ -67,8 +70,8 @@ export class SqliteSpending implements SpendingStore {
     });
   }
 
-  sum(account: string): number {
-    return withFileErrors(this.#file, () => this.#sum(account));
+  totalOf(account: string): number {
+    return withFileErrors(this.#file, () => this.#totalOf(account));
   }
 
   async prune(nowMs: number): Promise<void> {
@@ -78,7 +81,7 @@ export class SqliteSpending implements SpendingStore {
     });
   }
 
-  #sum(account: string): number {
+  #totalOf(account: string): number {
     return Number(this.#statements().sum.get(account)?.['micros'] ?? 0);
   }
 
