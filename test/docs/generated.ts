@@ -221,7 +221,7 @@ function pageNameOf({ service }: Pick<Integration, 'service'>): string {
 
 /** Returns the table of all integrations, with the number of their operations. */
 function integrationsTable(): string[] {
-  const rows = [...INTEGRATIONS, ...NATIVE_INTEGRATIONS.filter(({ docs }) => docs !== undefined)]
+  const rows = [...INTEGRATIONS, ...NATIVE_INTEGRATIONS.filter(({ docsUrl }) => docsUrl !== undefined)]
     .toSorted((a, b) => (a.title < b.title ? -1 : 1))
     .map((integration) => [
       `[${integration.title}](integrations/${integration.service}.md)`,
@@ -285,7 +285,7 @@ function runFileSentence(tools: Integration['tools']): string {
 /** Returns the page of an integration with a client library. */
 function nativeIntegrationPage({
   title,
-  docs,
+  docsUrl,
   types,
   setupInstructions,
   settings,
@@ -307,7 +307,7 @@ function nativeIntegrationPage({
   return [
     `# ${title}`,
     '',
-    `${referenceSentence(types)}${docs === undefined ? '' : ` See also the [documentation of the service](${docs}).`}`,
+    `${referenceSentence(types)}${docsUrl === undefined ? '' : ` See also the [documentation of the service](${docsUrl}).`}`,
     ...['', introduction(tools), '', setupInstructions],
     ...(Object.keys(settings).length === 0
       ? []
@@ -335,7 +335,7 @@ function referenceSentence(types: readonly string[]): string {
 function integrationPage({
   title,
   service,
-  docs,
+  docsUrl,
   baseUrl,
   types,
   accountField,
@@ -362,7 +362,7 @@ function integrationPage({
   return [
     `# ${title}`,
     '',
-    `${referenceSentence(types)} See also the [documentation of ${DOCUMENTATION_SUBJECTS[service] ?? 'the service'}](${docs}).`,
+    `${referenceSentence(types)} See also the [documentation of ${DOCUMENTATION_SUBJECTS[service] ?? 'the service'}](${docsUrl}).`,
     '',
     `${introduction(tools)}${runFileSentence(tools)}`,
     '',

@@ -176,9 +176,9 @@ describe('definitions of integrations', () => {
   });
 
   it('have a base URL with https, or none if each account has its own', () => {
-    for (const { baseUrl, docs } of integrationList) {
+    for (const { baseUrl, docsUrl } of integrationList) {
       expect(baseUrl ?? 'https://x').toMatch(/^https:\/\/[\w.]+(?:\/[\w./]*)?$/);
-      expect(docs).toMatch(/^https:\/\//);
+      expect(docsUrl).toMatch(/^https:\/\//);
     }
   });
 

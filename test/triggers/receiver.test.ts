@@ -37,7 +37,7 @@ function openReceiver(
   { type = 'generic_webhook', ...options }: Partial<WebhookReceiverOptions> & { type?: string } = {},
 ): TestReceiver {
   const webhookType = webhookTypes.get(type) as WebhookType;
-  const readResult = webhookType.read(fields);
+  const readResult = webhookType.parseConfig(fields);
   if (!('config' in readResult)) throw new Error(JSON.stringify(readResult.problems));
   const webhook: FoundWebhook = {
     key: 'hook',

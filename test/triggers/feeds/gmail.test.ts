@@ -136,6 +136,8 @@ describe('a Gmail account', () => {
   });
 
   it('needs a stored credential', () => {
-    expect(findFeedType('gmail_v2').read({})).toMatchObject({ problems: [{ field: 'triggerCredentials' }] });
+    expect(findFeedType('gmail_v2').parseConfig({})).toMatchObject({
+      problems: [{ field: 'triggerCredentials' }],
+    });
   });
 });

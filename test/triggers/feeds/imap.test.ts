@@ -242,6 +242,8 @@ describe('a mail account', () => {
     [{ mailbox: Array.from({ length: 11 }, (_, index) => `m${index}`).join(',') }, 'mailbox'],
   ])('refuses the fields %o', (fields, field) => {
     const validFields = { host: 'imap.example.com', username: 'ada', password: '{{PASSWORD}}' };
-    expect(findFeedType('imap').read({ ...validFields, ...fields })).toMatchObject({ problems: [{ field }] });
+    expect(findFeedType('imap').parseConfig({ ...validFields, ...fields })).toMatchObject({
+      problems: [{ field }],
+    });
   });
 });

@@ -179,6 +179,6 @@ describe('an RSS or Atom feed', () => {
     [{ feedUrl: 'https://example.com', pollMinutes: 0 }, 'pollMinutes'],
     [{ feedUrl: 'https://example.com', backfill: '101' }, 'backfill'],
   ])('refuses the fields %o', (fields, field) => {
-    expect(findFeedType('rss').read(fields)).toMatchObject({ problems: [{ field }] });
+    expect(findFeedType('rss').parseConfig(fields)).toMatchObject({ problems: [{ field }] });
   });
 });

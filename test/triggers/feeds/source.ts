@@ -32,7 +32,7 @@ export class Source {
 
   constructor(type: string, fields: JsonObject, options: SourceOptions = {}) {
     this.type = findFeedType(type);
-    const result = this.type.read(fields);
+    const result = this.type.parseConfig(fields);
     if ('problems' in result) throw new Error(JSON.stringify(result.problems));
     this.config = result.config;
     this.#options = options;

@@ -76,7 +76,7 @@ export interface WebhookType extends TriggerInfo {
    */
   isTest?(config: JsonObject, body: Uint8Array): boolean;
   /** Returns the code of the problem if the request is not authentic. */
-  problemOf(config: JsonObject, delivery: UnverifiedDelivery): string | undefined;
+  verificationProblemOf(config: JsonObject, delivery: UnverifiedDelivery): string | undefined;
   /** Returns what the receiver does with an authentic request. */
   actionFor(config: JsonObject, delivery: ParsedDelivery): WebhookAction;
 }

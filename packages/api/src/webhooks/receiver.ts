@@ -183,7 +183,7 @@ async function handleDelivery(
     return Response.json({ success: true }, { headers: SECURE_HEADERS });
   const secrets = webhook.type.isSigned(webhook.config) ? await store.secretsOf(webhook) : [];
   const { type, config } = webhook;
-  const problem = type.problemOf(config, { headers, body: bytes, secrets, nowMs: context.now() });
+  const problem = type.verificationProblemOf(config, { headers, body: bytes, secrets, nowMs: context.now() });
   if (problem !== undefined) throw new AuthenticationError(problem);
   const body = await parseBody(request, bytes, limits);
   const action = type.actionFor(config, { method, headers, query: queryOf(url, limits), ...body });

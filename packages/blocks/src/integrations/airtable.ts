@@ -13,7 +13,7 @@ const values = data({ type: 'object' }, 'New values, keyed by the name of the fi
 export const integration = defineIntegration({
   service: 'airtable',
   title: 'Airtable',
-  docs: 'https://airtable.com/developers/web/api/introduction',
+  docsUrl: 'https://airtable.com/developers/web/api/introduction',
   baseUrl: 'https://api.airtable.com',
   credential: { type: 'bearer', scopes: ['data.records:read', 'data.records:write'] },
   types: ['airtable'],

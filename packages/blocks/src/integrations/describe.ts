@@ -21,10 +21,10 @@ export async function describeIntegrations(): Promise<BlockDescription[]> {
 }
 
 function describeNativeIntegration(type: string, integration: NativeIntegration): BlockDescription {
-  const { title, summary = `Uses ${title}.`, docs, settings, tools, outputs } = integration;
+  const { title, summary = `Uses ${title}.`, docsUrl, settings, tools, outputs } = integration;
   const operations = operationsOf(integration, type);
   const fields = commonFields(operations);
-  if (docs === undefined) fields.delete('credential');
+  if (docsUrl === undefined) fields.delete('credential');
   // The settings are described like the arguments of a tool without operations, because all operations have them.
   addFields(fields, { operations: {}, tools: { settings: { arguments: settings } } });
   addFields(fields, { operations, tools });

@@ -9,7 +9,7 @@ const channel_id = text('Id of the channel', {
 export const integration = defineIntegration({
   service: 'discord',
   title: 'Discord',
-  docs: 'https://discord.com/developers/docs/reference',
+  docsUrl: 'https://discord.com/developers/docs/reference',
   baseUrl: 'https://discord.com/api/v10',
   // Tokens of bots include their prefix: `Bot TOKEN`.
   credential: { type: 'key', in: 'header', name: 'authorization' },

@@ -3,7 +3,7 @@ import { arg, data, defineIntegration, integer, bodyMembers, text } from './inte
 export const integration = defineIntegration({
   service: 'exa',
   title: 'Exa',
-  docs: 'https://docs.exa.ai/reference',
+  docsUrl: 'https://docs.exa.ai/reference',
   baseUrl: 'https://api.exa.ai',
   credential: { type: 'key', in: 'header', name: 'x-api-key' },
   types: ['exa'],

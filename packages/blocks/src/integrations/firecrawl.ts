@@ -3,7 +3,7 @@ import { data, defineIntegration, flag, integer, bodyMembers, text } from './int
 export const integration = defineIntegration({
   service: 'firecrawl',
   title: 'Firecrawl',
-  docs: 'https://docs.firecrawl.dev/api-reference/introduction',
+  docsUrl: 'https://docs.firecrawl.dev/api-reference/introduction',
   baseUrl: 'https://api.firecrawl.dev',
   credential: { type: 'bearer', scopes: [] },
   answer: { ok: 'success', error: 'error' },

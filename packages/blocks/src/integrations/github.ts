@@ -22,7 +22,7 @@ const pullNumber = integer('Number of the pull request', [1, 1_000_000_000], {
 export const integration = defineIntegration({
   service: 'github',
   title: 'GitHub',
-  docs: 'https://docs.github.com/rest',
+  docsUrl: 'https://docs.github.com/rest',
   baseUrl: 'https://api.github.com',
   credential: { type: 'bearer', scopes: ['repo'] },
   answer: {

@@ -101,7 +101,7 @@ function withRawMessage(args: JsonObject): JsonObject {
 export const integration = defineIntegration({
   service: 'gmail',
   title: 'Gmail',
-  docs: 'https://developers.google.com/workspace/gmail/api/reference/rest',
+  docsUrl: 'https://developers.google.com/workspace/gmail/api/reference/rest',
   baseUrl: 'https://gmail.googleapis.com',
   credential: {
     type: 'bearer',

@@ -19,7 +19,7 @@ const withDefaultCalendar = (args: JsonObject): JsonObject => ({ calendarId: 'pr
 export const integration = defineIntegration({
   service: 'google_calendar',
   title: 'Google Calendar',
-  docs: 'https://developers.google.com/workspace/calendar/api/v3/reference',
+  docsUrl: 'https://developers.google.com/workspace/calendar/api/v3/reference',
   baseUrl: 'https://www.googleapis.com',
   credential: { type: 'bearer', scopes: ['https://www.googleapis.com/auth/calendar'] },
   answer: googleErrors,

@@ -29,7 +29,7 @@ function withFile(args: JsonObject): JsonObject {
 export const integration = defineIntegration({
   service: 'google_drive',
   title: 'Google Drive',
-  docs: 'https://developers.google.com/workspace/drive/api/reference/rest/v3',
+  docsUrl: 'https://developers.google.com/workspace/drive/api/reference/rest/v3',
   baseUrl: 'https://www.googleapis.com',
   credential: { type: 'bearer', scopes: ['https://www.googleapis.com/auth/drive'] },
   answer: googleErrors,

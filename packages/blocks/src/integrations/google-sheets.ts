@@ -77,7 +77,7 @@ const writeCells: IntegrationTool = {
 export const integration = defineIntegration({
   service: 'google_sheets',
   title: 'Google Sheets',
-  docs: 'https://developers.google.com/workspace/sheets/api/reference/rest',
+  docsUrl: 'https://developers.google.com/workspace/sheets/api/reference/rest',
   baseUrl: 'https://sheets.googleapis.com',
   credential: { type: 'bearer', scopes: ['https://www.googleapis.com/auth/spreadsheets'] },
   answer: googleErrors,

@@ -13,7 +13,7 @@ const properties = data(
 export const integration = defineIntegration({
   service: 'hubspot',
   title: 'HubSpot',
-  docs: 'https://developers.hubspot.com/docs/api-reference/crm-contacts-v3/guide',
+  docsUrl: 'https://developers.hubspot.com/docs/api-reference/crm-contacts-v3/guide',
   baseUrl: 'https://api.hubapi.com',
   credential: { type: 'bearer', scopes: ['crm.objects.contacts.read', 'crm.objects.contacts.write'] },
   types: ['hubspot'],

@@ -47,7 +47,7 @@ export interface Integration {
   service: string;
   title: string;
   /** The public documentation that the definition follows. */
-  docs: string;
+  docsUrl: string;
   /** The base URL. Undefined: each account has its own, which the operator configures. */
   baseUrl: string | undefined;
   credential: NonNullable<ServiceTool['credential']>['schemes'][string];

@@ -16,7 +16,7 @@ const document = (name: string) => ({
 export const integration = defineIntegration({
   service: 'jira',
   title: 'Jira',
-  docs: 'https://developer.atlassian.com/cloud/jira/platform/rest/v3/',
+  docsUrl: 'https://developer.atlassian.com/cloud/jira/platform/rest/v3/',
   // Each site has its own base URL, which the operator configures.
   baseUrl: undefined,
   accountField: 'domain',

@@ -6,7 +6,7 @@ const ISSUE_FIELDS =
 export const integration = defineIntegration({
   service: 'linear',
   title: 'Linear',
-  docs: 'https://linear.app/developers/graphql',
+  docsUrl: 'https://linear.app/developers/graphql',
   baseUrl: 'https://api.linear.app',
   // Personal keys are sent as they are, access tokens with `Bearer`.
   credential: { type: 'bearer', scopes: ['read', 'write'], bare: 'lin_api_' },

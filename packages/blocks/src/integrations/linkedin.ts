@@ -3,7 +3,7 @@ import { arg, defineIntegration, text } from './integration.ts';
 export const integration = defineIntegration({
   service: 'linkedin',
   title: 'LinkedIn',
-  docs: 'https://learn.microsoft.com/en-us/linkedin/consumer/',
+  docsUrl: 'https://learn.microsoft.com/en-us/linkedin/consumer/',
   baseUrl: 'https://api.linkedin.com',
   credential: { type: 'bearer', scopes: ['openid', 'profile', 'email', 'w_member_social'] },
   headers: { 'x-restli-protocol-version': '2.0.0' },

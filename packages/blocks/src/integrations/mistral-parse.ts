@@ -52,7 +52,7 @@ const parseTool = {
 export const integration = defineIntegration({
   service: 'mistral',
   title: 'Mistral OCR',
-  docs: 'https://docs.mistral.ai/api/',
+  docsUrl: 'https://docs.mistral.ai/api/',
   // The same service as the provider of models, so that both share a base URL and a key.
   baseUrl: 'https://api.mistral.ai/v1',
   credential: { type: 'bearer', scopes: [] },

@@ -76,7 +76,7 @@ function withProperties(args: JsonObject): JsonObject {
 export const integration = defineIntegration({
   service: 'notion',
   title: 'Notion',
-  docs: 'https://developers.notion.com/reference',
+  docsUrl: 'https://developers.notion.com/reference',
   baseUrl: 'https://api.notion.com',
   credential: { type: 'bearer', scopes: [] },
   headers: { 'notion-version': '2022-06-28' },

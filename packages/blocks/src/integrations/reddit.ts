@@ -17,7 +17,7 @@ const postsAnswer = { output: { posts: 'data.children', after: 'data.after' } };
 export const integration = defineIntegration({
   service: 'reddit',
   title: 'Reddit',
-  docs: 'https://www.reddit.com/dev/api/',
+  docsUrl: 'https://www.reddit.com/dev/api/',
   baseUrl: 'https://oauth.reddit.com',
   credential: { type: 'bearer', scopes: ['read'] },
   // Clients without their own User-Agent get lower limits.

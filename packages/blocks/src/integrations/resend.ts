@@ -3,7 +3,7 @@ import { arg, defineIntegration, text } from './integration.ts';
 export const integration = defineIntegration({
   service: 'resend',
   title: 'Resend',
-  docs: 'https://resend.com/docs/api-reference/introduction',
+  docsUrl: 'https://resend.com/docs/api-reference/introduction',
   baseUrl: 'https://api.resend.com',
   credential: { type: 'bearer', scopes: [] },
   types: ['resend'],

@@ -14,7 +14,7 @@ const timestampArgument = (field: string) =>
 export const integration = defineIntegration({
   service: 'slack',
   title: 'Slack',
-  docs: 'https://docs.slack.dev/reference/methods',
+  docsUrl: 'https://docs.slack.dev/reference/methods',
   baseUrl: 'https://slack.com/api',
   credential: { type: 'bearer', scopes: ['chat:write', 'channels:history', 'channels:read', 'users:read'] },
   // Failures have status 200, except rate limits, which have 429 and Retry-After.

@@ -60,7 +60,7 @@ const listSettings = (name: string): Pick<IntegrationTool, 'paging' | 'answer'> 
 export const integration = defineIntegration({
   service: 'stripe',
   title: 'Stripe',
-  docs: 'https://docs.stripe.com/api',
+  docsUrl: 'https://docs.stripe.com/api',
   baseUrl: 'https://api.stripe.com',
   credential: { type: 'bearer', scopes: [] },
   answer: { error: 'error.message' },

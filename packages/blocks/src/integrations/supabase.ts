@@ -54,7 +54,7 @@ const returnRowsSettings: Pick<IntegrationTool, 'headers'> = { headers: { Prefer
 export const integration = defineIntegration({
   service: 'supabase',
   title: 'Supabase',
-  docs: 'https://docs.postgrest.org/en/stable/references/api/tables_views.html',
+  docsUrl: 'https://docs.postgrest.org/en/stable/references/api/tables_views.html',
   // Each project has its own base URL, which the operator configures.
   baseUrl: undefined,
   accountField: 'projectId',

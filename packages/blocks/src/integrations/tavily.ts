@@ -3,7 +3,7 @@ import { data, defineIntegration, integer, bodyMembers, text } from './integrati
 export const integration = defineIntegration({
   service: 'tavily',
   title: 'Tavily',
-  docs: 'https://docs.tavily.com/documentation/api-reference/introduction',
+  docsUrl: 'https://docs.tavily.com/documentation/api-reference/introduction',
   baseUrl: 'https://api.tavily.com',
   credential: { type: 'bearer', scopes: [] },
   types: ['tavily'],

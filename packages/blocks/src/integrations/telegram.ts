@@ -16,7 +16,7 @@ const messageAnswer = { output: { message_id: 'result.message_id', chat: 'result
 export const integration = defineIntegration({
   service: 'telegram',
   title: 'Telegram',
-  docs: 'https://core.telegram.org/bots/api',
+  docsUrl: 'https://core.telegram.org/bots/api',
   baseUrl: 'https://api.telegram.org',
   credential: { type: 'key', in: 'path', name: 'token' },
   answer: { ok: 'ok', error: 'description' },

@@ -5,7 +5,7 @@ const POST_QUERY = { 'tweet.fields': 'author_id,created_at,public_metrics,lang' 
 export const integration = defineIntegration({
   service: 'x',
   title: 'X',
-  docs: 'https://docs.x.com/x-api/introduction',
+  docsUrl: 'https://docs.x.com/x-api/introduction',
   baseUrl: 'https://api.x.com',
   credential: { type: 'bearer', scopes: ['tweet.read', 'users.read'] },
   types: ['x'],

@@ -6,10 +6,10 @@ import type { Context } from '../define.ts';
 /** An argument of a native integration's tool. */
 export interface NativeToolArgument extends Argument {
   /**
-   * True for a statement: references in the field of a block become bound parameters. An item of the field "tools" of
+   * True for an SQL statement: references in the field of a block become bound parameters. An item of the field "tools" of
    * an agent cannot set it.
    */
-  statement?: true;
+  isSqlStatement?: true;
   /** True if only blocks have the argument: models do not get it. */
   blocksOnly?: true;
   /**
@@ -26,7 +26,7 @@ export interface NativeTool {
   /** True if a call may be repeated. */
   idempotent: boolean;
   /** The host data that every call needs. Absent: some calls need no host data. */
-  uses?: HostFeature;
+  requiredFeature?: HostFeature;
   /** Returns the result. Throws a BlockError. */
   run(call: NativeToolCall): Promise<Json>;
 }
@@ -56,7 +56,7 @@ export interface NativeIntegration {
   /** What its blocks do, in one sentence. Default: they use the service. */
   summary?: string;
   /** The public documentation of the service. Absent: the tools use data of the host. */
-  docs?: string;
+  docsUrl?: string;
   /** Instructions for setting the server and the authentication, as Markdown, for its page. */
   setupInstructions: string;
   /** Block types, and `type` of agents' tools. */

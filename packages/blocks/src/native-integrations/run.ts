@@ -68,8 +68,8 @@ export async function runNativeIntegration(
 /** Returns the arguments of a block, and the values of the references in its statements. */
 function blockArguments(context: Context, tool: NativeTool): { args: JsonObject; values: Json[] } {
   const statements = new Set(
-    Object.entries(tool.arguments).flatMap(([name, { statement, fields = [name] }]) =>
-      statement ? fields : [],
+    Object.entries(tool.arguments).flatMap(([name, { isSqlStatement, fields = [name] }]) =>
+      isSqlStatement ? fields : [],
     ),
   );
   const params = context.field('params', 'json');
@@ -105,9 +105,9 @@ export function createNativeTool(
   const configError = (problem: string): BlockError => invalidConfigError(context, problem);
   const read = (name: string): Json | undefined => getOwn(params, name);
   const authorArgs = readArguments(tool, read, configError);
-  for (const [name, { statement, blocksOnly }] of Object.entries(tool.arguments))
+  for (const [name, { isSqlStatement, blocksOnly }] of Object.entries(tool.arguments))
     // In agents' tools, values of references are inserted as text: they could change the statement.
-    if ((statement || blocksOnly) && Object.hasOwn(authorArgs, name))
+    if ((isSqlStatement || blocksOnly) && Object.hasOwn(authorArgs, name))
       throw configError(
         `has "${name}" set in its tool "${id}", which only a block of ${integration.title} can have`,
       );

@@ -6,7 +6,7 @@ const webhook = triggerTypes.find(({ type }) => type === 'generic_webhook');
 
 /** Returns the policy of a webhook with this field, or the problem. */
 function read(flowControl: Json): unknown {
-  const result = webhook?.read({ token: 'x', flowControl });
+  const result = webhook?.parseConfig({ token: 'x', flowControl });
   if (!result) throw new Error('There is no trigger type generic_webhook.');
   return 'problems' in result
     ? result.problems.map(({ message }) => message).join('; ')
@@ -62,7 +62,7 @@ describe('the field flowControl', () => {
       ...{ triggerCredentials: 'c', owner: 'ada', repo: 'loom' },
     };
     for (const type of triggerTypes)
-      expect(type.read({ ...fields, flowControl: { concurrency: 1 } }), type.type).toMatchObject({
+      expect(type.parseConfig({ ...fields, flowControl: { concurrency: 1 } }), type.type).toMatchObject({
         config: { flow: { concurrency: 1 } },
       });
   });

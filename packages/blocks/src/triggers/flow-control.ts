@@ -81,8 +81,8 @@ export const flowControlFields = {
 export function withFlowControl<Trigger extends TriggerInfo>(trigger: Trigger): Trigger {
   return {
     ...trigger,
-    read({ flowControl = null, ...fields }) {
-      const result = trigger.read(fields);
+    parseConfig({ flowControl = null, ...fields }) {
+      const result = trigger.parseConfig(fields);
       const flow = readPolicy(flowControl);
       const problems = [
         ...('problems' in result ? result.problems : []),

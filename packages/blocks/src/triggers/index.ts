@@ -1,7 +1,7 @@
 /** The trigger types. `nextDueTime` is for hosts that use their own clock and store. */
 // Reports an unsupported Node.js version before anything else fails.
 import '@heddle/core/files';
-export { readSchedule } from './schedule/fields.ts';
+export { parseScheduleConfig } from './schedule/fields.ts';
 export type { ScheduleConfig } from './schedule/fields.ts';
 export { lastDueTime, nextDueTime } from './schedule/due-times.ts';
 export type { Schedule } from './schedule/due-times.ts';

@@ -24,7 +24,7 @@ it.each(triggerTypes.map((type) => [type.type, type] as const))(
   'each problem of a field of %s says what the value must be',
   (_, type) => {
     const unclearProblems = Object.entries(VALUES).flatMap(([title, value]) => {
-      const result = type.read(Object.fromEntries([...NAMES].map((name) => [name, value])));
+      const result = type.parseConfig(Object.fromEntries([...NAMES].map((name) => [name, value])));
       const problems = 'problems' in result ? result.problems : [];
       return problems
         .filter(({ message }) => /too (big|small)|expected|invalid|unrecognized/i.test(message))

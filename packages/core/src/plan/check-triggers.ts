@@ -20,7 +20,7 @@ export interface TriggerInfo {
    * Returns the configuration that the fields of a block describe, or all problems. `warnings` describe problems of a
    * configuration that works but could be misused.
    */
-  read(
+  parseConfig(
     fields: JsonObject,
   ): { config: JsonObject; warnings?: readonly TriggerProblem[] } | { problems: readonly TriggerProblem[] };
 }
@@ -47,7 +47,7 @@ function isExternalTrigger({ type }: Block): boolean {
 }
 
 function checkFields(compilation: Compilation, block: Block, info: TriggerInfo): void {
-  const result = info.read(block.fields);
+  const result = info.parseConfig(block.fields);
   if ('problems' in result)
     reportFields(compilation, block, result.problems, {
       code: 'TRIGGER_INVALID',

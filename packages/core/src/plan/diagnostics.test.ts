@@ -80,7 +80,7 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
       triggers: [
         {
           type: 'generic_webhook',
-          read: () => ({ config: {}, warnings: [{ field: 'token', message: 'is empty' }] }),
+          parseConfig: () => ({ config: {}, warnings: [{ field: 'token', message: 'is empty' }] }),
         },
       ],
     },
@@ -90,7 +90,7 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
     'blocks.s.subBlocks.dailyTime.value',
     {
       triggers: [
-        { type: 'schedule', read: () => ({ problems: [{ field: 'dailyTime', message: 'is odd' }] }) },
+        { type: 'schedule', parseConfig: () => ({ problems: [{ field: 'dailyTime', message: 'is odd' }] }) },
       ],
     },
   ],

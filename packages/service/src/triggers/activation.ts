@@ -44,7 +44,7 @@ export function planTriggers(
     const type = types.get(typeName);
     const block = blocks[blockId];
     if (!type || !block) return [];
-    const parsed = type.read(fieldsOf(block));
+    const parsed = type.parseConfig(fieldsOf(block));
     if ('config' in parsed) return [{ blockId, name, type, config: parsed.config }];
     problems.push(
       ...parsed.problems.map(({ field, message }) => `the field "${field}" of "${name}" ${message}`),

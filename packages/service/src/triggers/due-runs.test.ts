@@ -12,7 +12,7 @@ function minutelyType(policy: Partial<SchedulePolicy> = {}): ScheduleType {
   return {
     kind: 'schedule',
     type: 'schedule',
-    read: () => ({ config: {} }),
+    parseConfig: () => ({ config: {} }),
     nextDueTime: (_config, afterMs) => nextMinute(afterMs),
     lastDueTime: (_config, { afterMs, untilMs }) => {
       const last = Math.floor(untilMs / MINUTE) * MINUTE;

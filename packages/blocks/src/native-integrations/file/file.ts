@@ -150,7 +150,7 @@ const readTools: { readonly [id: string]: NativeTool } = {
       }),
     },
     idempotent: true,
-    uses: 'files',
+    requiredFeature: 'files',
     run: listFolder,
   },
 };
@@ -181,7 +181,7 @@ const writeTools: { readonly [id: string]: NativeTool } = {
       ),
     },
     idempotent: true,
-    uses: 'files',
+    requiredFeature: 'files',
     run: writeFile,
   },
   file_append: {
@@ -191,7 +191,7 @@ const writeTools: { readonly [id: string]: NativeTool } = {
       content: { ...contentArgument('Text to append', ['appendContent']), required: true },
     },
     idempotent: true,
-    uses: 'files',
+    requiredFeature: 'files',
     run: appendToFile,
   },
   file_edit: {
@@ -202,7 +202,7 @@ const writeTools: { readonly [id: string]: NativeTool } = {
       newString: contentArgument('The new text. If it is empty, the old text is deleted'),
     },
     idempotent: true,
-    uses: 'files',
+    requiredFeature: 'files',
     run: editFile,
   },
   file_insert: {
@@ -219,7 +219,7 @@ const writeTools: { readonly [id: string]: NativeTool } = {
       content: { ...contentArgument('The lines to insert', ['insertContent']), required: true },
     },
     idempotent: true,
-    uses: 'files',
+    requiredFeature: 'files',
     run: insertIntoFile,
   },
   file_move: {
@@ -232,7 +232,7 @@ const writeTools: { readonly [id: string]: NativeTool } = {
       ]),
     },
     idempotent: true,
-    uses: 'files',
+    requiredFeature: 'files',
     run: moveFile,
   },
 };

@@ -42,7 +42,7 @@ const newDocumentArguments = {
   ),
 };
 
-const tools: { readonly [tool: string]: Omit<NativeTool, 'idempotent' | 'uses'> } = {
+const tools: { readonly [tool: string]: Omit<NativeTool, 'idempotent' | 'requiredFeature'> } = {
   knowledge_search: {
     description: 'Returns the parts of documents that best match a query or tags.',
     arguments: {
@@ -208,7 +208,7 @@ export const integration = defineNativeIntegration({
   tools: Object.fromEntries(
     Object.entries(tools).map(([name, tool]): [string, NativeTool] => [
       name,
-      { ...tool, idempotent: true, uses: 'knowledge' },
+      { ...tool, idempotent: true, requiredFeature: 'knowledge' },
     ]),
   ),
 });

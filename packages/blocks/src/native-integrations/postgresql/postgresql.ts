@@ -19,13 +19,13 @@ import type { Statement } from './session.ts';
 const table = text('Name of the table, such as orders or sales.orders', { required: true });
 const query = {
   ...text('One SQL statement. The names of its parameters are $1, $2 and so on', { required: true }),
-  statement: true as const,
+  isSqlStatement: true as const,
 };
 const params = data({ type: 'array', maxItems: 1000 }, 'Values of the parameters, in order');
 const conditionArguments = {
   where: {
     ...text('Condition on the rows, in SQL, such as id = 7. References in the condition become parameters'),
-    statement: true as const,
+    isSqlStatement: true as const,
     blocksOnly: true as const,
   },
   conditions: data(
@@ -106,7 +106,7 @@ GROUP BY table_schema, table_name ORDER BY table_name`;
 export const integration = defineNativeIntegration({
   service: 'postgresql',
   title: 'PostgreSQL',
-  docs: 'https://www.postgresql.org/docs/current/sql-commands.html',
+  docsUrl: 'https://www.postgresql.org/docs/current/sql-commands.html',
   setupInstructions:
     "The fields `host`, `port`, `database`, `username`, `password` and `ssl` select the database. If `host` is empty, a credential selects the database. Heddle uses the first of these credentials that exists: the stored credential whose id is in the field `credential`, the value of `--credential postgresql=URL`, or the credential that is stored for the provider `postgresql`. A credential is a URL such as `postgresql://USER:PASSWORD@HOST:5432/DATABASE?sslmode=verify-full`. It can also be `USER:PASSWORD`; in this case, the option `--service postgresql=postgresql://HOST/DATABASE` selects the database. The [egress policy](../security.md) restricts the host and the port. If no rule sets the allowed ports, these are 5432, 5433, 6432 and 6543.\n\nEach call has its own connection and transaction. If the result has more than 10,000 rows or is larger than 16 MiB, the call fails and changes nothing.\n\nReferences in `query` and `where` become parameters. For example, `WHERE name = '<start.name>'` compares `name` with the value of the reference; the value cannot add SQL. In an SQL identifier in double quotes, the value becomes a part of the identifier. If a field consists of one reference and nothing else, the value of the reference is the SQL itself. In results, dates, exact decimals and integers beyond 2^53 are strings.",
   types: ['postgresql'],

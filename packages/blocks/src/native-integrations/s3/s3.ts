@@ -141,7 +141,7 @@ async function contentOf({
 export const integration = defineNativeIntegration({
   service: 's3',
   title: 'Amazon S3',
-  docs: 'https://docs.aws.amazon.com/AmazonS3/latest/API/Welcome.html',
+  docsUrl: 'https://docs.aws.amazon.com/AmazonS3/latest/API/Welcome.html',
   setupInstructions:
     'Heddle sends the requests to AWS. With `--service s3=URL`, it sends them to this URL, which can belong to any S3-compatible service.\n\nThe fields `accessKeyId` and `secretAccessKey` contain the access key. If they are empty, Heddle uses the first of these credentials that exists: the stored credential whose id is in the field `credential`, the value of `--credential s3=ACCESS_KEY_ID:SECRET_ACCESS_KEY`, or the credential that is stored for the provider `s3`. For temporary keys, the credential has the form `ACCESS_KEY_ID:SECRET_ACCESS_KEY:SESSION_TOKEN`. Heddle never uses access keys from environment variables or from the instance metadata service.\n\nThe [egress policy](../security.md) applies to all requests. Heddle does not follow redirects to other regions, so set `region` to the region of the bucket. A *run file* is a file that Heddle stores for one run ([files](../format.md#files)).',
   types: ['s3'],

@@ -22,7 +22,7 @@ const DEFAULT_FLOW_POLICY: FlowPolicy = {
 export const workspaceEvent: EventTrigger = {
   kind: 'event',
   type: 'sim_workspace_event',
-  read(fields) {
+  parseConfig(fields) {
     const result = readEventRule(fields);
     if ('problems' in result) return result;
     return { config: { ...result.rule, flow: DEFAULT_FLOW_POLICY } as unknown as JsonObject };

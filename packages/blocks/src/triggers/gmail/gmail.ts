@@ -71,7 +71,7 @@ interface GmailConfig extends FeedConfig {
 
 const configOf = (config: JsonObject): GmailConfig => config as unknown as GmailConfig;
 
-function readGmail(block: JsonObject): ReturnType<TriggerInfo['read']> {
+function parseGmailConfig(block: JsonObject): ReturnType<TriggerInfo['parseConfig']> {
   const parsed = gmailFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
   const {
@@ -102,7 +102,7 @@ function readGmail(block: JsonObject): ReturnType<TriggerInfo['read']> {
 export const gmailTriggers: readonly FeedTrigger[] = ['gmail', 'gmail_v2'].map((type) => ({
   kind: 'feed',
   type,
-  read: readGmail,
+  parseConfig: parseGmailConfig,
   intervalOf: (config) => configOf(config).everyMs,
   sourceOf: (config) => JSON.stringify([configOf(config).credential, configOf(config).query ?? null]),
   poll: (config, context) => pollMessages(configOf(config), context),

@@ -84,7 +84,7 @@ export interface ImapConfig extends FeedConfig {
 }
 
 /** Returns the account that the fields of a block describe, or all problems. */
-export function readImap(block: JsonObject): ReturnType<TriggerInfo['read']> {
+export function parseImapConfig(block: JsonObject): ReturnType<TriggerInfo['parseConfig']> {
   const parsed = imapFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
   const { host, secure, username, password, mailbox, markAsRead, includeAttachments } = parsed.data;

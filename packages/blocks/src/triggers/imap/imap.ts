@@ -10,7 +10,7 @@ import {
   MAX_POLL_BYTES,
   toFeedItem,
 } from '../mail/message.ts';
-import { imapFields, readImap } from './fields.ts';
+import { imapFields, parseImapConfig } from './fields.ts';
 import type { ImapConfig } from './fields.ts';
 import { withSession } from './session.ts';
 
@@ -23,7 +23,7 @@ const configOf = (config: JsonObject): ImapConfig => config as unknown as ImapCo
 export const imap: FeedTrigger = {
   kind: 'feed',
   type: 'imap',
-  read: readImap,
+  parseConfig: parseImapConfig,
   intervalOf: (config) => configOf(config).everyMs,
   sourceOf(config) {
     const { host, port, username } = configOf(config);

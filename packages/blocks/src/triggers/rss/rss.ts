@@ -36,7 +36,7 @@ interface RssConfig extends FeedConfig {
 
 const configOf = (config: JsonObject): RssConfig => config as unknown as RssConfig;
 
-function readRss(block: JsonObject): ReturnType<TriggerInfo['read']> {
+function parseRssConfig(block: JsonObject): ReturnType<TriggerInfo['parseConfig']> {
   const parsed = rssFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
   return { config: { url: parsed.data.feedUrl, ...feedConfigOf(parsed.data) } };
@@ -46,7 +46,7 @@ function readRss(block: JsonObject): ReturnType<TriggerInfo['read']> {
 export const rss: FeedTrigger = {
   kind: 'feed',
   type: 'rss',
-  read: readRss,
+  parseConfig: parseRssConfig,
   intervalOf: (config) => configOf(config).everyMs,
   sourceOf: (config) => configOf(config).url,
   poll: (config, context) => pollFeed(configOf(config), context),

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { readSchedule } from './fields.ts';
+import { parseScheduleConfig } from './fields.ts';
 
 const POLICY = { jitterMs: 0, missed: 'last', missedLimit: 10, overlap: 'allow' };
 
-function configOf(fields: Parameters<typeof readSchedule>[0]) {
-  const result = readSchedule(fields);
+function configOf(fields: Parameters<typeof parseScheduleConfig>[0]) {
+  const result = parseScheduleConfig(fields);
   if ('problems' in result) throw new Error(JSON.stringify(result.problems));
   return result.config;
 }
@@ -81,7 +81,7 @@ describe('the fields of a schedule', () => {
     [{ dailyTime: '09:00', overlap: 'maybe' }, 'overlap'],
     [{ dailyTime: ['09:00'] }, 'dailyTime'],
   ])('%j are refused because of %s', (fields, field) => {
-    const result = readSchedule(fields);
+    const result = parseScheduleConfig(fields);
     expect(result).toMatchObject({ problems: [{ field, message: expect.stringMatching(/^(is|leaves) /) }] });
   });
 });

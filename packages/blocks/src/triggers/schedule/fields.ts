@@ -127,7 +127,7 @@ const REQUIRED_FIELDS: { readonly [kind in Fields['scheduleType']]: readonly (ke
 };
 
 /** Returns the schedule that the fields of a block describe, or all problems. Fields of other kinds are ignored. */
-export function readSchedule(
+export function parseScheduleConfig(
   block: JsonObject,
 ): { config: ScheduleConfig } | { problems: readonly TriggerProblem[] } {
   const fields = nonEmptyFields(block);

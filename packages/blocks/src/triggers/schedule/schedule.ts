@@ -2,7 +2,7 @@ import type { TriggerInfo } from '@heddle/core/drafts';
 import type { JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { flowControlFields } from '../flow-control.ts';
-import { readSchedule, scheduleFields } from './fields.ts';
+import { parseScheduleConfig, scheduleFields } from './fields.ts';
 import type { SchedulePolicy } from '@heddle/engine/triggers';
 import type { ScheduleConfig } from './fields.ts';
 import { lastDueTime, nextDueTime } from './due-times.ts';
@@ -26,7 +26,7 @@ const configOf = (config: JsonObject): ScheduleConfig => config as unknown as Sc
 export const schedule: ScheduleTrigger = {
   kind: 'schedule',
   type: 'schedule',
-  read: (fields) => readSchedule(fields) as ReturnType<ScheduleTrigger['read']>,
+  parseConfig: (fields) => parseScheduleConfig(fields) as ReturnType<ScheduleTrigger['parseConfig']>,
   nextDueTime: (config, afterMs) => nextDueTime(configOf(config), afterMs),
   lastDueTime: (config, range) => lastDueTime(configOf(config), range),
   policyOf: (config) => {

@@ -155,16 +155,16 @@ export const providerFields = z.object({
 const ALWAYS_SIGNED_PROVIDERS: ReadonlySet<ProviderName> = new Set(['slack', 'stripe', 'linear']);
 const UNSIGNED_WARNING = 'is empty, so anyone who knows the URL of the webhook can start runs';
 
-type WebhookReadResult =
+type ParsedWebhookConfig =
   | { config: WebhookConfig; warnings?: readonly TriggerProblem[] }
   | { problems: readonly TriggerProblem[] };
 
 /** Returns the webhook that the fields of a block describe, or all problems. */
-export function readWebhook(provider: ProviderName, block: JsonObject): WebhookReadResult {
-  return provider === 'generic' ? readGeneric(block) : readProvider(provider, block);
+export function parseWebhookConfig(provider: ProviderName, block: JsonObject): ParsedWebhookConfig {
+  return provider === 'generic' ? parseGenericConfig(block) : parseProviderConfig(provider, block);
 }
 
-function readGeneric(block: JsonObject): WebhookReadResult {
+function parseGenericConfig(block: JsonObject): ParsedWebhookConfig {
   const parsed = genericFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
   const { requireAuth, secretHeaderName, signatureScheme, idempotencyField, ...fields } = parsed.data;
@@ -197,7 +197,10 @@ function genericProblems(
   return problems;
 }
 
-function readProvider(provider: Exclude<ProviderName, 'generic'>, block: JsonObject): WebhookReadResult {
+function parseProviderConfig(
+  provider: Exclude<ProviderName, 'generic'>,
+  block: JsonObject,
+): ParsedWebhookConfig {
   const parsed = providerFields.safeParse(withTriggerConfig(block));
   if (!parsed.success) return { problems: problemsOf(parsed.error) };
   const secretField = provider === 'slack' ? 'signingSecret' : 'webhookSecret';

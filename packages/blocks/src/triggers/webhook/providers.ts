@@ -29,7 +29,7 @@ function valueAt(payload: Json, ...path: readonly string[]): Json | undefined {
 }
 
 /** Returns a non-empty string of the payload, or a number converted to a string; undefined for any other value. */
-export function textAt(payload: Json, ...path: readonly string[]): string | undefined {
+export function stringAt(payload: Json, ...path: readonly string[]): string | undefined {
   const value = valueAt(payload, ...path);
   if (typeof value === 'number') return String(value);
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -84,7 +84,7 @@ const gitHubEventHeader = headerReader('x-github-event');
 const github: WebhookProvider = {
   deliveryIdOf: headerReader('x-github-delivery'),
   eventOf: (delivery) => {
-    const action = textAt(delivery.payload, 'action');
+    const action = stringAt(delivery.payload, 'action');
     const event = gitHubEventHeader(delivery);
     return event !== undefined && action !== undefined ? `${event}.${action}` : event;
   },
@@ -96,7 +96,7 @@ const github: WebhookProvider = {
       if (name === 'github_webhook') return true;
       const { event, action, condition = () => true } = GITHUB_EVENTS[name] as GitHubEvent;
       const { payload } = delivery;
-      const hasAction = action === undefined || textAt(payload, 'action') === action;
+      const hasAction = action === undefined || stringAt(payload, 'action') === action;
       return gitHubEventHeader(delivery) === event && hasAction && condition(payload);
     }),
 };
@@ -105,11 +105,11 @@ const github: WebhookProvider = {
 const MAX_CHALLENGE_CHARS = 1000;
 
 const slack: WebhookProvider = {
-  deliveryIdOf: ({ payload }) => textAt(payload, 'event_id'),
+  deliveryIdOf: ({ payload }) => stringAt(payload, 'event_id'),
   eventOf: ({ payload }) =>
-    textAt(payload, 'event', 'type') ?? textAt(payload, 'type') ?? textAt(payload, 'command'),
+    stringAt(payload, 'event', 'type') ?? stringAt(payload, 'type') ?? stringAt(payload, 'command'),
   handshakeBodyOf({ payload }) {
-    const challenge = textAt(payload, 'challenge');
+    const challenge = stringAt(payload, 'challenge');
     if (valueAt(payload, 'type') !== 'url_verification' || challenge === undefined) return undefined;
     return { challenge: challenge.slice(0, MAX_CHALLENGE_CHARS) };
   },
@@ -125,9 +125,9 @@ const slack: WebhookProvider = {
 };
 
 const stripe: WebhookProvider = {
-  deliveryIdOf: ({ payload }) => textAt(payload, 'id'),
-  eventOf: ({ payload }) => textAt(payload, 'type'),
-  matchesEvents: (events, { payload }) => events.includes(textAt(payload, 'type') ?? ''),
+  deliveryIdOf: ({ payload }) => stringAt(payload, 'id'),
+  eventOf: ({ payload }) => stringAt(payload, 'type'),
+  matchesEvents: (events, { payload }) => events.includes(stringAt(payload, 'type') ?? ''),
 };
 
 const LINEAR_TYPES: { readonly [name: string]: string } = {
@@ -164,14 +164,14 @@ export function linearTypesOf(names: readonly string[] | undefined): string[] {
 const linear: WebhookProvider = {
   deliveryIdOf: headerReader('linear-delivery'),
   eventOf: ({ payload }) => {
-    const type = textAt(payload, 'type');
-    return type && `${type}.${textAt(payload, 'action') ?? ''}`;
+    const type = stringAt(payload, 'type');
+    return type && `${type}.${stringAt(payload, 'action') ?? ''}`;
   },
   isKnownEvent: (name) => LINEAR_WILDCARDS.has(name) || parseLinearEvent(name).type !== undefined,
   matchesEvents: (names, { payload }) =>
     names.some((name) => {
       const { type, action } = parseLinearEvent(name);
-      const isMatch = textAt(payload, 'type') === type && textAt(payload, 'action') === action;
+      const isMatch = stringAt(payload, 'type') === type && stringAt(payload, 'action') === action;
       return LINEAR_WILDCARDS.has(name) || isMatch;
     }),
 };
@@ -179,7 +179,7 @@ const linear: WebhookProvider = {
 const TELEGRAM_UPDATE_TYPES = ['message', 'edited_message', 'channel_post', 'callback_query', 'inline_query'];
 
 const telegram: WebhookProvider = {
-  deliveryIdOf: ({ payload }) => textAt(payload, 'update_id'),
+  deliveryIdOf: ({ payload }) => stringAt(payload, 'update_id'),
   eventOf: ({ payload }) => TELEGRAM_UPDATE_TYPES.find((type) => valueAt(payload, type) !== undefined),
 };
 
@@ -196,7 +196,7 @@ const circleback: WebhookProvider = {
 
 const standard: WebhookProvider = {
   deliveryIdOf: headerReader('webhook-id'),
-  eventOf: ({ payload }) => textAt(payload, 'type'),
+  eventOf: ({ payload }) => stringAt(payload, 'type'),
 };
 
 /** Any sender, which may send the id of a delivery as `Idempotency-Key`. */

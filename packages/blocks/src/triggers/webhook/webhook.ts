@@ -5,11 +5,11 @@ import type { Json, JsonObject } from '@heddle/core/blocks';
 import * as z from 'zod';
 import { flowControlFields } from '../flow-control.ts';
 import type { ParsedDelivery, UnverifiedDelivery, WebhookAction, WebhookReply } from './delivery.ts';
-import { genericFields, providerFields, readWebhook } from './fields.ts';
+import { genericFields, providerFields, parseWebhookConfig } from './fields.ts';
 import type { WebhookConfig } from './fields.ts';
 import { providerHook } from './hooks/provider-hook.ts';
 import type { ProviderHook } from '@heddle/engine/triggers';
-import { PROVIDERS, textAt } from './providers.ts';
+import { PROVIDERS, stringAt } from './providers.ts';
 import type { WebhookProvider, ProviderName } from './providers.ts';
 import { bodyHmacScheme, SCHEMES, signatureProblem, tokenScheme } from './signatures.ts';
 import type { SignatureScheme } from './signatures.ts';
@@ -34,7 +34,7 @@ export interface WebhookTrigger extends TriggerInfo {
   /** Returns whether a request only tests the URL. Such a request is answered with success and starts no run. */
   isTest(config: JsonObject, body: Uint8Array): boolean;
   /** Returns the code of the problem if the request is not authentic. */
-  problemOf(config: JsonObject, delivery: UnverifiedDelivery): string | undefined;
+  verificationProblemOf(config: JsonObject, delivery: UnverifiedDelivery): string | undefined;
   /** Returns how to treat an authentic request. */
   actionFor(config: JsonObject, delivery: ParsedDelivery): WebhookAction;
 }
@@ -72,7 +72,8 @@ function createWebhookTrigger(
   return {
     kind: 'webhook',
     type,
-    read: (fields) => readWebhook(providerFor(fields), fields) as ReturnType<TriggerInfo['read']>,
+    parseConfig: (fields) =>
+      parseWebhookConfig(providerFor(fields), fields) as ReturnType<TriggerInfo['parseConfig']>,
     providerOf: (config) => configOf(config).provider,
     pathOf: (config) => configOf(config).path,
     isSigned: (config) => configOf(config).check !== 'none',
@@ -82,7 +83,7 @@ function createWebhookTrigger(
     accepts: (config, method) =>
       method === 'POST' || (method === 'GET' && configOf(config).provider === 'generic'),
     isTest: (config, body) => configOf(config).answersTests === true && isEmptyBody(body),
-    problemOf(config, { secrets, ...request }) {
+    verificationProblemOf(config, { secrets, ...request }) {
       const scheme = schemeOf(configOf(config));
       return scheme && signatureProblem(scheme, secrets, request);
     },
@@ -120,7 +121,7 @@ function webhookAction(config: WebhookConfig, delivery: ParsedDelivery): Webhook
     return { kind: 'ignored', event: event ?? '' };
   const { idField } = config;
   const deliveryId =
-    idField === undefined ? signer.deliveryIdOf(delivery) : textAt(delivery.payload, ...idField.split('.'));
+    idField === undefined ? signer.deliveryIdOf(delivery) : stringAt(delivery.payload, ...idField.split('.'));
   return {
     kind: 'event',
     ...(deliveryId !== undefined && { deliveryId: toStorableId(deliveryId) }),
