@@ -230,14 +230,16 @@ function requiredFieldsLine(
   {
     operations,
     tools,
-  }: Pick<Integration, 'operations'> & { tools: { [id: string]: ArgumentDefinitions & { uses?: string } } },
+  }: Pick<Integration, 'operations'> & {
+    tools: { [id: string]: ArgumentDefinitions & { requiredFeature?: string } };
+  },
 ): string {
   const parts = Object.entries(operations).map(([operation, id]) => {
     const requiredArguments = Object.entries(tools[id]?.arguments ?? {}).filter(
       ([, { required }]) => required,
     );
-    const uses = tools[id]?.uses;
-    const label = uses === undefined ? operation : `${operation}@${uses}`;
+    const requiredFeature = tools[id]?.requiredFeature;
+    const label = requiredFeature === undefined ? operation : `${operation}@${requiredFeature}`;
     return [label, ...requiredArguments.map(([name, argument]) => fieldsOf(name, argument).join('|'))].join(
       ' ',
     );
