@@ -83,6 +83,18 @@ async function importWithReceipt(api: TestApi): Promise<string> {
   return (await api.call<{ operationId: string }>('POST', path, { body: request })).data.operationId;
 }
 
+/** Returns a call with its own workflow, whose draft no other call replaces. */
+async function createPreviewCall(api: TestApi): Promise<AcceptedCall> {
+  const workflowId = await api.deploy(PLAIN_WORKFLOW);
+  const { runId: sourceRunId } = await executeWorkflow(api, workflowId);
+  const { data: draft } = await api.call<{ blocks: { [id: string]: { name: string } } }>(
+    'GET',
+    `/api/v2/workflows/${workflowId}/state`,
+  );
+  const [blockId = ''] = Object.keys(draft.blocks).filter((id) => draft.blocks[id]?.name === 'Words');
+  return { path: { workflowId }, query: { blockId, sourceRunId } };
+}
+
 /** Creates the resources that operations need. Returns an accepted request for each operation, by method and path. */
 export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string]: AcceptedCall }> {
   const [
@@ -112,11 +124,6 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
   );
   const operationId = await importWithReceipt(api);
   const { runId } = await executeWorkflow(api, plainWorkflowId);
-  const { data: draft } = await api.call<{ blocks: { [id: string]: { name: string } } }>(
-    'GET',
-    `/api/v2/workflows/${plainWorkflowId}/state`,
-  );
-  const [variablesId = ''] = Object.keys(draft.blocks).filter((id) => draft.blocks[id]?.name === 'Words');
   const [firstRun, secondRun] = [
     await executeWorkflow(api, approvalWorkflowId),
     await executeWorkflow(api, approvalWorkflowId),
@@ -178,7 +185,7 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
     },
     cancelRunV2: { path: { workflowId: approvalWorkflowId, runId: fourthRun.runId } },
     cancelExecution: { path: { workflowId: approvalWorkflowId, executionId: fifthRun.runId } },
-    previewWorkflowRunFromBlock: { query: { blockId: variablesId, sourceRunId: runId } },
+    previewWorkflowRunFromBlock: await createPreviewCall(api),
     executeWorkflow: { body: {} },
     updateWorkflowV2: { ...targetOverride, body: { description: 'New' } },
     deleteWorkflowV2: { path: { workflowId: unwantedWorkflowId } },
