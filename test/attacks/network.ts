@@ -89,7 +89,7 @@ const createRawResponseServer = () =>
     });
   });
 
-/** Responds with HANDLERS. `/to?at=URL` redirects to the URL. */
+/** Calls the handler of the path in HANDLERS. `/to?at=URL` redirects to the URL. */
 function serve(request: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://external.test');
   const handler = HANDLERS[pathname];

@@ -16,7 +16,7 @@ interface Reader extends Pick<Engine, 'getRun' | 'getLogs' | 'listRuns'> {
   getTrace?: Engine['getTrace'];
 }
 
-/** A location of runs: opens the engine that owns them, and another reader of the same stores. */
+/** Stores with runs: opens the engine that owns the runs, and another reader of the same stores. */
 interface Location {
   openOwner(options: EngineOptions): Promise<Engine>;
   openReader(): Promise<Reader> | Reader;

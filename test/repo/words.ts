@@ -202,7 +202,7 @@ function countPublishers(): Record<WordKind, Map<string, number>> {
   return { names: sizesOf(publishersByWord.names), prose: sizesOf(publishersByWord.prose) };
 }
 
-/** Writes the words of the repository that other packages use to the lists in words/. */
+/** Updates the lists in words/: the words of the repository that other packages also use. */
 function updateLists(words: Record<WordKind, Words>): void {
   const counts = countPublishers();
   const countOf = (kind: WordKind, word: string): number =>

@@ -32,7 +32,7 @@ export interface ModelResponse {
   stalls?: true;
   /** The stream ends after the text, without its last events. */
   endsEarly?: true;
-  /** The connection breaks after the text, or after half of a document. */
+  /** The connection breaks after the text, or after half of the body. */
   disconnects?: true;
   /** The response is sent after this resolves. */
   after?: Promise<unknown>;

@@ -38,7 +38,10 @@ export interface MachineRun {
   pending(): string[];
 }
 
-/** Starts a run of `region`, at its first node unless `options.start` names another. `firstCommands`: its commands. */
+/**
+ * Starts a run of `region`, at its first node unless `options.start` names another. `firstCommands` are the commands
+ * that the start returns.
+ */
 export function startMachine(
   region: Region,
   options: Partial<Omit<StartedEvent, 'start' | 'until'>> & { start?: string; until?: string } = {},

@@ -65,7 +65,7 @@ function createPrivateFile(file: string): void {
   }
 }
 
-/** The index of a image folder: one database shared by processes. */
+/** The index of an image folder: one database shared by processes. */
 export class ImageIndex {
   readonly #db: DatabaseSync;
 

@@ -195,8 +195,9 @@ function workerKeyFor(tenant = 'default', image: LoadedImage | undefined): Worke
 }
 
 /**
- * Creates a function that waits until the isolation is determined. In the meantime, it starts a process for the key.
- * This process gets no job before the end of the wait, and is replaced if its confinement does not match the isolation.
+ * Creates a function that waits until the isolation is determined. In the meantime, it starts a process for
+ * `workerKey`. This process gets no job before the end of the wait, and is replaced if its confinement does not match
+ * the isolation.
  */
 function createIsolationWait(isolation: Isolation): (runner: Runner, workerKey: WorkerKey) => Promise<void> {
   const waits = new Map<Runner, Promise<void>>();

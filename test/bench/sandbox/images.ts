@@ -18,7 +18,7 @@ export const IMAGE_SPECS = {
   python: { language: 'python', dependencies: ['pydantic>=2'] },
 } as const;
 
-/** Opens the image folder. They are built from the registries in the configuration of npm and pip. */
+/** Opens the image folder. Images are built from the registries in the configuration of npm and pip. */
 export function openImages(): Images {
   const home = homedir();
   return createImages({

@@ -22,7 +22,7 @@ const UNREADABLE_STREAM_MESSAGES = {
   text: 'The first event of its stream is malformed JSON, or not an event of this API.',
 };
 
-/** Error codes of the HTTP client with the egress policy for which a retry does not help. */
+/** Error codes of the HTTP client with the egress policy. After these errors, a retry does not help. */
 const NON_RETRYABLE_CODES: ReadonlySet<unknown> = new Set(['EGRESS_DENIED', 'EGRESS_TOO_LARGE']);
 
 interface NamedModel {
@@ -107,8 +107,8 @@ export function withoutSecret(text: string, secret: string | undefined): string 
 }
 
 /**
- * Returns the error of the HTTP client with the egress policy inside the SDK's error that wraps it; for any other
- * error, the error itself.
+ * Unwraps an error of the HTTP client with the egress policy: returns the cause of the SDK's error. Returns any other
+ * error unchanged.
  */
 function innerError(error: unknown): unknown {
   const { cause } = (error ?? {}) as { cause?: unknown };

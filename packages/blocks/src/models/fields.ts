@@ -1,6 +1,6 @@
 import * as z from 'zod';
 
-/** The fields that choose a model and its settings. `openModels`, `modelSettings` and `FallbackModels` read them. */
+/** The fields that choose a model and its settings. `resolveModels`, `modelSettings` and `FallbackModels` read them. */
 export const modelFields = {
   model: z
     .string()

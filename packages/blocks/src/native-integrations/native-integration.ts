@@ -6,8 +6,8 @@ import type { Context } from '../define.ts';
 /** An argument of a native integration's tool. */
 export interface NativeToolArgument extends Argument {
   /**
-   * True for an SQL statement: references in the field of a block become bound parameters. An item of the field "tools" of
-   * an agent cannot set it.
+   * True for an SQL statement: references in the field of a block become bound parameters. An item of the field "tools"
+   * of an agent cannot set it.
    */
   isSqlStatement?: true;
   /** True if only blocks have the argument: models do not get it. */

@@ -12,7 +12,7 @@ import { tableLines } from './table.ts';
 type Pause = RunDetail['pauses'][number];
 
 /**
- * Returns lines with the data, the fields, and the command that answers, of each pause point that waits for a person.
+ * Returns the lines for each pause point that waits for a person: its data, its fields, and the answering command.
  */
 export function pauseLines(pauses: readonly Pause[], context: CommandContext & { style: Style }): string[] {
   const openPauses = pauses.filter(({ kind }) => kind === 'human');

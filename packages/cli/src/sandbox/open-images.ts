@@ -19,7 +19,7 @@ import { readEnv } from '../env.ts';
 import { onInterrupt } from '../interrupt.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** A image folder, and options for its builds. */
+/** An image folder, and options for its builds. */
 export interface ImagesOptions {
   images: string;
   isolation?: IsolationLevel;

@@ -7,7 +7,7 @@ import { findStoredParents } from './stored-parents.ts';
 /** Maximum depth of nested containers. */
 export const MAX_NESTING = 50;
 
-/** A block with the containers around it. There is none for notes, because they never run. */
+/** A block with the containers around it. Notes are omitted, because they never run. */
 export interface ContainedBlock {
   block: Block;
   /** Ids of the containers around the block, outermost first. */
@@ -19,8 +19,8 @@ export interface ContainedBlock {
 export type ContainedBlocks = ReadonlyMap<string, ContainedBlock>;
 
 /**
- * Returns every block with the containers around it: from the block's `parentId`, or for a block without one from the
- * stored maps (`loops` and `parallels` of the file).
+ * Returns every block with the containers around it. The container of a block comes from its `parentId`, or without one
+ * from the stored maps (`loops` and `parallels` of the file).
  */
 export function resolveContainment(workflow: Workflow, sink: DiagnosticSink): ContainedBlocks {
   // Sorted by id, so that the result does not depend on the order of the file's keys.

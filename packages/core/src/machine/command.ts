@@ -4,9 +4,9 @@ import type { Address, TimerName } from './event.ts';
  * An action for a driver to carry out. Commands are sent to Temporal activities in other processes, so their keys
  * (`try`, `turn`) do not change.
  *
- * Each command is answered by an event, or is no longer valid. `abort` and `end` make commands invalid. A timeout's timer
- * is also no longer valid after the end of its attempt, a grace timer after the end of its drain, and a deadline once a
- * later one is set. The event of an invalid command is ignored, so drivers need not cancel the command.
+ * Each command is answered by an event, or is no longer valid. `abort` and `end` make commands invalid. A timeout's
+ * timer is also no longer valid after the end of its attempt, a grace timer after the end of its drain, and a deadline
+ * once a later one is set. The event of an invalid command is ignored, so drivers need not cancel the command.
  */
 export type Command =
   /** Run the block's executor. Answered by `completed`, `failed` or `paused`. */

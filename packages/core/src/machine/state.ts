@@ -39,7 +39,7 @@ export interface Frame {
 }
 
 /**
- * The end phase of a run, container or branch that failed, has a response, or reached run-until: running work may
+ * The end phase of a run, container or branch after a failure, after its response, or at run-until: running work may
  * finish, nothing new starts.
  */
 export interface Drain {

@@ -64,7 +64,7 @@ export class BlockTask {
   }
 }
 
-/** The dependencies of its run that an attempt uses. */
+/** The dependencies that an attempt gets from its run. */
 export interface AttemptDependencies {
   replica: Replica;
   workflowId: string;

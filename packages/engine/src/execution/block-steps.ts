@@ -9,7 +9,7 @@ import type { StepStore, StoredStep } from '../store/stores.ts';
 
 const MAX_KEY_CHARS = 200;
 
-/** The dependencies of its run that the steps of an attempt use. */
+/** The dependencies that the steps of an attempt get from the run. */
 export interface StepDependencies {
   store: StepStore;
   values: Values;

@@ -8,8 +8,8 @@ export interface RedactionStream {
   /** Adds a part. Returns the text that can be published, because no later part can make it a part of a secret. */
   push(part: string): string;
   /**
-   * Returns the remaining text. `isInterrupted`: the text was interrupted, so the held characters may be the beginning of a
-   * secret, and all of them are discarded.
+   * Returns the remaining text. `isInterrupted`: the text was interrupted, so the held characters may be the beginning
+   * of a secret, and all of them are discarded.
    */
   end(options?: { isInterrupted: boolean }): string;
   /** The text that was added and not returned yet, without redaction. */

@@ -50,7 +50,7 @@ export interface RequestStore {
   prune(): Promise<void>;
 }
 
-/** Requests to the owner of a data folder, which holds all its runs. `prune` keeps open requests for the next owner. */
+/** Requests to the process that owns a data folder and all its runs. `prune` keeps open requests for the next owner. */
 export interface ControlStore extends RequestStore {
   /** Calls `onRequest` when there may be a new request, until the returned function is called. */
   watch(onRequest: () => void): () => void;

@@ -110,7 +110,7 @@ export interface Jail {
   readonly command: readonly string[];
 }
 
-/** User id and group id of the user `nobody`, under which the processes in a jail run. */
+/** User id and group id of the processes in a jail. They are the ids of the user `nobody`. */
 const NOBODY = '65534';
 
 /**

@@ -20,8 +20,8 @@ function isInherited(descriptor: string): boolean {
 let cachedDescriptors: readonly number[] | undefined;
 
 /**
- * Returns the descriptors of this process that every child would inherit. They already existed when Node.js
- * started, which sets close-on-exec only for the descriptors with the lowest numbers. Computed once.
+ * Returns the descriptors of this process that every child would inherit. They already existed when Node.js started:
+ * of the existing descriptors, it sets close-on-exec only for those with the lowest numbers. Computed once.
  */
 function leakingDescriptors(): readonly number[] {
   if (cachedDescriptors !== undefined) return cachedDescriptors;

@@ -25,7 +25,7 @@ export interface NewCredential extends CredentialKey {
   /** Undefined: none; when a credential is replaced, it keeps its description. */
   description: string | undefined;
   accountId: string | null;
-  /** The user who has created the credential. This user and admins may change it. */
+  /** The id of the user who created the credential and may change it. Admins may also change it. */
   createdBy: string | null;
   material: Material;
   /** ISO 8601. */

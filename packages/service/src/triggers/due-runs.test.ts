@@ -49,7 +49,7 @@ describe('a due time', () => {
     ['last', [12], 13],
     ['all', [10, 11, 12], 13],
   ] as const)('that is late and followed by others is handled by the policy: %s', (missed, fire, next) => {
-    // The type is due each minute, so the latest due time is on time, and `none` starts its run.
+    // The type is due each minute, so the run of the latest due time is not late, and `none` starts it.
     const decision = decisionAt(12.9, { missed }, { jitterMs: 0 });
     expect(decision).toEqual(missed === 'none' ? { fire: [12], next } : { fire, next });
   });

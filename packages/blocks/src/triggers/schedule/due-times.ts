@@ -43,7 +43,8 @@ export function lastDueTime(
   // Usually at most one due time has passed, and a bisection computes dozens of them.
   const second = nextDueTime(schedule, first);
   if (second === undefined || second > untilMs) return first;
-  // `nextDueTime` never decreases, so bisection finds the latest instant that is followed by a due time up to `untilMs`.
+  // `nextDueTime` never decreases, so bisection finds the latest instant that is followed by a due time up to
+  // `untilMs`.
   let [low, high, latest] = [second - 1, untilMs, second];
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2);
