@@ -34,7 +34,7 @@ async function ask(responses: readonly ModelResponse[], fields: JsonObject) {
     if (event.type === 'block:emission' && event.emission.type === 'thinking')
       thinkingText += event.emission.text;
   return {
-    thoughts: thinkingText,
+    thinkingText,
     result: await run.result(),
     requestBodies: server.requests.map(({ body }) => body),
   };
@@ -65,11 +65,7 @@ describe.each(CASES)('the reasoning of %s', (model, effortPattern, reasoningPatt
   it.each([{}, { isNonStreaming: true }] as const)(
     'has the effort of the block, is emitted separately from the answer, and is sent back with tool results (%j)',
     async (responseForm) => {
-      const {
-        thoughts: thinkingText,
-        result,
-        requestBodies,
-      } = await ask(
+      const { thinkingText, result, requestBodies } = await ask(
         [
           {
             ...responseForm,

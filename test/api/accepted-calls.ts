@@ -124,15 +124,12 @@ export async function createAcceptedCalls(api: TestApi): Promise<{ [call: string
   );
   const operationId = await importWithReceipt(api);
   const { runId } = await executeWorkflow(api, plainWorkflowId);
-  const [firstRun, secondRun] = [
-    await executeWorkflow(api, approvalWorkflowId),
-    await executeWorkflow(api, approvalWorkflowId),
-  ];
-  const [thirdRun, fourthRun] = [
-    await executeWorkflow(api, approvalWorkflowId),
-    await executeWorkflow(api, approvalWorkflowId),
-  ];
-  const fifthRun = await executeWorkflow(api, approvalWorkflowId);
+  const startApproval = () => executeWorkflow(api, approvalWorkflowId);
+  const firstRun = await startApproval();
+  const secondRun = await startApproval();
+  const thirdRun = await startApproval();
+  const fourthRun = await startApproval();
+  const fifthRun = await startApproval();
   const triggers = await deployTriggers({
     ...api,
     request: async (method, path, body) => (await api.call(method, path, { body })).data,

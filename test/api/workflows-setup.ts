@@ -1,7 +1,6 @@
-import { openServiceStore } from '@heddle/service';
 import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
-import { createTestApi } from '../support/api.ts';
+import { createTestApi, openStore } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
 
 export interface WorkflowResponse {
@@ -26,11 +25,9 @@ export interface WorkflowsApi extends TestApi {
 export const WORKFLOWS_PATH = '/api/v2/workflows';
 export const FOLDERS_PATH = `${WORKFLOWS_PATH}/folders`;
 
-/** Starts an API on the PostgreSQL database at a URL, or on SQLite. */
-export async function startWorkflowsApi(postgresUrl: string | undefined): Promise<WorkflowsApi> {
-  const store = await openServiceStore(
-    postgresUrl === undefined ? {} : { postgres: { url: postgresUrl }, secret: 'x'.repeat(32) },
-  );
+/** Starts an API on a new store of the service. */
+export async function startWorkflowsApi(kind: 'sqlite' | 'postgres'): Promise<WorkflowsApi> {
+  const store = await openStore(kind);
   const api = await createTestApi({ store });
   const { call } = api;
   return {

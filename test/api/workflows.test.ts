@@ -2,7 +2,7 @@ import type { JsonObject } from '@heddle/core';
 import { sql } from 'kysely';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { errorIn } from '../support/api.ts';
-import { createPostgresDatabase, storesToTest } from '../support/postgres.ts';
+import { storesToTest } from '../support/postgres.ts';
 import { FOLDERS_PATH, startWorkflowsApi, WORKFLOWS_PATH } from './workflows-setup.ts';
 import type { WorkflowResponse, WorkflowsApi } from './workflows-setup.ts';
 
@@ -12,7 +12,7 @@ describe.each(STORES)('the API of workflows on %s', (storeName) => {
   let api: WorkflowsApi;
   let workspaceId: string;
   beforeAll(async () => {
-    api = await startWorkflowsApi(storeName === 'postgres' ? await createPostgresDatabase() : undefined);
+    api = await startWorkflowsApi(storeName);
     workspaceId = api.workspaceId;
   });
   const removeFolder = (path: string, query = '') =>

@@ -63,7 +63,7 @@ export class Harness {
     language: AttackGroup['language'],
   ): Promise<{ outcome: FunctionOutcome; earlierOutcome: FunctionOutcome | undefined }> {
     const { internalPort, externalPort, rawPort } = this.network;
-    const values = Object.entries({ internalPort, externalPort: externalPort, rawPort, ...attack.values });
+    const values = Object.entries({ internalPort, externalPort, rawPort, ...attack.values });
     const job = {
       runId: attack.id,
       language,

@@ -28,7 +28,7 @@ async function startProvider(signers: Signer[]) {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => server.close().closeAllConnections());
-  return { opaque: opaqueTokens, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { opaqueTokens, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
 function signToken({ kid, privateKey }: Signer, claims: object): string {
@@ -95,7 +95,7 @@ describe('heddle serve with access tokens', { timeout: 60_000 }, () => {
   });
 
   it('asks the issuer about opaque tokens', async () => {
-    const { url, opaque: opaqueTokens } = await startProvider([]);
+    const { url, opaqueTokens } = await startProvider([]);
     const env = { HEDDLE_OAUTH_CLIENT_ID: 'heddle', HEDDLE_OAUTH_CLIENT_SECRET: 'client-secret' };
     const { call, claims } = await startServer(['--oauth-introspection', `${url}/introspect`], env);
     opaqueTokens.set('good', { active: true, ...claims });

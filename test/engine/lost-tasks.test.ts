@@ -47,7 +47,7 @@ describe('Segments', () => {
         journal: (await stores.runs.journal(runId)).map(({ type }) => type),
         logs: (await stores.runs.logs(runId)).map(({ blockName, status }) => `${blockName} ${status}`),
       });
-      return { lost: lostWorker, stores, runId, owed, readState };
+      return { lostWorker, stores, runId, owed, readState };
     }
     const openLaterWorker = (stores: SharedStores) =>
       openWorker(new ScriptedExecutor({}, () => ({ output: { n: 2 } })), stores, {
@@ -73,14 +73,14 @@ describe('Segments', () => {
     });
 
     it('ends in the same process', async () => {
-      const { lost: lostWorker, stores, runId, owed, readState } = await loseTask();
+      const { lostWorker, stores, runId, owed, readState } = await loseTask();
       const { id, entries } = await openWorker(new ScriptedExecutor({}, fail), stores).run({ runId, owed });
       await lostWorker.save(runId, { seq: 3, tip: id, unwritten: [itemOf(id, entries, 2)] });
       expect(await readState()).toMatchObject(FAILED_STATE);
     });
 
     it('continues in the same process, which shows no result of the lost task and does not use it', async () => {
-      const { lost: lostWorker, stores, runId, owed } = await loseTask();
+      const { lostWorker, stores, runId, owed } = await loseTask();
       const { id, entries } = await openLaterWorker(stores).run({ runId, owed });
       await lostWorker.save(runId, { seq: 3, tip: 'A', unwritten: [itemOf('A', entries.slice(0, 2), 2)] });
       await lostWorker.save(runId, { seq: 5, tip: id, unwritten: [itemOf(id, entries.slice(2), 4)] });
@@ -89,7 +89,7 @@ describe('Segments', () => {
     });
 
     it('runs its next blocks in the same process, which then saves the logs of the earlier blocks', async () => {
-      const { lost: lostWorker, stores, runId, owed } = await loseTask();
+      const { lostWorker, stores, runId, owed } = await loseTask();
       const { entries } = await openLaterWorker(stores).run({ runId, owed });
       const position = { seq: 3, tip: 'A', unwritten: [itemOf('A', entries.slice(0, 2), 2)] };
       const commandsAtB = [{ type: 'run' as const, at: [(owed[0]?.at[0] ?? 0) + 2], try: 1 }];
@@ -155,7 +155,7 @@ describe('Segments', () => {
       const events = lostWorker.follow(runId);
       expect(await readUntil(events, 'block:started C')).toContain('block:completed B {"by":"lost"}');
       const nextWorker = openWorker(scriptedExecutor, lostWorker.stores, { clock: new TestClock(LATER_MS) });
-      return { stores: lostWorker.stores, runId, owed, next: nextWorker, events };
+      return { stores: lostWorker.stores, runId, owed, nextWorker, events };
     }
     /** Returns the texts of the next events up to `lastText`. */
     const readUntil = async (events: AsyncGenerator<RunEvent>, lastText: string): Promise<string[]> => {
@@ -170,7 +170,7 @@ describe('Segments', () => {
 
     it('continues with the entries that replace those of the task', async () => {
       const scriptedExecutor = new ScriptedExecutor({}, () => ({ output: { by: 'next' } }));
-      const { runId, owed, next: nextWorker, events } = await followLostTask(scriptedExecutor);
+      const { runId, owed, nextWorker, events } = await followLostTask(scriptedExecutor);
       const { id, entries } = await nextWorker.run({ runId, owed });
       await nextWorker.save(runId, { seq: 5, tip: id, unwritten: [itemOf(id, entries, 2)] });
       expect(await readUntil(events, 'run:ended')).toEqual([
@@ -186,7 +186,7 @@ describe('Segments', () => {
     });
 
     it('continues with the end of the run after fewer entries', async () => {
-      const { runId, next: nextWorker, events } = await followLostTask(new ScriptedExecutor());
+      const { runId, nextWorker, events } = await followLostTask(new ScriptedExecutor());
       const unwritten = [itemOf('cancelled', [{ atMs: 9, type: 'cancelled' }], 2)];
       await nextWorker.save(runId, { seq: 2, tip: 'cancelled', unwritten });
       expect(await readUntil(events, 'run:ended')).toEqual(['block:cancelled Start', 'run:ended']);
@@ -196,7 +196,7 @@ describe('Segments', () => {
       const scriptedExecutor = new ScriptedExecutor({}, () => {
         throw new Error('The second attempt fails.');
       });
-      const { stores, runId, owed, next: nextWorker } = await followLostTask(scriptedExecutor);
+      const { stores, runId, owed, nextWorker } = await followLostTask(scriptedExecutor);
       const { entries } = await nextWorker.run({ runId, owed });
       await stores.runs.upsert(
         runId,

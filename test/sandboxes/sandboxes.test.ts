@@ -372,7 +372,7 @@ describe.each(STORE_NAMES)('sandboxes on %s', (storeName) => {
 
   it('are listed in pages, searched and sorted', async () => {
     const api = await setUp({ url });
-    for (const name of ['b', 'a', 'c_1', 'cx1']) await api.create({ name: name, dependencies: [] });
+    for (const name of ['b', 'a', 'c_1', 'cx1']) await api.create({ name, dependencies: [] });
     const list = async (query: object): Promise<{ data: Sandbox[]; nextCursor: string | null }> => {
       const search = new URLSearchParams({ workspaceId: api.workspaceId, ...query }).toString();
       return (await api.call('GET', `/api/v2/sandboxes?${search}`)).body as never;

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { studioPages } from '../../packages/studio/src/pages.ts';
 import { chromiumTool, startBrowser } from '../support/browser.ts';
 import { reportSkipped } from '../support/scale.ts';
-import { RESPONSES, FOLDER as SHOWN_FOLDER, NOW, RUN_ID } from './baselines/responses.ts';
+import { RESPONSES, SHOWN_FOLDER, NOW, RUN_ID } from './baselines/responses.ts';
 import {
   FOLDER,
   SYSTEM_FILE,

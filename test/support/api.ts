@@ -15,10 +15,17 @@ import type {
 import type { Json } from '@heddle/core';
 import { afterAll } from 'vitest';
 import { draftOf } from './draft.ts';
+import { createPostgresDatabase } from './postgres.ts';
 import { servedAreaOptions } from './served-operations.ts';
 import { withoutUndefined } from './without-undefined.ts';
 
 export { draftOf, openServiceStore };
+
+/** Opens a new store of the service: in memory, or on the PostgreSQL server of the tests. */
+export async function openStore(kind: 'sqlite' | 'postgres'): Promise<ServiceStore> {
+  if (kind === 'sqlite') return openServiceStore({});
+  return openServiceStore({ postgres: { url: await createPostgresDatabase() }, secret: 'x'.repeat(32) });
+}
 
 /** A response with its parsed JSON; `data` has the type that the test expects. */
 export interface ParsedResponse<Data> {

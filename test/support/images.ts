@@ -66,10 +66,10 @@ export async function storeUnusedImage(folder: string): Promise<string> {
   const { path } = (await images.open(id)).blobs['bundle.js']!;
   images.remove(id);
   await images.close();
-  const index = new DatabaseSync(join(folder, 'images.db'));
-  index.exec('DELETE FROM leases');
-  index.exec('UPDATE images SET unused_since = 1700000000000');
-  index.exec('UPDATE blobs SET added_at = 1700000000000');
-  index.close();
+  const database = new DatabaseSync(join(folder, 'images.db'));
+  database.exec('DELETE FROM leases');
+  database.exec('UPDATE images SET unused_since = 1700000000000');
+  database.exec('UPDATE blobs SET added_at = 1700000000000');
+  database.close();
   return path;
 }

@@ -3,10 +3,10 @@ import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { EventTables } from '../../packages/service/src/triggers/events/tables.ts';
 import type { FlowTables } from '../../packages/service/src/triggers/flow/tables.ts';
-import { createTestApi } from '../support/api.ts';
+import { createTestApi, openStore } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
 import { triggerWorkflow } from '../support/trigger-workflow.ts';
-import { manualInterval, openStore } from './store.ts';
+import { manualInterval } from './manual-interval.ts';
 
 type Tables = EventTables & FlowTables;
 

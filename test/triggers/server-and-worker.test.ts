@@ -13,7 +13,7 @@ import { FAILING_BLOCK } from './event-setup.ts';
 import { startNewsFeed } from './feeds/setup.ts';
 import { HOOK_TYPES, openHookApi } from './hooks/setup.ts';
 import type { HookApi } from './hooks/setup.ts';
-import { manualInterval } from './store.ts';
+import { manualInterval } from './manual-interval.ts';
 import { JSON_TYPE, webhookWorkflow } from './webhook-setup.ts';
 
 const MINUTE_MS = 60_000;
@@ -69,7 +69,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
   async function expectRuns(
     id: string,
     count: number,
-    { only: activeProcess, stepMs = 0 }: { only?: 'server' | 'worker' | undefined; stepMs?: number },
+    { activeProcess, stepMs = 0 }: { activeProcess?: 'server' | 'worker' | undefined; stepMs?: number },
   ): Promise<void> {
     const countCompletedRuns = async (): Promise<number> => {
       advance(stepMs, activeProcess);
@@ -91,7 +91,7 @@ describe.skipIf(!hasPostgres)('a server and a worker with triggers, on one Postg
     for (const [index, activeProcess] of ([undefined, 'server', undefined, 'worker'] as const).entries()) {
       const count = await addEvents(index + 1);
       advance(MINUTE_MS, activeProcess);
-      await expectRuns(id, count, { only: activeProcess, stepMs });
+      await expectRuns(id, count, { activeProcess, stepMs });
     }
     advance(0);
     await expectRuns(id, await addEvents(0), { stepMs });

@@ -2,9 +2,9 @@ import { triggerTypes } from '@heddle/blocks/triggers';
 import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { TriggerTables } from '../../packages/service/src/triggers/tables.ts';
-import { createTestApi } from '../support/api.ts';
+import { createTestApi, openStore } from '../support/api.ts';
 import type { TestApi, TestApiOptions } from '../support/api.ts';
-import { manualInterval, openStore } from './store.ts';
+import { manualInterval } from './manual-interval.ts';
 
 /** The interval of the scheduler in milliseconds, which identifies it among other background work. */
 export const SCHEDULER_INTERVAL_MS = 250;

@@ -146,8 +146,8 @@ describe('the log of a build', () => {
     await second.build(IMAGE_SPEC);
     expect(second.log(id)).toMatch(/^== resolving\nsecond/);
     expect(second.remove(id)).toBe(true);
-    const index = new DatabaseSync(join(folder, 'images.db'), { readOnly: true });
-    expect(index.prepare('SELECT count(*) AS n FROM build_logs').get()).toEqual({ n: 0 });
-    index.close();
+    const database = new DatabaseSync(join(folder, 'images.db'), { readOnly: true });
+    expect(database.prepare('SELECT count(*) AS n FROM build_logs').get()).toEqual({ n: 0 });
+    database.close();
   });
 });

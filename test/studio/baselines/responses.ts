@@ -205,14 +205,14 @@ const folder = (path: string, locked = false) => {
 };
 
 /** The folder that the page of workflows shows. */
-export const FOLDER = '/Orders/Prices/Nightly';
+export const SHOWN_FOLDER = '/Orders/Prices/Nightly';
 
 const folders: ResponseBody<'/api/v2/workflows/folders'> = toPage([
   folder('/Imports'),
   folder('/Imports/Old', true),
   folder('/Orders'),
   folder('/Orders/Prices', true),
-  folder(FOLDER),
+  folder(SHOWN_FOLDER),
   folder('/Orders/Refunds%20of%20customers%20with%20a%20long%20name'),
   folder('/%D8%B7%D9%84%D8%A8%D8%A7%D8%AA'),
 ]);

@@ -5,13 +5,14 @@ import type { Kysely } from 'kysely';
 import { expect } from 'vitest';
 import type { HookTables } from '../../../packages/service/src/triggers/hooks/database.ts';
 import type { ProviderHookRow } from '../../../packages/service/src/triggers/hooks/tables.ts';
+import { openStore } from '../../support/api.ts';
 import type { TestApiOptions } from '../../support/api.ts';
 import { draftOf } from '../../support/draft.ts';
 import { HOOK_CREDENTIALS } from '../../support/hook-providers.ts';
 import type { HookProviders, SimulatedHook } from '../../support/hook-providers.ts';
 import { PROVIDERS, openWebhookApi, webhookWorkflow } from '../webhook-setup.ts';
 import type { WebhookApi, WebhookResponse } from '../webhook-setup.ts';
-import { manualInterval, openStore } from '../store.ts';
+import { manualInterval } from '../manual-interval.ts';
 
 export const ORIGIN = 'https://flows.heddle.test';
 export const sealer = new Sealer(keysInText(Buffer.alloc(32, 7).toString('base64')));

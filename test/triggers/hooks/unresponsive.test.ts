@@ -143,17 +143,11 @@ describe('while a provider never answers', () => {
       const rows = await api.hookDb.selectFrom('provider_hooks').select('attempts').execute();
       return Math.max(...rows.map(({ attempts }) => attempts));
     };
-    return { providers, api, silentId, requestCount: countRequests, maxAttempts: readMaxAttempts };
+    return { providers, api, silentId, countRequests, readMaxAttempts };
   }
 
   it('its webhooks of many workspaces do not delay webhooks at another provider', async () => {
-    const {
-      providers,
-      api,
-      silentId,
-      requestCount: countRequests,
-      maxAttempts: readMaxAttempts,
-    } = await startSilentApi();
+    const { providers, api, silentId, countRequests, readMaxAttempts } = await startSilentApi();
     const otherWorkspaces = Array.from({ length: 10 }, (_, index) =>
       api.store.workspaces.createWorkspace(`Others ${index}`, api.userId),
     );
@@ -167,13 +161,7 @@ describe('while a provider never answers', () => {
   });
 
   it('its many webhooks of one workspace delay neither another workspace nor webhooks at another provider', async () => {
-    const {
-      providers,
-      api,
-      silentId,
-      requestCount: countRequests,
-      maxAttempts: readMaxAttempts,
-    } = await startSilentApi();
+    const { providers, api, silentId, countRequests, readMaxAttempts } = await startSilentApi();
     const otherWorkspaceId = await api.store.workspaces.createWorkspace('Others', api.userId);
     const ownWorkspaceIds = Array.from({ length: 10 }, () => api.workspaceId);
     await addCopies(api, silentId, [...ownWorkspaceIds, otherWorkspaceId]);

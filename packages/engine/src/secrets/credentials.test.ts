@@ -71,7 +71,7 @@ async function run({ credentials, fields = {}, engine: options }: TestRun) {
     await engine.getRun(runId),
     await engine.getLogs(runId),
   ]);
-  return { result, visible: visibleData, errors };
+  return { result, visibleData, errors };
 }
 
 it('gives a block the credential of its tenant, and redacts it in all data of the run', async () => {
@@ -80,7 +80,7 @@ it('gives a block the credential of its tenant, and redacts it in all data of th
     queries.push(query);
     return CREDENTIAL;
   };
-  const { result, visible: visibleData } = await run({ credentials: { find } });
+  const { result, visibleData } = await run({ credentials: { find } });
   expect(queries).toEqual([['a', { provider: 'shop', type: 'api_key' }]]);
   expect(result).toMatchObject({
     status: 'completed',
@@ -92,7 +92,7 @@ it('gives a block the credential of its tenant, and redacts it in all data of th
 });
 
 it('redacts the credential in the error of the block', async () => {
-  const { result, visible: visibleData } = await run({
+  const { result, visibleData } = await run({
     credentials: { find: () => CREDENTIAL },
     fields: { fails: true },
   });
@@ -129,6 +129,6 @@ it('fails the block with the error of the source, and reports an unexpected erro
     },
   });
   expect(brokenRun.result.error).toMatchObject({ code: 'CREDENTIAL_UNAVAILABLE' });
-  expect(brokenRun.visible).not.toContain('db.internal');
+  expect(brokenRun.visibleData).not.toContain('db.internal');
   expect(brokenRun.errors).toMatchObject([{ message: 'unreachable: db.internal' }]);
 });

@@ -146,14 +146,8 @@ async function runScript(
       proxy: proxy.path,
       folder: `/${folder}`,
       mounts: [
-        ...[
-          '--bind',
-          join(root, nodeModules),
-          `/${nodeModules}`,
-          '--ro-bind',
-          dirname(dirname(npm.program)),
-          NPM_PATH,
-        ],
+        ...['--bind', join(root, nodeModules), `/${nodeModules}`],
+        ...['--ro-bind', dirname(dirname(npm.program)), NPM_PATH],
         ...(nodeFolder === undefined
           ? []
           : ['--ro-bind', join(nodeFolder, 'include'), `${HEADERS_PATH}/include`]),
@@ -165,7 +159,7 @@ async function runScript(
     signal,
   };
   const confinement = await checker.confinement();
-  return logLines(context, (output) => runTree(confinement, { ...tree, onOutput: output }));
+  return logLines(context, (onOutput) => runTree(confinement, { ...tree, onOutput }));
 }
 
 /** Returns the command of npm that runs the install scripts of the package at a path. */

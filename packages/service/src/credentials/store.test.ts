@@ -47,7 +47,7 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
       });
     const readRow = async (id: string, workspace = workspaceId) =>
       (await findCredentialRow(db, { workspaceId: workspace, id })) as CredentialRow;
-    return { database, db, sealer, workspaceId, other: otherWorkspaceId, add, readRow };
+    return { database, db, sealer, workspaceId, otherWorkspaceId, add, readRow };
   }
 
   it('are sealed, replaced if the name exists, listed without secrets and removed', async () => {
@@ -73,7 +73,7 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
   });
 
   it('of another workspace cannot be read, listed or removed', async () => {
-    const { database, db, workspaceId, other: otherWorkspaceId, add } = await setup();
+    const { database, db, workspaceId, otherWorkspaceId, add } = await setup();
     const { credential } = await add();
     const query = { providerId: 'shop', type: 'api_key' } as const;
     expect(await findCredentialRow(db, { workspaceId: otherWorkspaceId, id: credential.id })).toBeUndefined();
@@ -87,7 +87,7 @@ describe.each(STORE_KINDS)('stored credentials on %s', (kind) => {
   });
 
   it('are not opened in another workspace, under another id, provider or type', async () => {
-    const { db, sealer, workspaceId, other: otherWorkspaceId, add, readRow } = await setup();
+    const { db, sealer, workspaceId, otherWorkspaceId, add, readRow } = await setup();
     const { credential } = await add({
       material: { type: 'service_account', key: '{"private":"of the shop"}' },
     });

@@ -26,7 +26,7 @@ export const HEALTHY_COLUMNS = { failures: 0, failing_since_ms: null, last_error
  */
 export function healthAfterStart(
   trigger: TriggerRow,
-  { last: lastRunState, refusal, nowMs }: { last: RunState; refusal: string | undefined; nowMs: number },
+  { lastRunState, refusal, nowMs }: { lastRunState: RunState; refusal: string | undefined; nowMs: number },
 ): Partial<TriggerRow> {
   const error = refusal ?? lastRunState.error;
   if (error === undefined) return lastRunState.isInProgress || lastRunState.isUnknown ? {} : HEALTHY_COLUMNS;

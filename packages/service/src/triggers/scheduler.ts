@@ -150,7 +150,7 @@ export class Scheduler {
     return {
       trigger,
       runs,
-      change: { ...change, ...healthAfterStart(trigger, { last: lastRunState, refusal, nowMs }) },
+      change: { ...change, ...healthAfterStart(trigger, { lastRunState, refusal, nowMs }) },
     };
   }
 

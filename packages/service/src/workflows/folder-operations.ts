@@ -90,7 +90,7 @@ export const relocateWorkflowFolder = defineOperation({
         const movedFolder = await relocateFolder(
           tx,
           { workspaceId, path },
-          { to: destinationPath, now: currentTime(services) },
+          { destinationPath, now: currentTime(services) },
         );
         await recordAudit({ resourceId: destinationPath, details: { from: path } }, tx);
         return movedFolder;

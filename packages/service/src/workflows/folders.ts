@@ -148,7 +148,7 @@ export async function createFolder(
 export async function relocateFolder(
   db: Db,
   { workspaceId, path }: FolderKey,
-  { to: destinationPath, now }: { to: string; now: string },
+  { destinationPath, now }: { destinationPath: string; now: string },
 ): Promise<FolderRow> {
   requireNotRoot(path);
   requireNotRoot(destinationPath);

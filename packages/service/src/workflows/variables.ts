@@ -59,7 +59,7 @@ export function applyVariables(
       continue;
     }
     const storedVariable = id === undefined ? undefined : variables.get(id);
-    const nextVariable = mergeOperation(operation, { id, stored: storedVariable, newId: createId });
+    const nextVariable = mergeOperation(operation, { id, storedVariable, createId });
     const isUnchanged = id !== undefined && JSON.stringify(nextVariable) === JSON.stringify(storedVariable);
     if (isUnchanged) continue;
     const key = String(nextVariable['id']);
@@ -76,9 +76,9 @@ function mergeOperation(
   operation: Exclude<VariableOperation, { operation: 'delete' }>,
   {
     id,
-    stored: storedVariable,
-    newId,
-  }: { id: string | undefined; stored: Json | undefined; newId: () => string },
+    storedVariable,
+    createId: newId,
+  }: { id: string | undefined; storedVariable: Json | undefined; createId: () => string },
 ): JsonObject & { id: string } {
   if (operation.operation === 'add' && id !== undefined) {
     throw new VariableError(`A variable named "${operation.name}" already exists. Use the operation "edit".`);

@@ -6,14 +6,7 @@ import type { Release, RunRequest } from '../../admission/usage.ts';
 import type { AreaContext } from '../../context.ts';
 import { requireAccess } from '../../auth/authorize.ts';
 import { AUTHENTICATED_PRINCIPALS, USER_PRINCIPALS, accountOf } from '../../auth/principal.ts';
-import {
-  ApiError,
-  badRequest,
-  clientClosedRequest,
-  forbidden,
-  isRunIdTaken,
-  runIdConflict,
-} from '../../errors.ts';
+import { ApiError, badRequest, clientClosedRequest, isRunIdTaken, runIdConflict } from '../../errors.ts';
 import { accepts } from '../../http/parse.ts';
 import { operationFactory } from '../../operation.ts';
 import type { Call, Reply } from '../../operation.ts';
@@ -30,6 +23,7 @@ import {
   agentEventsOf,
   requireValidCombination,
   requireConnected,
+  requireLiveVersion,
   requireValidRunId,
   isManual,
 } from './rules.ts';
@@ -217,9 +211,7 @@ async function findRunOrigin(
   body: ExecuteBody,
 ): Promise<Omit<RunOrigin, 'start'>> {
   if (isManual(body)) return { workflow, versionOrDraft: await draftOf(services, workflow) };
-  const { liveVersion: version } = workflow;
-  if (version === undefined) throw forbidden('WORKFLOW_NOT_DEPLOYED', 'Workflow is not deployed');
-  return { workflow, versionOrDraft: { version } };
+  return { workflow, versionOrDraft: { version: requireLiveVersion(workflow) } };
 }
 
 /**

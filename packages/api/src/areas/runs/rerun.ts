@@ -12,7 +12,7 @@ import { findRun } from './find.ts';
 import { runIdOptions, withCallerRunId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import { reserveRunId } from './reserve-run-id.ts';
-import { requireValidRunId } from './rules.ts';
+import { requireLiveVersion, requireValidRunId } from './rules.ts';
 import * as schemas from './schemas.ts';
 import { acceptedRunOf } from './views.ts';
 
@@ -108,7 +108,7 @@ async function startRerun(
   const input = body.input as Json | undefined;
   const restartOptions: Parameters<Engine['runFromBlock']>[2] = {
     ...options,
-    ...(version === 'live' && { workflow: workflow.id, version: liveVersion(workflow) }),
+    ...(version === 'live' && { workflow: workflow.id, version: requireLiveVersion(workflow) }),
     ...(input !== undefined && { input }),
     ...(iterations && { iterations }),
     edits: { fields, outputs } as { [edited in 'fields' | 'outputs']?: JsonObject },
@@ -123,7 +123,7 @@ async function startFromBeginning(
   { body, source, signal }: RerunRequest,
   options: ExecuteOptions,
 ): Promise<RunHandle> {
-  const version = liveVersion(workflow);
+  const version = requireLiveVersion(workflow);
   const trace = await engine.getTrace(source.engineRunId);
   const executedIds = new Set(trace.children.map(({ blockId }) => blockId));
   const triggers = await engine.triggers(workflow.id, { version });
@@ -135,10 +135,4 @@ async function startFromBeginning(
       ? trace.input && (await engine.readValue(trace.input))
       : await engine.storeFiles(workflow.id, newInput, { ...startOptions, signal });
   return engine.start(workflow.id, input ?? {}, { ...options, ...startOptions });
-}
-
-/** Throws 403 for a workflow that is not deployed. */
-function liveVersion({ liveVersion }: Definition): number {
-  if (liveVersion !== undefined) return liveVersion;
-  throw forbidden('WORKFLOW_NOT_DEPLOYED', 'Workflow is not deployed');
 }

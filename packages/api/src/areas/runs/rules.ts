@@ -1,6 +1,7 @@
 import { isChildRunId } from '@heddle/engine';
 import type { Principal } from '../../auth/principal.ts';
-import { badRequest, clientClosedRequest, unauthorized } from '../../errors.ts';
+import { badRequest, clientClosedRequest, forbidden, unauthorized } from '../../errors.ts';
+import type { Definition } from '../../ports.ts';
 import { RUN_ID_PATTERN } from './schemas.ts';
 import type { ExecuteBody } from './schemas.ts';
 
@@ -52,6 +53,12 @@ export function requireValidCombination(body: ExecuteBody, headers: Headers, pri
     throw unauthorized('Manual execution requires an OAuth access token or personal API key');
   const combination = FORBIDDEN_COMBINATIONS.find(([isForbidden]) => isForbidden(body, headers, principal));
   if (combination) throw badRequest(combination[1]);
+}
+
+/** Returns the live version. Throws 403 for a workflow that is not deployed. */
+export function requireLiveVersion({ liveVersion }: Pick<Definition, 'liveVersion'>): number {
+  if (liveVersion !== undefined) return liveVersion;
+  throw forbidden('WORKFLOW_NOT_DEPLOYED', 'Workflow is not deployed');
 }
 
 /** Throws 400 for a malformed `X-Run-Id`. Does not check whether the id is used. */

@@ -146,8 +146,8 @@ function replyOf({ reply, status = 200, body = null }: WebhookConfig): WebhookRe
 function inputOf(config: WebhookConfig, delivery: ParsedDelivery): JsonObject {
   const { payload } = delivery;
   const body = isJsonObject(payload) ? payload : payload === null ? {} : { input: payload };
-  const { inputOf } = PROVIDERS[config.provider] as WebhookProvider;
-  if (config.provider !== 'generic') return inputOf?.(body, delivery) ?? body;
+  const provider = PROVIDERS[config.provider] as WebhookProvider;
+  if (config.provider !== 'generic') return provider.inputOf?.(body, delivery) ?? body;
   const { headers, query } = delivery;
   return { headers: visibleHeaders(config, headers), query, ...body, ...filesOf(config, delivery) };
 }

@@ -57,18 +57,18 @@ export class TraceCache {
       this.#store(id, { ...cached, usedAtMs: nowMs, isUnfinished });
       return cached.root;
     }
-    return isUnfinished ? this.#build(id, { isOpen: isUnfinished, nowMs }) : this.#buildOnce(id, nowMs);
+    return isUnfinished ? this.#build(id, { isUnfinished, nowMs }) : this.#buildOnce(id, nowMs);
   }
 
   #buildOnce(id: string, nowMs: number): Promise<Span | undefined> {
-    const pendingTrace = this.#pending.get(id) ?? this.#build(id, { isOpen: false, nowMs });
+    const pendingTrace = this.#pending.get(id) ?? this.#build(id, { isUnfinished: false, nowMs });
     this.#pending.set(id, pendingTrace);
     return pendingTrace.finally(() => this.#pending.delete(id));
   }
 
   async #build(
     id: string,
-    { isOpen: isUnfinished, nowMs }: { isOpen: boolean; nowMs: number },
+    { isUnfinished, nowMs }: { isUnfinished: boolean; nowMs: number },
   ): Promise<Span | undefined> {
     const root = await traceOf(this.#engine, id);
     if (root)
