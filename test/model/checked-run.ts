@@ -11,7 +11,7 @@ import type {
   Command,
   Event,
   Frame,
-  Notice,
+  Transition,
   StepResult,
   Region,
   State,
@@ -50,7 +50,7 @@ export class CheckedRun {
   /** The answered commands so far with their answers, as strings. */
   readonly trace: string[] = [];
   readonly events: Event[] = [];
-  /** The kinds of events, commands and notices so far, to check that random runs cover every kind. */
+  /** The kinds of events, commands and transitions so far, to check that random runs cover every kind. */
   readonly kinds = new Set<string>();
 
   constructor(scenario: Scenario) {
@@ -107,7 +107,7 @@ export class CheckedRun {
     const [nextState, outcome] = step(this.region, this.state, event);
     assert.deepEqual(
       outcome,
-      { commands: [], notices: [], changed: false },
+      { commands: [], transitions: [], changed: false },
       `ignored: ${JSON.stringify(event)}`,
     );
     assert.equal(nextState, this.state);
@@ -201,7 +201,11 @@ export class CheckedRun {
 
 function kindsOf(event: Event, outcome: StepResult): string[] {
   const eventKind = event.type === 'fired' ? `${event.timer} fired` : event.type;
-  return [eventKind, ...outcome.commands.map(kindOfCommand), ...outcome.notices.flatMap(kindsOfNotice)];
+  return [
+    eventKind,
+    ...outcome.commands.map(kindOfCommand),
+    ...outcome.transitions.flatMap(kindsOfTransition),
+  ];
 }
 
 function kindOfCommand(command: Command): string {
@@ -213,11 +217,13 @@ function kindOfCommand(command: Command): string {
   return command.type === 'run' && command.try > 1 ? 'another attempt' : command.type;
 }
 
-function kindsOfNotice(notice: Notice): string[] {
-  if (notice.type === 'closed' && notice.failed) return ['collected'];
-  if (notice.type !== 'failed') return [];
-  const limitKinds = notice.limit === undefined ? [] : ['limit'];
-  return notice.handled ? [...limitKinds, notice.cause ? 'container handled' : 'handled'] : limitKinds;
+function kindsOfTransition(transition: Transition): string[] {
+  if (transition.type === 'closed' && transition.failed) return ['collected'];
+  if (transition.type !== 'failed') return [];
+  const limitKinds = transition.limit === undefined ? [] : ['limit'];
+  return transition.handled
+    ? [...limitKinds, transition.cause ? 'container handled' : 'handled']
+    : limitKinds;
 }
 
 /** Checks that the counters of `state` match its frames. */

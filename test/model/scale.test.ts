@@ -116,8 +116,8 @@ describe('a large graph', () => {
       const body = withCountedNodes(region({ I: loop(region('x'), { count: 0 }) }), count);
       const middle = withCountedNodes(region({ M: loop(body, { count: 200 }) }), count);
       const graph = region('L -> end', { L: loop(middle, { count: iterations }) });
-      const { notices } = advance(graph, initialState(), STARTED_EVENT);
-      expect(notices.length).toBeGreaterThan(iterations * 200);
+      const { transitions } = advance(graph, initialState(), STARTED_EVENT);
+      expect(transitions.length).toBeGreaterThan(iterations * 200);
       return count.accesses;
     });
     expectLinear(accesses, 20, 10 * 200);

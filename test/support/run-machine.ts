@@ -2,7 +2,7 @@ import { advance, initialState, pendingCommands } from '../../packages/core/src/
 import type {
   Command,
   Event,
-  Notice,
+  Transition,
   Region,
   StartedEvent,
   State,
@@ -21,7 +21,7 @@ export interface MachineRun {
   nowMs: number;
   /** True if the last event changed the state. */
   changed: boolean;
-  notices: string[];
+  transitions: string[];
   feed(event: Event): string[];
   complete(name: string, port?: string, attempt?: number, resumes?: number): string[];
   fail(name: string, fields?: Partial<FailedEvent>): string[];
@@ -52,11 +52,11 @@ export function startMachine(
     state,
     nowMs: 1000,
     changed: false,
-    notices: [],
+    transitions: [],
     feed(event) {
       const outcome = advance(region, state, event);
       run.changed = outcome.changed;
-      run.notices = outcome.notices.map((notice) => noticeText(region, notice));
+      run.transitions = outcome.transitions.map((transition) => transitionText(region, transition));
       return outcome.commands.map((command) => commandText(region, command));
     },
     complete: (name, port, attempt = 1, resumes = 0) =>
@@ -131,16 +131,16 @@ export function commandText(region: Region, command: Command): string {
   return parts.filter((part) => part !== '').join(' ');
 }
 
-function noticeText(region: Region, notice: Notice): string {
-  const parts: unknown[] = [notice.type, nameOf(region, notice.at)];
-  if (notice.type === 'opened') parts.push(notice.iteration);
-  else if (notice.type === 'exited') parts.push(notice.count);
-  else if (notice.type === 'closed')
-    parts.push(notice.iteration, notice.failed ? `after ${nameOf(region, notice.failed)}` : '');
-  else if (notice.type === 'failed') {
-    parts.push(notice.handled ? 'handled' : '', notice.timedOut ? 'timed out' : '');
-    parts.push(notice.limit === undefined ? '' : `limit ${notice.limit}`);
-    parts.push(notice.cause ? `because of ${nameOf(region, notice.cause)}` : '');
+function transitionText(region: Region, transition: Transition): string {
+  const parts: unknown[] = [transition.type, nameOf(region, transition.at)];
+  if (transition.type === 'opened') parts.push(transition.iteration);
+  else if (transition.type === 'exited') parts.push(transition.count);
+  else if (transition.type === 'closed')
+    parts.push(transition.iteration, transition.failed ? `after ${nameOf(region, transition.failed)}` : '');
+  else if (transition.type === 'failed') {
+    parts.push(transition.handled ? 'handled' : '', transition.timedOut ? 'timed out' : '');
+    parts.push(transition.limit === undefined ? '' : `limit ${transition.limit}`);
+    parts.push(transition.cause ? `because of ${nameOf(region, transition.cause)}` : '');
   }
   return parts.filter((part) => part !== '').join(' ');
 }

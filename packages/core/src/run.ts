@@ -2,7 +2,7 @@ import './node-version.ts';
 
 // API for drivers and for readers of journals
 export { isPending } from './machine/index.ts';
-export type { Address, Command, Event, Notice, IdleState } from './machine/index.ts';
+export type { Address, Command, Event, Transition, IdleState } from './machine/index.ts';
 export { indexPlan } from './plan/index-plan.ts';
 export type { PlanIndex } from './plan/index-plan.ts';
 export { eventAt, oldestJournalFormat, JOURNAL_FORMAT } from './record/entry.ts';

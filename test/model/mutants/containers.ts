@@ -179,7 +179,7 @@ export const containerMutants: readonly Mutant[] = [
     {
       from: '...(failure.timedOut && { timedOut: true })',
       to: '...{}',
-      effect: 'the notice of a timeout does not say that it was a timeout',
+      effect: 'the transition of a timeout does not say that it was a timeout',
     },
   ]),
 ];

@@ -17,7 +17,7 @@ describe('work in a grace period', () => {
     run.complete('s');
     run.fail('f');
     expect(run.complete('a', 'error')).toEqual(['end failed block f']);
-    expect(run.notices).toEqual([]);
+    expect(run.transitions).toEqual([]);
   });
 });
 

@@ -122,7 +122,7 @@ export const endingMutants: readonly Mutant[] = [
     {
       from: 'cause && cause.length > at.length',
       to: 'cause',
-      effect: 'a container that fails by itself sends its notice twice',
+      effect: 'a container that fails by itself reports its transition twice',
     },
     {
       from: "index: scope.index, cell: 'error' }",

@@ -92,16 +92,19 @@ export class RaceDetector {
   }
 
   /** Returns the addresses of the run (`[]`), containers and branches that start no more blocks after this entry. */
-  #endedScopes({ commands, notices }: ApplyResult): Address[] {
+  #endedScopes({ commands, transitions }: ApplyResult): Address[] {
     const fromCommands = commands.flatMap((command): Address[] => {
       if (command.type === 'end') return [[]];
       return command.type === 'timer' && command.timer === 'grace' ? [command.at] : [];
     });
-    const fromNotices = notices.flatMap((notice): Address[] => {
-      if (notice.type === 'closed') return notice.failed ? [[...notice.at, notice.iteration]] : [];
-      return notice.type === 'failed' && this.#replica.index.node(notice.at).subflow ? [notice.at] : [];
+    const fromTransitions = transitions.flatMap((transition): Address[] => {
+      if (transition.type === 'closed')
+        return transition.failed ? [[...transition.at, transition.iteration]] : [];
+      return transition.type === 'failed' && this.#replica.index.node(transition.at).subflow
+        ? [transition.at]
+        : [];
     });
-    return [...fromCommands, ...fromNotices];
+    return [...fromCommands, ...fromTransitions];
   }
 }
 

@@ -41,10 +41,10 @@ export type EndReason = 'block' | 'deadline' | 'limit';
 export type AbortReason = 'timeout' | 'failed' | 'answered' | 'cancelled' | 'deadline' | 'until';
 
 /**
- * A structural change, for the record of the run. Drivers need not act on it. Notices are in order and precede the
+ * A structural change, for the record of the run. Drivers need not act on it. Transitions are in order and precede the
  * commands of the same step.
  */
-export type Notice =
+export type Transition =
   /** A container started. */
   | { type: 'entered'; at: Address }
   /** A frame opened: iteration `iteration` of a loop, or branch `iteration` of a parallel. */

@@ -44,9 +44,9 @@ describe('a drain', () => {
     run.complete('s');
     run.fail('f');
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout']);
-    expect(run.notices).toEqual(['failed a timed out']);
+    expect(run.transitions).toEqual(['failed a timed out']);
     expect(run.fail('b')).toEqual([]);
-    expect(run.notices).toEqual(['failed b']);
+    expect(run.transitions).toEqual(['failed b']);
     expect(run.pause('c')).toEqual(['end failed block f']);
   });
 
@@ -75,7 +75,7 @@ describe('a drain', () => {
     const { run } = startMachine(region('O:error -> h', { O: loop(inner, { count: 2 }) }));
     expect(run.fail('O/0/P/0/x')).toEqual(['timer O grace 1050']);
     expect(run.complete('O/0/P/1/x')).toEqual(['run h']);
-    expect(run.notices).toEqual(['failed O handled because of O/0/P/0/x']);
+    expect(run.transitions).toEqual(['failed O handled because of O/0/P/0/x']);
   });
 
   it('of a branch ends only when the work in it is done, and that work starts no further blocks (R17)', () => {
@@ -85,7 +85,7 @@ describe('a drain', () => {
     );
     expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
     expect(run.complete('P/0/y')).toEqual(['run a']);
-    expect(run.notices).toEqual(['closed P 0 after P/0/x', 'exited P 1']);
+    expect(run.transitions).toEqual(['closed P 0 after P/0/x', 'exited P 1']);
   });
 
   it('does not affect blocks outside its scope (R17)', () => {
@@ -202,6 +202,6 @@ describe('the first failure', () => {
     run.complete('s');
     run.fail('b');
     expect(run.fail('a')).toEqual(['end failed block b']);
-    expect(run.notices).toEqual(['failed a']);
+    expect(run.transitions).toEqual(['failed a']);
   });
 });

@@ -96,7 +96,7 @@ function reportFailure(
 ): void {
   const at = addressOf(location.level, index);
   if (timedOut) context.commands.push({ type: 'abort', at, why: 'timeout' });
-  context.notices.push({ type: 'failed', at, handled: false, ...(timedOut && { timedOut }) });
+  context.transitions.push({ type: 'failed', at, handled: false, ...(timedOut && { timedOut }) });
 }
 
 /** Ends the grace period: aborts all work that still runs. */
@@ -120,8 +120,9 @@ function finishDrain(context: StepContext, scope: DrainScope, drain: Drain): voi
     context.tasks.push({ type: 'close', level: scope.level, ...(cause && { failed: cause }) });
   } else {
     const at = addressOf(scope.level, scope.index);
-    // A container that failed by itself has already sent its notice.
-    if (cause && cause.length > at.length) context.notices.push({ type: 'failed', at, handled: true, cause });
+    // A container that failed by itself has already reported its transition.
+    if (cause && cause.length > at.length)
+      context.transitions.push({ type: 'failed', at, handled: true, cause });
     context.tasks.push({ type: 'settle', level: scope.level, index: scope.index, cell: 'error' });
   }
 }

@@ -74,7 +74,7 @@ describe('a failed block', () => {
     const { run } = startMachine(region('s -> a, b', 'a -> c', 'a:error -> h -> j', 'b -> j'));
     run.complete('s');
     expect(run.fail('a')).toEqual(['run h']);
-    expect(run.notices).toEqual(['failed a handled']);
+    expect(run.transitions).toEqual(['failed a handled']);
     run.complete('b');
     expect(run.complete('h')).toEqual(['run j']);
   });
@@ -95,7 +95,10 @@ describe('a failed block', () => {
     });
     const { run } = startMachine(graph);
     expect(run.fail('O/0/M/0/I/0/x')).toEqual(['run O/0/h']);
-    expect(run.notices).toEqual(['failed O/0/M/0/I/0/x', 'failed O/0/M handled because of O/0/M/0/I/0/x']);
+    expect(run.transitions).toEqual([
+      'failed O/0/M/0/I/0/x',
+      'failed O/0/M handled because of O/0/M/0/I/0/x',
+    ]);
     expect(run.complete('O/0/h')).toEqual(['run z']);
   });
 

@@ -54,7 +54,7 @@ export function retryWaitMs(retry: RetryPolicy, attempt: number, failure: Failur
 export function failNode(context: StepContext, level: Level, index: number, failure: Failure): void {
   const { handlesError, subflow } = nodeAt(level.region, index);
   const at = addressOf(level, index);
-  context.notices.push({
+  context.transitions.push({
     type: 'failed',
     at,
     handled: handlesError,

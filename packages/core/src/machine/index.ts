@@ -20,6 +20,6 @@ export { workAt } from './locate.ts';
 export { MACHINE_VERSION } from './skeleton.ts';
 export type { BlockClass, Node, NodeKind, Region, RetryPolicy, Subflow } from './skeleton.ts';
 export type { Address, Event, FrameStart, StartedEvent, TimerName } from './event.ts';
-export type { AbortReason, Command, EndReason, EndStatus, Notice } from './command.ts';
+export type { AbortReason, Command, EndReason, EndStatus, Transition } from './command.ts';
 export type { StepResult } from './step-context.ts';
 export type { Cell, Frame, IdleState, OpenContainer, State, Work } from './state.ts';

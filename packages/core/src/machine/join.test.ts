@@ -94,7 +94,7 @@ describe('a join', () => {
     );
     const { run } = startMachine(graph);
     expect(run.complete('if', 'yes')).toEqual(['run a']);
-    expect(run.notices).toEqual([]);
+    expect(run.transitions).toEqual([]);
     expect(run.complete('a')).toEqual(['end completed']);
   });
 
@@ -159,7 +159,7 @@ describe('the output of a Response block', () => {
     run.complete('s');
     run.complete('r');
     expect(run.fail('b')).toEqual(['end completed r']);
-    expect(run.notices).toEqual(['failed b']);
+    expect(run.transitions).toEqual(['failed b']);
   });
 
   it('also works inside nested containers (R27)', () => {

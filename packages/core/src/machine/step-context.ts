@@ -1,4 +1,4 @@
-import type { Command, EndReason, EndStatus, Notice } from './command.ts';
+import type { Command, EndReason, EndStatus, Transition } from './command.ts';
 import type { Address } from './event.ts';
 import type { Cell, Level, State } from './state.ts';
 
@@ -28,19 +28,19 @@ export type DrainScope =
   | { kind: 'container'; level: Level; index: number }
   | { kind: 'branch'; level: Level };
 
-/** The context of one `advance` call: the state of the run, and the commands and notices collected so far. */
+/** The context of one `advance` call: the state of the run, and the commands and transitions collected so far. */
 export interface StepContext {
   state: State;
   root: Level;
   atMs: number;
   commands: Command[];
-  notices: Notice[];
+  transitions: Transition[];
   tasks: Task[];
 }
 
 /** The result of one event. `changed` is false for a late or duplicate event. */
 export interface StepResult {
   commands: Command[];
-  notices: Notice[];
+  transitions: Transition[];
   changed: boolean;
 }

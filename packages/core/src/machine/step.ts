@@ -17,7 +17,7 @@ export function initialState(): State {
 }
 
 /**
- * Returns the state after `event`, with the commands and notices that follow from it. `state` is not changed.
+ * Returns the state after `event`, with the commands and transitions that follow from it. `state` is not changed.
  *
  * Every event is accepted: a late or duplicate one returns the same state and no commands (R30). Drivers that own
  * their state use `advance`, which is this function without the copy.
@@ -35,7 +35,7 @@ export function advance(region: Region, state: State, event: Event): StepResult 
     root: rootLevel(region, state),
     atMs: event.atMs,
     commands: [],
-    notices: [],
+    transitions: [],
     tasks: [],
   };
   const changed = state.phase !== 'ended' && dispatch(context, event);
@@ -43,7 +43,7 @@ export function advance(region: Region, state: State, event: Event): StepResult 
     runTasks(context);
     updateDeadline(context);
   }
-  return { commands: context.commands, notices: context.notices, changed };
+  return { commands: context.commands, transitions: context.transitions, changed };
 }
 
 function dispatch(context: StepContext, event: Event): boolean {

@@ -12,7 +12,7 @@ describe('a frame', () => {
     const { run } = startMachine(region({ L: loop(body, { count: 2 }) }));
     expect(run.complete('L/0/if', 'no')).toEqual(['run L/0/c']);
     expect(run.complete('L/0/c')).toEqual(['run L/1/if']);
-    expect(run.notices).toEqual(['closed L 0', 'opened L 1']);
+    expect(run.transitions).toEqual(['closed L 0', 'opened L 1']);
   });
 
   it('with a dead end ends only its own iteration (R7)', () => {
@@ -44,7 +44,7 @@ describe('a loop', () => {
     expect(firstCommands).toEqual(['run L/0/x']);
     expect(run.complete('L/0/x')).toEqual(['run L/1/x']);
     expect(run.complete('L/1/x')).toEqual(['run a']);
-    expect(run.notices).toEqual(['closed L 1', 'exited L 2']);
+    expect(run.transitions).toEqual(['closed L 1', 'exited L 2']);
   });
 
   it('is awaited by the container around it, like a block (R8)', () => {
@@ -64,7 +64,7 @@ describe('a start inside containers', () => {
     const graph = region('L -> after', { L: loop(body, { count: 3 }) });
     const { run, firstCommands } = startMachine(graph, { inside: [{ ...frame, node: 1 }] });
     expect(firstCommands).toEqual(['run L/1/b']);
-    expect(run.notices).toEqual(['entered L', 'opened L 1']);
+    expect(run.transitions).toEqual(['entered L', 'opened L 1']);
     expect(run.pending()).toEqual(['run L/1/b']);
     expect(run.complete('L/1/b')).toEqual(['run L/1/d']);
     expect(run.complete('L/1/d')).toEqual(['run L/2/a']);
@@ -89,7 +89,7 @@ describe('a start inside containers', () => {
     expect(run.complete('P/2/x')).toEqual(['run P/5/x']);
     expect(run.complete('P/4/x')).toEqual([]);
     expect(run.complete('P/5/x')).toEqual(['run after']);
-    expect(run.notices).toEqual(['closed P 5', 'exited P 6']);
+    expect(run.transitions).toEqual(['closed P 5', 'exited P 6']);
   });
 
   it('opens missing branches when all later ones have run (R1, R9)', () => {
@@ -134,7 +134,7 @@ describe('a parallel', () => {
     expect(run.complete('P/2/x')).toEqual(['run P/3/x']);
     expect(run.complete('P/3/x')).toEqual([]);
     expect(run.complete('P/0/x')).toEqual(['run a']);
-    expect(run.notices).toEqual(['closed P 0', 'exited P 4']);
+    expect(run.transitions).toEqual(['closed P 0', 'exited P 4']);
   });
 
   it('refills its window after a failure that it collects (R9)', () => {
@@ -142,7 +142,7 @@ describe('a parallel', () => {
       region('P -> a', { P: parallel(x, { count: 3, window: 1, collectErrors: true }) }),
     );
     expect(run.fail('P/0/x')).toEqual(['run P/1/x']);
-    expect(run.notices).toEqual(['failed P/0/x', 'closed P 0 after P/0/x', 'opened P 1']);
+    expect(run.transitions).toEqual(['failed P/0/x', 'closed P 0 after P/0/x', 'opened P 1']);
     expect(run.complete('P/1/x')).toEqual(['run P/2/x']);
     expect(run.fail('P/2/x')).toEqual(['run a']);
   });
@@ -152,7 +152,7 @@ describe('iterations and branches', () => {
   it('with a known count need no command (R10)', () => {
     const { run, firstCommands } = startMachine(region('L -> a', { L: loop(x, { count: 1 }) }));
     expect(firstCommands).toEqual(['run L/0/x']);
-    expect(run.notices).toEqual(['entered L', 'opened L 0']);
+    expect(run.transitions).toEqual(['entered L', 'opened L 0']);
   });
 
   it.each([loop, parallel])('with an unknown count are requested once (R10)', (container) => {
@@ -167,7 +167,7 @@ describe('iterations and branches', () => {
     expect(startMachine(region('L -> a', { L: loop(x, { count: 0 }) })).firstCommands).toEqual(['run a']);
     const { run } = startMachine(region('P -> a', { P: parallel(x) }));
     expect(run.expand('P', 0)).toEqual(['run a']);
-    expect(run.notices).toEqual(['exited P 0']);
+    expect(run.transitions).toEqual(['exited P 0']);
   });
 
   it('of a while loop are requested one by one (R10)', () => {
@@ -176,7 +176,7 @@ describe('iterations and branches', () => {
     expect(run.expand('W', 1)).toEqual(['run W/0/x']);
     expect(run.complete('W/0/x')).toEqual(['expand W 1']);
     expect(run.expand('W', 0, 1)).toEqual(['run a']);
-    expect(run.notices).toEqual(['exited W 1']);
+    expect(run.transitions).toEqual(['exited W 1']);
   });
 
   it('of a doWhile loop begin without a request (R10)', () => {
@@ -193,7 +193,7 @@ describe('a limit', () => {
   it('fails the container before the first iteration if the count exceeds it (R11)', () => {
     const { run } = startMachine(region('L -> a', { L: loop(x, { limit: 3 }) }));
     expect(run.expand('L', 4)).toEqual(['end failed block L']);
-    expect(run.notices).toEqual(['failed L limit 3']);
+    expect(run.transitions).toEqual(['failed L limit 3']);
   });
 
   it('allows a count equal to it (R11)', () => {
@@ -206,7 +206,7 @@ describe('a limit', () => {
     run.expand('W', 1);
     expect(run.complete('W/0/x')).toEqual(['expand W 1']);
     expect(run.expand('W', 1, 1)).toEqual(['run h']);
-    expect(run.notices).toEqual(['failed W handled limit 1']);
+    expect(run.transitions).toEqual(['failed W handled limit 1']);
   });
 
   it('does not truncate: the same event starts no further work (R11)', () => {
@@ -224,12 +224,12 @@ describe('a container', () => {
   it('is left by `error` when a node inside failed (R12)', () => {
     const { run } = startMachine(region('L -> a', 'L:error -> h', { L: loop(x, { count: 3 }) }));
     expect(run.fail('L/0/x')).toEqual(['run h']);
-    expect(run.notices).toEqual(['failed L/0/x', 'failed L handled because of L/0/x']);
+    expect(run.transitions).toEqual(['failed L/0/x', 'failed L handled because of L/0/x']);
   });
 
   it('is left by `error` if its iterations cannot be determined (R12)', () => {
     const { run } = startMachine(region('L -> a', 'L:error -> h', { L: loop(x) }));
     expect(run.fail('L', { attempt: 0, iteration: 0 })).toEqual(['run h']);
-    expect(run.notices).toEqual(['failed L handled']);
+    expect(run.transitions).toEqual(['failed L handled']);
   });
 });

@@ -14,7 +14,7 @@ import type { StepContext } from './step-context.ts';
 export function enterContainer(context: StepContext, level: Level, index: number): void {
   const subflow = subflowAt(level, index);
   level.frame.cells[index] = { next: 0, count: subflow.count ?? -1, asking: false, live: 0, open: {} };
-  context.notices.push({ type: 'entered', at: addressOf(level, index) });
+  context.transitions.push({ type: 'entered', at: addressOf(level, index) });
   proceed(context, level, index);
 }
 
@@ -36,7 +36,7 @@ export function enterInside(
     ...(missing && missing.length > 0 && { missing: missing.toReversed() }),
   };
   const at = addressOf(level, index);
-  context.notices.push({ type: 'entered', at }, { type: 'opened', at, iteration });
+  context.transitions.push({ type: 'entered', at }, { type: 'opened', at, iteration });
   const innerLevel: Level = { region: body, frame, parent: level, node: index, iteration };
   if (innerStarts.length > 0) enterInside(context, innerLevel, node, innerStarts);
   else context.tasks.push({ type: 'start', level: innerLevel, index: node });
@@ -62,7 +62,7 @@ export function closeFrame(
   const container = containerAt(level, innerLevel.node);
   delete container.open[innerLevel.iteration];
   container.live--;
-  context.notices.push({
+  context.transitions.push({
     type: 'closed',
     at: addressOf(level, innerLevel.node),
     iteration: innerLevel.iteration,
@@ -115,7 +115,7 @@ function openNextFrame(context: StepContext, level: Level, index: number): void 
   const frame: Frame = { left: body.nodes.length, cells: prepareRegion(body).cells.slice() };
   container.open[number] = frame;
   container.live++;
-  context.notices.push({ type: 'opened', at: addressOf(level, index), iteration: number });
+  context.transitions.push({ type: 'opened', at: addressOf(level, index), iteration: number });
   const innerLevel: Level = { region: body, frame, parent: level, node: index, iteration: number };
   for (const entry of body.entries) context.tasks.push({ type: 'start', level: innerLevel, index: entry });
   if (frame.left === 0) context.tasks.push({ type: 'close', level: innerLevel });
@@ -129,7 +129,7 @@ function takeMissing(container: OpenContainer): number | undefined {
 }
 
 function exitContainer(context: StepContext, level: Level, index: number): void {
-  context.notices.push({
+  context.transitions.push({
     type: 'exited',
     at: addressOf(level, index),
     count: containerAt(level, index).next,

@@ -13,7 +13,7 @@ describe('the timeout of a block', () => {
     const { run, firstCommands } = startMachine(region('a:error -> h', { a: { timeoutMs: 30 } }));
     expect(firstCommands).toEqual(['run a', 'timer a timeout 1030']);
     expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'run h']);
-    expect(run.notices).toEqual(['failed a handled timed out']);
+    expect(run.transitions).toEqual(['failed a handled timed out']);
   });
 
   it('applies to each attempt (R21)', () => {

@@ -1,4 +1,4 @@
-import type { Command, Notice } from '../machine/command.ts';
+import type { Command, Transition } from '../machine/command.ts';
 import type { PlanIndex } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Entry, Place } from './entry.ts';
@@ -88,23 +88,23 @@ export class BlockLogs {
   }
 
   /** Applies a structural change at the node of `place`. */
-  applyNotice(notice: Notice, place: Place, atMs: number): void {
-    if (notice.type === 'entered') this.#enteredMsByPlace.set(placeKey(place), atMs);
-    if (notice.type !== 'exited' && notice.type !== 'failed') return;
+  applyTransition(transition: Transition, place: Place, atMs: number): void {
+    if (transition.type === 'entered') this.#enteredMsByPlace.set(placeKey(place), atMs);
+    if (transition.type !== 'exited' && transition.type !== 'failed') return;
     if (this.#plan.blocks[place.block]?.container) {
       const key = placeKey(place);
       this.#start(place, this.#enteredMsByPlace.get(key) ?? atMs);
       this.#enteredMsByPlace.delete(key);
     }
-    if (notice.type === 'exited') this.#complete(place, atMs);
-    else this.#fail(place, notice, atMs);
+    if (transition.type === 'exited') this.#complete(place, atMs);
+    else this.#fail(place, transition, atMs);
   }
 
-  #fail(place: Place, notice: Extract<Notice, { type: 'failed' }>, atMs: number): void {
+  #fail(place: Place, transition: Extract<Transition, { type: 'failed' }>, atMs: number): void {
     const log = this.#close(place);
     if (!log) return;
     log.error = this.#ledger.latestFailure;
-    log.errorHandled = notice.handled;
+    log.errorHandled = transition.handled;
     this.#end(log, 'failed', { v: { error: log.error.message } }, atMs);
   }
 

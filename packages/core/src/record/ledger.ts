@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts';
-import type { Notice } from '../machine/command.ts';
+import type { Transition } from '../machine/command.ts';
 import type { Address } from '../machine/event.ts';
 import type { PlanIndex, IndexedNode } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
@@ -59,7 +59,9 @@ export class Ledger {
     return indexedNode && scopeOf(this.root, indexedNode, place.scope);
   }
 
-  /** Records the data of an entry that the machine accepted. The notices that follow from it are applied separately. */
+  /**
+   * Records the data of an entry that the machine accepted. The transitions that follow from it are applied separately.
+   */
   record(entry: Entry): void {
     if (entry.type === 'completed' || entry.type === 'resumed') this.#complete(entry);
     else if (entry.type === 'started') this.#begin(entry);
@@ -128,24 +130,24 @@ export class Ledger {
   }
 
   /** Applies a structural change at the node of `place`. */
-  applyNotice(notice: Notice, place: Place): void {
-    if (notice.type === 'opened') this.#open(place, notice.iteration);
-    else if (notice.type === 'closed') this.#close(place, notice.iteration, notice.failed);
-    else if (notice.type === 'entered') this.#enter(place);
-    else if (notice.type === 'exited') this.#exit(place, notice.count);
-    else this.#fail(place, notice);
+  applyTransition(transition: Transition, place: Place): void {
+    if (transition.type === 'opened') this.#open(place, transition.iteration);
+    else if (transition.type === 'closed') this.#close(place, transition.iteration, transition.failed);
+    else if (transition.type === 'entered') this.#enter(place);
+    else if (transition.type === 'exited') this.#exit(place, transition.count);
+    else this.#fail(place, transition);
   }
 
   /**
    * Returns the reason why the node at `place` failed: a failure inside it, a limit, its timeout, or its own last
    * error.
    */
-  #failureAt(place: Place, notice: Extract<Notice, { type: 'failed' }>): BlockFailure {
+  #failureAt(place: Place, transition: Extract<Transition, { type: 'failed' }>): BlockFailure {
     const name = this.#plan.blocks[place.block]?.name ?? place.block;
-    if (notice.cause) return this.failureOf(notice.cause);
-    if (notice.limit !== undefined) return limitFailure(name, this.#isParallel(place), notice.limit);
-    if (notice.timedOut) {
-      const timeoutMs = this.#index.node(notice.at).timeoutMs;
+    if (transition.cause) return this.failureOf(transition.cause);
+    if (transition.limit !== undefined) return limitFailure(name, this.#isParallel(place), transition.limit);
+    if (transition.timedOut) {
+      const timeoutMs = this.#index.node(transition.at).timeoutMs;
       const message = `Block "${name}" took longer than its timeout of ${timeoutMs} ms.`;
       return { code: 'BLOCK_TIMEOUT', message, retryable: true };
     }
@@ -164,12 +166,12 @@ export class Ledger {
     );
   }
 
-  #fail(place: Place, notice: Extract<Notice, { type: 'failed' }>): void {
-    const failure = this.#failureAt(place, notice);
+  #fail(place: Place, transition: Extract<Transition, { type: 'failed' }>): void {
+    const failure = this.#failureAt(place, transition);
     this.latestFailure = failure;
     // A failure is kept until something handles it. Afterwards only its message remains, as an output.
-    if (!notice.handled) this.failures.set(placeKey(place), failure);
-    else if (notice.cause) this.failures.delete(placeKey(this.#index.placeOf(notice.cause)));
+    if (!transition.handled) this.failures.set(placeKey(place), failure);
+    else if (transition.cause) this.failures.delete(placeKey(this.#index.placeOf(transition.cause)));
     this.#lastErrors.delete(placeKey(place));
     this.#forgetAnswers(place);
     const output: StoredValue = { v: { error: failure.message } };

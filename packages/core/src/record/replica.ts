@@ -1,4 +1,4 @@
-import type { Command, Notice } from '../machine/command.ts';
+import type { Command, Transition } from '../machine/command.ts';
 import type { Address, Event } from '../machine/event.ts';
 import { countAt, workAt } from '../machine/locate.ts';
 import { pendingCommands } from '../machine/pending-commands.ts';
@@ -22,12 +22,12 @@ export interface ApplyResult {
   /** False: the entry was late or duplicate, and nothing changed. */
   changed: boolean;
   commands: Command[];
-  notices: Notice[];
+  transitions: Transition[];
   /** Logs of blocks that started, paused, continued or ended. */
   logs: BlockLog[];
 }
 
-const UNCHANGED: ApplyResult = { changed: false, commands: [], notices: [], logs: [] };
+const UNCHANGED: ApplyResult = { changed: false, commands: [], transitions: [], logs: [] };
 
 /**
  * A run's state, data and logs, folded from its journal entry by entry.
@@ -67,10 +67,10 @@ export class Replica {
     this.ledger.record(entry);
     this.logs.record(entry);
     this.#updatePauses(entry);
-    for (const notice of outcome.notices) {
-      const place = this.index.placeOf(notice.at);
-      this.ledger.applyNotice(notice, place);
-      this.logs.applyNotice(notice, place, entry.atMs);
+    for (const transition of outcome.transitions) {
+      const place = this.index.placeOf(transition.at);
+      this.ledger.applyTransition(transition, place);
+      this.logs.applyTransition(transition, place, entry.atMs);
     }
     for (const command of outcome.commands) {
       this.logs.applyCommand(command, entry.atMs);
@@ -80,7 +80,7 @@ export class Replica {
     return {
       changed: true,
       commands: outcome.commands,
-      notices: outcome.notices,
+      transitions: outcome.transitions,
       logs: this.logs.takeChangedLogs(),
     };
   }

@@ -1,5 +1,5 @@
 import { EngineError } from '../errors.ts';
-import type { Notice } from '../machine/command.ts';
+import type { Transition } from '../machine/command.ts';
 import type { Node, Region } from '../machine/skeleton.ts';
 import { indexPlan } from '../plan/index-plan.ts';
 import type { PlanIndex } from '../plan/index-plan.ts';
@@ -110,16 +110,18 @@ export class RestartPath {
   }
 
   /** Records what an entry of the earlier run changes in the containers around the start. */
-  observe(entry: Entry, notices: readonly Notice[]): void {
+  observe(entry: Entry, transitions: readonly Transition[]): void {
     if (entry.type === 'started' && entry.reused?.inside)
       this.#observeRestoredFrames(entry.start, entry.reused.inside.frames);
     if (entry.type === 'expanded') {
       const frame = this.frames[this.depthOf(entry)];
       if (frame && !frame.container.subflow?.perTurn) frame.count = entry.count;
     }
-    for (const notice of notices) {
-      if (notice.type !== 'opened' && notice.type !== 'closed') continue;
-      this.frames[this.depthOf(this.index.placeOf(notice.at))]?.[notice.type].add(notice.iteration);
+    for (const transition of transitions) {
+      if (transition.type !== 'opened' && transition.type !== 'closed') continue;
+      this.frames[this.depthOf(this.index.placeOf(transition.at))]?.[transition.type].add(
+        transition.iteration,
+      );
     }
   }
 
@@ -171,13 +173,13 @@ export class RestartPath {
   }
 
   /** Returns true for an opened or closed iteration or branch that the new run reuses. */
-  isKeptNotice(notice: Notice, place: Place): boolean {
+  isKeptTransition(transition: Transition, place: Place): boolean {
     const frame = this.frames[this.depthOf(place)];
     if (!frame) return this.isKept(place);
-    if (notice.type === 'entered') return true;
-    if (notice.type !== 'opened' && notice.type !== 'closed') return false;
-    if (notice.iteration === frame.iteration) return notice.type === 'opened';
-    return isDone(frame, notice.iteration);
+    if (transition.type === 'entered') return true;
+    if (transition.type !== 'opened' && transition.type !== 'closed') return false;
+    if (transition.iteration === frame.iteration) return transition.type === 'opened';
+    return isDone(frame, transition.iteration);
   }
 
   /**

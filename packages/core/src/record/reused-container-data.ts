@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts';
-import type { Notice } from '../machine/command.ts';
+import type { Transition } from '../machine/command.ts';
 import type { Node } from '../machine/skeleton.ts';
 import { indexPlan } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
@@ -34,10 +34,10 @@ export interface ReusedContainerData {
  */
 export function collectReusedContainerData(point: RestartPoint, source: SourceRun): ReusedContainerData {
   const path = new RestartPath(point, source);
-  for (const { entry, notices } of source.entries) path.observe(entry, notices);
+  for (const { entry, transitions } of source.entries) path.observe(entry, transitions);
   const frames = path.startedFrames(source.runId);
   const keptData = new KeptData(path, source.plan);
-  for (const { entry, notices } of source.entries) keptData.add(entry, notices);
+  for (const { entry, transitions } of source.entries) keptData.add(entry, transitions);
   path.requireSources(keptData.endedBlocks, source.runId);
   const { ledger } = keptData;
   setStaticItems(ledger, path, point);
@@ -65,17 +65,17 @@ class KeptData {
     this.endedBlocks = path.frames.map(() => new Set());
   }
 
-  add(entry: Entry, notices: readonly Notice[]): void {
+  add(entry: Entry, transitions: readonly Transition[]): void {
     if (this.#isKept(entry)) {
       this.ledger.record(entry);
       if (entry.type === 'started') this.#addRestoredBlocks(entry);
       else if (endsBlock(entry)) this.#markEnded(entry);
     }
-    for (const notice of notices) {
-      const place = this.#path.index.placeOf(notice.at);
-      if (!this.#path.isKeptNotice(notice, place)) continue;
-      this.ledger.applyNotice(notice, place);
-      if (notice.type === 'exited' || notice.type === 'failed') this.#markEnded(place);
+    for (const transition of transitions) {
+      const place = this.#path.index.placeOf(transition.at);
+      if (!this.#path.isKeptTransition(transition, place)) continue;
+      this.ledger.applyTransition(transition, place);
+      if (transition.type === 'exited' || transition.type === 'failed') this.#markEnded(place);
     }
   }
 

@@ -1,5 +1,5 @@
 import { EngineError } from '../errors.ts';
-import type { Notice } from '../machine/command.ts';
+import type { Transition } from '../machine/command.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Entry } from './entry.ts';
 import type { Ledger } from './ledger.ts';
@@ -11,14 +11,14 @@ export interface SourceRun {
   plan: Plan;
   /** The data of the run at its end. */
   ledger: Ledger;
-  /** The entries of its journal, each with its notices. */
-  entries: readonly { entry: Entry; notices: readonly Notice[] }[];
+  /** The entries of its journal, each with its transitions. */
+  entries: readonly { entry: Entry; transitions: readonly Transition[] }[];
 }
 
 /** Returns the run with this journal. Throws RUN_NOT_SETTLED if it has not ended, JOURNAL_CORRUPT if it is invalid. */
 export function replaySourceRun(runId: string, plan: Plan, journal: readonly Entry[]): SourceRun {
   const replica = new Replica(runId, plan);
-  const entries = journal.map((entry) => ({ entry, notices: replica.replay(entry).notices }));
+  const entries = journal.map((entry) => ({ entry, transitions: replica.replay(entry).transitions }));
   if (replica.idleState() === 'ended') return { runId, plan, ledger: replica.ledger, entries };
   throw new EngineError('RUN_NOT_SETTLED', `Run ${runId} has not ended: wait for its end, or cancel it.`);
 }

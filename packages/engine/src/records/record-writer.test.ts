@@ -69,7 +69,7 @@ describe('RecordWriter', () => {
     const { writer, clock, run, saved } = createWriter();
     const appliedEntry = (order: number): AppliedEntry => ({
       entry: entry(order),
-      applied: { changed: true, commands: [], notices: [], logs: [log('r', order)] },
+      applied: { changed: true, commands: [], transitions: [], logs: [log('r', order)] },
     });
     expect(writer.takeForCommit([appliedEntry(1)])).toBeUndefined();
     writer.saveSoon();

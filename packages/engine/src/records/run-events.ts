@@ -1,5 +1,13 @@
 import type { BlockLog, Json, PausePoint, RunFailure } from '@heddle/core';
-import type { ApplyResult, Command, Entry, Notice, Replica, IdleState, StoredValue } from '@heddle/core/run';
+import type {
+  ApplyResult,
+  Command,
+  Entry,
+  Transition,
+  Replica,
+  IdleState,
+  StoredValue,
+} from '@heddle/core/run';
 import type { RunEvent } from '../types.ts';
 import type { Values } from './values.ts';
 
@@ -21,8 +29,8 @@ export function eventsOf(replica: Replica, entry: Entry, applied: ApplyResult): 
   if (entry.type === 'started')
     events.push(toRawEvent({ type: 'run:started', runId, atMs, workflowId: replica.plan.workflow.id }));
   for (const log of applied.logs) events.push(logEvent(runId, atMs, log));
-  for (const notice of applied.notices)
-    if (notice.type === 'opened') events.push(iterationEvent(replica, atMs, notice));
+  for (const transition of applied.transitions)
+    if (transition.type === 'opened') events.push(iterationEvent(replica, atMs, transition));
   for (const command of applied.commands) {
     if (command.type === 'end') events.push(endEvent(replica, atMs, command.status));
     else if (isRetry(command, entry)) events.push(retryEvent(replica, atMs, command));
@@ -33,10 +41,10 @@ export function eventsOf(replica: Replica, entry: Entry, applied: ApplyResult): 
 function iterationEvent(
   replica: Replica,
   atMs: number,
-  notice: Extract<Notice, { type: 'opened' }>,
+  transition: Extract<Transition, { type: 'opened' }>,
 ): RawEvent {
-  const { block } = replica.index.placeOf(notice.at);
-  const count = replica.countAt(notice.at);
+  const { block } = replica.index.placeOf(transition.at);
+  const count = replica.countAt(transition.at);
   const blockName = nameOf(replica, block);
   return toRawEvent({
     type: 'container:iteration',
@@ -44,7 +52,7 @@ function iterationEvent(
     atMs,
     blockId: block,
     blockName,
-    iteration: notice.iteration,
+    iteration: transition.iteration,
     count,
   });
 }
