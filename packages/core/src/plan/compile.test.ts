@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { code, condition, start, workflowFile } from '../../../../test/support/workflow-file.ts';
 import type { BlockSettings, WorkflowSettings } from '../../../../test/support/workflow-file.ts';
+import type { JsonObject } from '../json.ts';
 import { parseWorkflow } from '../schema/parse.ts';
 import { compile } from './compile.ts';
 import type { CompileOptions, CompileResult } from './compile.ts';
@@ -51,6 +52,18 @@ describe('a plan', () => {
     ].map(({ hash }) => hash);
     expect(new Set(hashes).size).toBe(3);
     expect(planOf(workflowOf('1')).hash).toBe(hashes[0]);
+  });
+
+  it('does not depend on the order of the keys in a stored map', () => {
+    const planWithItem = (item: JsonObject): Plan =>
+      planOf({
+        blocks: { s: start(), L: { type: 'loop' }, a: { ...code('1'), parentId: 'L' } },
+        edges: ['s > L', 'L > a'],
+        state: { loops: { L: { id: 'L', nodes: ['a'], loopType: 'forEach', forEachItems: [item] } } },
+      });
+    const plan = planWithItem({ a: 1, b: 2 });
+    expect(JSON.stringify(plan)).toContain('{"a":1,"b":2}');
+    expect(JSON.stringify(planWithItem({ b: 2, a: 1 }))).toBe(JSON.stringify(plan));
   });
 
   it('contains the variables with their values at the start of a run', () => {

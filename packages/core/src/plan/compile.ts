@@ -212,7 +212,7 @@ function sortWorkflow(workflow: Workflow): Workflow {
       .map((variable) => ({ ...variable, value: sortKeys(variable.value) }))
       .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
     storedContainers: workflow.storedContainers
-      .map((entry) => ({ ...entry, container: sortObject(entry.settings) }))
+      .map((entry) => ({ ...entry, settings: sortObject(entry.settings) }))
       .toSorted((a, b) => (`${a.kind} ${a.id}` < `${b.kind} ${b.id}` ? -1 : 1)),
   };
 }

@@ -70,7 +70,7 @@ describe('archives', () => {
     ['a file with a huge declared size', [{ path: 'huge', claimedSize: 0xfffffff0 }], /^image_too_large/],
     [
       'more files than an image may have',
-      Array.from({ length: MAX_FILES + 1 }, (_, index) => ({ path: `${index}`, deflate: false })),
+      Array.from({ length: MAX_FILES + 1 }, (_, index) => ({ path: `${index}`, isCompressed: false })),
       /^image_too_large: .*more than 50000 files/,
     ],
     [
